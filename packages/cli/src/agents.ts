@@ -18,9 +18,19 @@ interface ProxyAddresses {
 /** The code that undici 8 gives to a tunnel that was not opened. */
 const NO_TUNNEL = 'UND_ERR_PRX_CONN';
 
-/** Tunnels `https` with CONNECT and passes `http` on, as curl does: many proxies open tunnels to port 443 only. */
-export function proxyAgent(addresses: ProxyAddresses): Dispatcher {
-  return new EnvHttpProxyAgent({ ...addresses, proxyTunnel: false, clientFactory: tunnelPool });
+/**
+ * Connects directly, or through proxies: tunnels `https` with CONNECT and passes `http` on, as curl does, since many proxies open
+ * tunnels to port 443 only.
+ */
+export function createAgent(proxies: ProxyAddresses | undefined, isPublic: boolean): Dispatcher {
+  const agent = proxies
+    ? new EnvHttpProxyAgent({ ...proxies, proxyTunnel: false, clientFactory: tunnelPool })
+    : new Agent(isPublic ? { connect: { lookup: lookupPublic } } : {});
+  if (!isPublic) return agent;
+  return agent.compose((dispatch) => (options, handler) => {
+    if (isPrivateHost(new URL(String(options.origin)).hostname)) throw privateAddress();
+    return dispatch(options, handler);
+  });
 }
 
 /**
@@ -50,21 +60,23 @@ export interface Resolved {
   port: number;
 }
 
-/** Connects to other servers. `Host` and the name that TLS asks for stay those of the URL. Proxies are not used. */
-export function resolvingAgent(servers: readonly Resolved[]): Dispatcher {
+/** Connects to these servers, and uses `otherwise` for hosts that none is for. `Host` and the name that TLS asks for stay those of the URL. */
+export function resolvingFetch(
+  servers: readonly Resolved[],
+  otherwise: typeof fetch,
+): typeof fetch {
   const connect = buildConnector({});
-  return new Agent({
-    connect: (options, done) => {
-      const hostname = options.hostname.replace(/\.$/, '');
-      const found =
-        servers.find(({ name }) => name === hostname) ??
-        servers.find(({ name }) => name === undefined);
-      connect(
-        found ? { ...options, hostname: found.host, port: String(found.port) } : options,
-        done,
-      );
-    },
+  const known = servers.map(({ name, host: hostname, port }) => {
+    const to = { hostname, port: String(port) };
+    const agent = new Agent({ connect: (options, done) => connect({ ...options, ...to }, done) });
+    return { name, fetch: fetchVia(agent) };
   });
+  return (input, init) => {
+    const host = new URL(String(input)).hostname.replace(/\.$/, '');
+    const found =
+      known.find(({ name }) => name === host) ?? known.find(({ name }) => name === undefined);
+    return (found?.fetch ?? otherwise)(input, init);
+  };
 }
 
 /** Networks that lead to this machine, to those beside it, or to the service of a cloud that gives out its credentials. */
@@ -84,26 +96,26 @@ export function isPrivateHost(hostname: string): boolean {
   return PRIVATE.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a host is private by its name, or leads to a private address. */
-export async function leadsInside(hostname: string): Promise<boolean> {
+/** Whether the host of an address is private, or its name leads to a private address. */
+export async function leadsInside(address: string): Promise<boolean> {
+  const { hostname } = new URL(address);
   if (isPrivateHost(hostname)) return true;
   const found = await promises.lookup(hostname, { all: true }).catch(() => []);
-  return found.some(({ address }) => isPrivateHost(address));
+  return found.some((one) => isPrivateHost(one.address));
 }
 
-/** The code of the error of {@link publicAgent}. */
+/** The code of the error for a private address. */
 export const PRIVATE_ADDRESS = 'PRIVATE_ADDRESS';
+
+function privateAddress(): Error {
+  return Object.assign(new Error('a private address'), { code: PRIVATE_ADDRESS });
+}
 
 /** Refuses names that lead to a private address. It is the name's look-up for the connection itself, so that a second one can't differ. */
 const lookupPublic: LookupFunction = (hostname, options, done) => {
   lookup(hostname, options, (error, found: string | LookupAddress[], family) => {
     const addresses = typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address);
     if (error !== null || !addresses.some(isPrivateHost)) done(error, found, family);
-    else done(Object.assign(new Error('a private address'), { code: PRIVATE_ADDRESS }), '');
+    else done(privateAddress(), '');
   });
 };
-
-/** Connects to no name that leads to a private address. Addresses in URLs are for {@link isPrivateHost}. */
-export function publicAgent(): Dispatcher {
-  return new Agent({ connect: { lookup: lookupPublic } });
-}

@@ -1,4 +1,4 @@
-import type { Shortlink, ShortlinkHooks } from '@shortlink/sdk';
+import type { Shortlink, ShortlinkOptions } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
@@ -27,14 +27,6 @@ export interface Account {
   apiKey: string;
 }
 
-/** What a command may set on the client besides the global options. */
-interface ClientOptions {
-  requestsPerMinute?: number | undefined;
-  maxRetryAfterMs?: number | undefined;
-  idempotency?: boolean | undefined;
-  hooks?: ShortlinkHooks | undefined;
-}
-
 /** What a command works with. It is made once the command line is parsed; settings and client are made on demand. */
 export class Context {
   readonly io: Io;
@@ -49,11 +41,7 @@ export class Context {
     this.io = io;
     this.argv = argv;
     this.globals = globals;
-    this.printer = new Printer(io, {
-      json: globals.json === true,
-      quiet: globals.quiet === true,
-      color: globals.color,
-    });
+    this.printer = new Printer(io, globals);
     this.printer.hide(globals.apiKey);
     this.printer.hide(io.env['SHORTLINK_API_KEY']);
     this.configPath = configPath(io);
@@ -61,7 +49,11 @@ export class Context {
 
   /** Content of the config file, read once. */
   config(): Promise<Config> {
-    this.#config ??= this.#readConfig();
+    this.#config ??= readConfig(this.configPath, this.io.platform).then(({ config, warning }) => {
+      for (const profile of Object.values(config.profiles)) this.printer.hide(profile.api_key);
+      if (warning !== undefined) this.printer.warn(warning);
+      return config;
+    });
     return this.#config;
   }
 
@@ -96,7 +88,7 @@ export class Context {
   }
 
   /** A client for `account`. The SDK is loaded here and not before: help and usage errors need none of it. */
-  async client(account: Account, options: ClientOptions = {}): Promise<Shortlink> {
+  async client(account: Account, options: Partial<ShortlinkOptions> = {}): Promise<Shortlink> {
     this.printer.hide(account.apiKey);
     const [{ Shortlink }, { proxyFetch }] = await Promise.all([
       import('@shortlink/sdk'),
@@ -128,16 +120,5 @@ export class Context {
     } finally {
       off();
     }
-  }
-
-  async #readConfig(): Promise<Config> {
-    const { config, warning } = await readConfig(this.configPath, this.io.platform);
-    for (const profile of Object.values(config.profiles)) {
-      this.printer.hide(profile.api_key);
-    }
-    if (warning !== undefined) {
-      this.printer.warn(warning);
-    }
-    return config;
   }
 }

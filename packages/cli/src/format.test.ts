@@ -4,7 +4,6 @@ import {
   formatClock,
   formatCount,
   formatDuration,
-  formatEstimate,
   formatPercent,
   formatRate,
   plural,
@@ -31,20 +30,9 @@ test.each([
   [93_840_000, '1 day 2 h'],
   [86_390_000, '1 day'],
   [7_500_000, '2 h 5 min'],
-  [801_060_000, '9 days'],
+  [801_060_000, '9 days 6 h'],
 ])('%i ms is %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
-});
-
-test.each([
-  [300, '1 s'],
-  [39_200, '40 s'],
-  [115_000, '2 min'],
-  [3_500_000, '1 h'],
-  [18_000_000, '5 h'],
-  [801_060_000, '9 days'],
-])('%i ms is about %s', (ms, text) => {
-  expect(formatEstimate(ms)).toBe(text);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 
@@ -36,52 +37,43 @@ export interface Io {
 /** Stops what is running: a signal came, or stdout is closed. */
 export type Interrupt = (cause: 'signal' | 'closed') => void;
 
-/** The real process. Called once, by main.ts. */
+/** The real process. Called once, when the tool starts. */
 export function processIo(): Io {
   const { stdin, stdout, stderr, env, platform } = process;
-  const { interrupt, onInterrupt } = interrupts({ stdout, stderr }, (isListening) =>
-    listenToSignals(onSignal, isListening),
-  );
-  const onSignal = () => interrupt('signal');
-  return { stdin, stdout, stderr, env, platform, home: homedir(), onInterrupt };
-}
-
-/** Adds or removes what is called at each Ctrl-C and SIGTERM. Without it, a signal ends the process. */
-export function listenToSignals(listener: () => void, isListening: boolean): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.off(signal, listener);
-    if (isListening) process.on(signal, listener);
-  }
-}
-
-/**
- * Keeps the functions that an interrupt calls, and calls them.
- *
- * @param listen - called when there is a listener, and when there is none any more
- */
-export function interrupts(
-  { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
-  listen: (isListening: boolean) => void,
-): { interrupt: Interrupt; onInterrupt: Io['onInterrupt'] } {
   const listeners = new Set<Interrupt>();
   const interrupt: Interrupt = (cause) => {
     for (const listener of [...listeners]) listener(cause);
+  };
+  const onSignal = () => interrupt('signal');
+  // Without a listener, a signal ends the process.
+  const listen = () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.off(signal, onSignal);
+      if (listeners.size > 0) process.on(signal, onSignal);
+    }
   };
   const hasListeners = () => listeners.size > 0;
   followErrors(stdout, () => interrupt('closed'), hasListeners);
   followErrors(stderr, () => {}, hasListeners);
   const onInterrupt = (listener: Interrupt) => {
     listeners.add(listener);
-    listen(true);
+    listen();
     return () => {
       listeners.delete(listener);
       // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
-      setImmediate(() => {
-        if (!hasListeners()) listen(false);
-      });
+      setImmediate(listen);
     };
   };
-  return { interrupt, onInterrupt };
+  const isPipe = stdout instanceof Socket && !stdout.isTTY;
+  return {
+    stdin,
+    stdout: Object.assign(stdout, { isPipe }),
+    stderr,
+    env,
+    platform,
+    home: homedir(),
+    onInterrupt,
+  };
 }
 
 /**
@@ -105,7 +97,7 @@ function followErrors(stream: Writable, onBroken: () => void, hasListeners: () =
 }
 
 /** Prints why the process ends, where there is no command that could. */
-export function printFatal(message: string): void {
+function printFatal(message: string): void {
   const event = { event: 'error', version: 1, error: { code: 'system', message, exit_code: 1 } };
   const isJson = process.argv.includes('--json');
   process.stderr.write(isJson ? `${JSON.stringify(event)}\n` : `error: ${message}\n`);

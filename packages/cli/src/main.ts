@@ -4,7 +4,7 @@ const [MAJOR, MINOR] = [22, 13] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
-  import('./start.ts').then(({ start }) => start(new URL(import.meta.url)));
+  import('./start.ts').then(({ start }) => start());
 } else {
   const message = `shortlink needs Node ${MAJOR}.${MINOR} or later, and this is Node ${process.versions.node}.`;
   const event = { event: 'error', version: 1, error: { code: 'node', message, exit_code: 1 } };

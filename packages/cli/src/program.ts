@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { declareAuth } from './commands/auth.ts';
 import { declareCompletion } from './commands/completion/completion.ts';
 import { declareConfig } from './commands/config.ts';
@@ -54,16 +54,15 @@ export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command
       parseCount(0, MAX_RETRIES),
     )
     .addHelpText('after', EXAMPLES);
-  declareCreate(program, perform);
-  declareImport(program, perform);
-  declareJob(program, perform);
-  declareVerify(program, perform);
-  declareUsage(program, perform);
-  declareAuth(program, perform);
-  declareConfig(program, perform);
-  declareCompletion(program, perform);
+  for (const declare of COMMANDS) declare(program, perform);
   return program;
 }
+
+/** In the order of the help. */
+const COMMANDS = [
+  ...[declareCreate, declareImport, declareJob, declareVerify],
+  ...[declareUsage, declareAuth, declareConfig, declareCompletion],
+];
 
 const DEFAULT_WIDTH = 80;
 const MAX_RETRIES = 1000;
@@ -74,33 +73,3 @@ const EXAMPLES = examples(
   'shortlink import links.csv',
   'shortlink usage',
 );
-
-/** A wrong command line, as one sentence; undefined for other errors, and for help that was asked for. */
-export function describeUsageError(error: unknown): string | undefined {
-  if (!(error instanceof CommanderError)) return undefined;
-  return (
-    error.message
-      .replace(/^error: /, '')
-      // `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated.
-      .replace(/(unknown option '--?[^'=]+)=[^']*'/, "$1'")
-      .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.')
-  );
-}
-
-/** The command that a command line names, as far as it names one: `shortlink job wait`. */
-export function commandOf(argv: readonly string[], program: Command): string {
-  let command = program;
-  const path = [program.name()];
-  for (const word of argv) {
-    const next = command.commands.find((sub) => sub.name() === word);
-    if (next === undefined) continue;
-    command = next;
-    path.push(word);
-  }
-  return path.join(' ');
-}
-
-/** Help or the version was printed because it was asked for. */
-export function isHelpOrVersion(error: unknown): boolean {
-  return error instanceof CommanderError && error.exitCode === 0;
-}

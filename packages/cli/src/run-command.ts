@@ -1,14 +1,15 @@
+import { type Command, CommanderError } from 'commander';
 import { EXIT_CODES, type ExitCode } from './cli-error.ts';
 import { Context, type GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
-import { buildProgram, commandOf, describeUsageError, isHelpOrVersion } from './program.ts';
+import { buildProgram } from './program.ts';
 
 /** Parses the command line, runs the command, and turns any error into a message and an exit code. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<ExitCode> {
   // Before the command line is parsed, only the options that say how to print an error are known.
-  let context = new Context(io, argv, unparsedGlobals(argv));
+  const isJson = argv.includes('--json');
+  let context = new Context(io, argv, { json: isJson, color: !argv.includes('--no-color') });
   let exitCode: ExitCode = EXIT_CODES.ok;
-  const isJson = context.printer.options.json;
   const program = buildProgram(io, isJson, async (command, act) => {
     context = new Context(io, argv, command.optsWithGlobals<GlobalOptions>());
     exitCode = await act(context);
@@ -17,35 +18,44 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (isHelpOrVersion(error)) return EXIT_CODES.ok;
-    const usage = describeUsageError(error);
-    return usage === undefined
-      ? fail(error, context)
-      : failUsage(usage, commandOf(argv, program), context);
+    if (!(error instanceof CommanderError)) return await fail(error, context);
+    // Help or the version was printed because it was asked for.
+    if (error.exitCode === 0) return EXIT_CODES.ok;
+    const isHelp = error.message === HELP_SHOWN;
+    const name = nameOf(argv, program);
+    // A command without its subcommand has printed its help, but with --json.
+    if (!isHelp || isJson) {
+      const message = isHelp ? `${name} needs a subcommand.` : usageProblem(error);
+      const hint = `See: ${name} --help`;
+      context.printer.error({ code: 'usage', message, hint, exitCode: EXIT_CODES.usage });
+    }
+    return EXIT_CODES.usage;
   }
-}
-
-function unparsedGlobals(argv: readonly string[]): GlobalOptions {
-  return { json: argv.includes('--json'), color: !argv.includes('--no-color') };
-}
-
-function failUsage(message: string, command: string, context: Context): ExitCode {
-  const isHelp = message === HELP_SHOWN;
-  const { json } = context.printer.options;
-  // A command without its subcommand has printed its help, but with --json.
-  if (!isHelp || json) {
-    context.printer.error({
-      code: 'usage',
-      message: isHelp ? `${command} needs a subcommand.` : message,
-      hint: `See: ${command} --help`,
-      exitCode: EXIT_CODES.usage,
-    });
-  }
-  return EXIT_CODES.usage;
 }
 
 /** Message of commander's error after it printed help to stderr. */
 const HELP_SHOWN = '(outputHelp)';
+
+/** A wrong command line, as one sentence. `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated. */
+function usageProblem({ message }: CommanderError): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/(unknown option '--?[^'=]+)=[^']*'/, "$1'")
+    .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.');
+}
+
+/** The command that a command line names, as far as it names one: `shortlink job wait`. */
+function nameOf(argv: readonly string[], program: Command): string {
+  let command = program;
+  const path = [program.name()];
+  for (const word of argv) {
+    const next = command.commands.find((sub) => sub.name() === word);
+    if (next === undefined) continue;
+    command = next;
+    path.push(word);
+  }
+  return path.join(' ');
+}
 
 async function fail(error: unknown, context: Context): Promise<ExitCode> {
   const { describeError } = await import('./output/describe-error.ts');

@@ -14,29 +14,34 @@ import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
 import { declareCommand, type Perform } from './declare.ts';
 
 export function declareAuth(program: Command, perform: Perform): void {
-  const auth = declareCommand(program, 'auth', 'Store, check and remove an API key.', [
-    'shortlink auth login',
-    'shortlink auth status',
-  ]);
-  declareCommand(
-    auth,
-    'login',
-    'Store an API key in the config file, once the server has accepted it. The key is asked for without echo, or read from standard input.',
-    [
+  const auth = declareCommand(program, perform, {
+    name: 'auth',
+    description: 'Store, check and remove an API key.',
+    tries: ['shortlink auth login', 'shortlink auth status'],
+  });
+  declareCommand(auth, perform, {
+    name: 'login',
+    description:
+      'Store an API key in the config file, once the server has accepted it. The key is asked for without echo, or read from standard input.',
+    tries: [
       'shortlink auth login --base-url https://sho.rt',
       'shortlink auth login --profile staging < key.txt',
     ],
-  ).action((_options: object, command: Command) => perform(command, login));
-  declareCommand(auth, 'logout', 'Remove the stored API key of a profile. Its base URL stays.', [
-    'shortlink auth logout',
-    'shortlink auth logout --profile staging',
-  ]).action((_options: object, command: Command) => perform(command, logout));
-  declareCommand(
-    auth,
-    'status',
-    'Show which API key is used, where it comes from, and whether the server accepts it.',
-    ['shortlink auth status', 'shortlink auth status --profile staging --json'],
-  ).action((_options: object, command: Command) => perform(command, showStatus));
+    act: login,
+  });
+  declareCommand(auth, perform, {
+    name: 'logout',
+    description: 'Remove the stored API key of a profile. Its base URL stays.',
+    tries: ['shortlink auth logout', 'shortlink auth logout --profile staging'],
+    act: logout,
+  });
+  declareCommand(auth, perform, {
+    name: 'status',
+    description:
+      'Show which API key is used, where it comes from, and whether the server accepts it.',
+    tries: ['shortlink auth status', 'shortlink auth status --profile staging --json'],
+    act: showStatus,
+  });
 }
 
 async function login(context: Context): Promise<ExitCode> {

@@ -17,45 +17,41 @@ import { renderTable } from '../output/table.ts';
 import { declareCommand, type Perform } from './declare.ts';
 
 export function declareConfig(program: Command, perform: Perform): void {
-  const config = declareCommand(
-    program,
-    'config',
-    'Read and change settings. A flag wins over an environment variable, and that over the config file.',
-    ['shortlink config list', 'shortlink config set base_url https://sho.rt'],
-  );
+  const config = declareCommand(program, perform, {
+    name: 'config',
+    description:
+      'Read and change settings. A flag wins over an environment variable, and that over the config file.',
+    tries: ['shortlink config list', 'shortlink config set base_url https://sho.rt'],
+  });
   const name = () => new Argument('<name>', 'name of the setting').choices(SETTING_NAMES);
-  declareCommand(config, 'get', 'Print the current value of a setting. An API key is masked.', [
-    'shortlink config get base_url',
-    'shortlink config get api_key --profile staging',
-  ])
-    .addArgument(name())
-    .action((name: SettingName, _options: object, command: Command) =>
-      perform(command, (context) => getSetting(name, context)),
-    );
-  declareCommand(
-    config,
-    'set',
-    'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
-    [
+  declareCommand(config, perform, {
+    name: 'get',
+    description: 'Print the current value of a setting. An API key is masked.',
+    tries: ['shortlink config get base_url', 'shortlink config get api_key --profile staging'],
+    act: getSetting,
+  }).addArgument(name());
+  declareCommand(config, perform, {
+    name: 'set',
+    description:
+      'Change a setting in the config file: base_url of a profile, or which profile is used by default. An API key is stored with: shortlink auth login',
+    tries: [
       'shortlink config set base_url https://sho.rt',
       'shortlink config set base_url https://staging.sho.rt --profile staging',
       'shortlink config set profile staging',
     ],
-  )
+    act: changeSetting,
+  })
     .addArgument(name())
-    .argument('<value>', 'its new value')
-    .action((name: SettingName, value: string, _options: object, command: Command) =>
-      perform(command, (context) => changeSetting(name, value, context)),
-    );
-  declareCommand(
-    config,
-    'list',
-    'Show the current settings, where each comes from, and the profiles.',
-    ['shortlink config list', 'shortlink config list --profile staging --json'],
-  ).action((_options: object, command: Command) => perform(command, listSettings));
+    .argument('<value>', 'its new value');
+  declareCommand(config, perform, {
+    name: 'list',
+    description: 'Show the current settings, where each comes from, and the profiles.',
+    tries: ['shortlink config list', 'shortlink config list --profile staging --json'],
+    act: listSettings,
+  });
 }
 
-async function getSetting(name: SettingName, context: Context): Promise<ExitCode> {
+async function getSetting(context: Context, name: SettingName): Promise<ExitCode> {
   const setting = shownSetting(await context.settings(), name);
   if (setting === undefined) {
     throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
@@ -69,58 +65,53 @@ async function getSetting(name: SettingName, context: Context): Promise<ExitCode
 }
 
 async function changeSetting(
+  context: Context,
   name: SettingName,
   value: string,
-  context: Context,
 ): Promise<ExitCode> {
+  if (name === 'api_key') {
+    throw usageError(
+      'An API key is not accepted on the command line, where ps and the shell history show it.',
+      'Store it with: shortlink auth login',
+    );
+  }
   const config = await context.config();
-  await writeConfig(context.configPath, await changed(config, name, value, context));
+  const change = name === 'profile' ? withDefault : withBaseUrl;
+  await writeConfig(context.configPath, await change(config, value, context));
   context.printer.ended('success', `Saved in ${context.configPath}`);
   return EXIT_CODES.ok;
 }
 
-async function changed(
-  config: Config,
-  name: SettingName,
-  value: string,
-  context: Context,
-): Promise<Config> {
-  switch (name) {
-    case 'api_key':
-      throw usageError(
-        'An API key is not accepted on the command line, where ps and the shell history show it.',
-        'Store it with: shortlink auth login',
-      );
-    case 'profile':
-      if (!PROFILE_PATTERN.test(value)) {
-        throw usageError('A profile name may hold letters, digits and . _ - only.');
-      }
-      if (!Object.hasOwn(config.profiles, value)) {
-        throw usageError(
-          `There is no profile ${value}.`,
-          `Create it with: shortlink auth login --profile ${value}`,
-        );
-      }
-      return { ...config, profile: value };
-    case 'base_url': {
-      if (!isBaseUrl(value)) {
-        throw usageError(
-          'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
-        );
-      }
-      const baseUrl = withoutApiPath(value);
-      const { profile } = await context.settings(true);
-      const stored = config.profiles[profile.value];
-      const { api_key: key, base_url: address } = stored ?? {};
-      if (key !== undefined && address !== undefined && !isSameService(address, baseUrl)) {
-        throw usageError(
-          `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
-          `Store the address with its own key: shortlink auth login --base-url ${baseUrl}${profileFlag(profile)}`,
-        );
-      }
-      return withProfile(config, profile.value, { ...stored, base_url: baseUrl });
-    }
+function withDefault(config: Config, profile: string): Config {
+  if (!PROFILE_PATTERN.test(profile)) {
+    throw usageError('A profile name may hold letters, digits and . _ - only.');
   }
+  if (!Object.hasOwn(config.profiles, profile)) {
+    throw usageError(
+      `There is no profile ${profile}.`,
+      `Create it with: shortlink auth login --profile ${profile}`,
+    );
+  }
+  return { ...config, profile };
+}
+
+async function withBaseUrl(config: Config, value: string, context: Context): Promise<Config> {
+  if (!isBaseUrl(value)) {
+    throw usageError(
+      'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
+    );
+  }
+  const base_url = withoutApiPath(value);
+  const { profile } = await context.settings(true);
+  const stored = config.profiles[profile.value];
+  const { api_key: key, base_url: address } = stored ?? {};
+  if (key !== undefined && address !== undefined && !isSameService(address, base_url)) {
+    throw usageError(
+      `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
+      `Store the address with its own key: shortlink auth login --base-url ${base_url}${profileFlag(profile)}`,
+    );
+  }
+  return withProfile(config, profile.value, { ...stored, base_url });
 }
 
 async function listSettings(context: Context): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
-import { LineCounter, LineSplitter } from '../import/read/lines.ts';
+import { type Line, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { endOnAbort } from '../output/prompt.ts';
 import { foreign, sanitize } from '../output/sanitize.ts';
@@ -36,18 +36,19 @@ interface CreateInput {
 const STANDARD_INPUT = '-';
 
 export function declareCreate(program: Command, perform: Perform): void {
-  declareCommand(
-    program,
-    'create',
-    'Create a short link for each URL and print the short URLs, one a line. A URL that gets no link prints an empty line, so that line N of the output belongs to URL N. For many links, and to run the same command again, use: shortlink import',
-    [
+  declareCommand(program, perform, {
+    name: 'create',
+    description:
+      'Create a short link for each URL and print the short URLs, one a line. A URL that gets no link prints an empty line, so that line N of the output belongs to URL N. For many links, and to run the same command again, use: shortlink import',
+    tries: [
       'shortlink create https://example.com/docs',
       'shortlink create https://example.com/docs --title Docs --tag docs --tag help',
       'shortlink create https://example.com/moved --redirect-type 301 --json',
       'shortlink create https://example.com/a https://example.com/b --tag spring',
       "grep '^https' notes.txt | shortlink create -",
     ],
-  )
+    act: create,
+  })
     .usage('[options] <url...|->')
     .argument(
       '[url...]',
@@ -64,16 +65,19 @@ export function declareCreate(program: Command, perform: Perform): void {
       new Option('--redirect-type <status>', 'HTTP status of the redirect')
         .choices(REDIRECT_TYPE_CHOICES)
         .default(undefined, '302'),
-    )
-    .action((urls: string[], options: CreateOptions, command: Command) =>
-      perform(command, (context) => {
-        const input = parseCreate(urls, options);
-        const [url] = input.urls ?? [];
-        return url !== undefined && input.urls?.length === 1
-          ? createLink({ target_url: url, ...input.fields }, context)
-          : createLinks(input, context);
-      }),
     );
+}
+
+async function create(
+  context: Context,
+  urls: readonly string[],
+  options: CreateOptions,
+): Promise<ExitCode> {
+  const input = parseCreate(urls, options);
+  const [url] = input.urls ?? [];
+  return url !== undefined && input.urls?.length === 1
+    ? createLink({ target_url: url, ...input.fields }, context)
+    : createLinks(input, context);
 }
 
 /** @throws CliError when there is nothing to create */
@@ -159,8 +163,8 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
     }
   }
   const printRejected = () => {
-    for (let outcome = order[0]; outcome !== undefined; outcome = order[0]) {
-      print(outcome);
+    while (order[0] !== undefined) {
+      print(order[0]);
       order.shift();
     }
   };
@@ -190,12 +194,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   return counts.rejected + counts.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }
 
-const NOTHING: Record<Outcome['status'], number> = {
-  created: 0,
-  rejected: 0,
-  failed: 0,
-  unknown: 0,
-};
+const NOTHING = { created: 0, rejected: 0, failed: 0, unknown: 0 };
 
 /** One sentence at the end, on a terminal only: a script reads stdout, and a log has the errors. */
 function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): void {
@@ -224,7 +223,7 @@ function notCreated(target_url: string, status: Outcome['status'], error: string
 
 function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
   if (globals.json === true) {
-    printer.jsonLine(outcome);
+    printer.json(outcome, true);
     return;
   }
   printer.data(sanitize(outcome.short_url ?? ''));
@@ -246,19 +245,10 @@ function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
  */
 async function* readLines(stdin: InputStream): AsyncGenerator<string> {
   const lines = new LineSplitter('standard input');
-  const counter = new LineCounter();
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (bytes?: Uint8Array): string => {
-    try {
-      const text = decoder.decode(bytes, { stream: bytes !== undefined });
-      counter.add(text);
-      return text;
-    } catch {
-      throw inputError(`standard input, from line ${counter.line}: it is not UTF-8`);
-    }
+  const check = ({ line, text }: Line) => {
+    if (!text.includes('\ufffd')) return text.trim();
+    throw inputError(`standard input, line ${line}: it is not UTF-8`);
   };
-  for await (const bytes of stdin) {
-    for (const { text } of lines.push(decode(Buffer.from(bytes)))) yield text.trim();
-  }
-  for (const { text } of [...lines.push(decode()), ...lines.end()]) yield text.trim();
+  for await (const text of stdin.setEncoding('utf8')) yield* lines.push(text).map(check);
+  yield* lines.end().map(check);
 }

@@ -13,15 +13,27 @@ export type Perform = (
   act: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>;
 
-/** Adds a command with its help: a sentence or more, and command lines to try. */
-export function declareCommand(
+/** A command: its help, which is a sentence or more and command lines to try, and what it does with its arguments and options. */
+interface Declaration<Values extends unknown[]> {
+  name: string;
+  description: string;
+  tries: readonly string[];
+  /** Undefined for a command that only has subcommands. */
+  act?: (context: Context, ...values: Values) => Promise<ExitCode>;
+}
+
+/** Adds a command. Its arguments and options are declared on what is returned; `act` gets the former one by one, then all of the latter. */
+export function declareCommand<Values extends unknown[]>(
   parent: Command,
-  name: string,
-  description: string,
-  tries: readonly string[],
+  perform: Perform,
+  { name, description, tries, act }: Declaration<Values>,
 ): Command {
   const command = parent.command(name).description(description);
-  return command.addHelpText('after', examples(...tries));
+  command.addHelpText('after', examples(...tries));
+  if (act === undefined) return command;
+  return command.action((...all: unknown[]) =>
+    perform(command, (context) => act(context, ...(all.slice(0, -1) as Values))),
+  );
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

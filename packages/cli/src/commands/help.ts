@@ -33,21 +33,13 @@ const MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.interrupted]: 'interrupted',
 };
 
-const { rowsFailed, authentication, planLimit, rateLimit, unknownFate } = EXIT_CODES;
-const EACH: readonly ExitCode[] = [
-  EXIT_CODES.ok,
-  EXIT_CODES.error,
-  EXIT_CODES.usage,
-  EXIT_CODES.interrupted,
-];
-
-/** Besides those of each command. Commands that are not listed may end with any. */
+/** Besides those of each command: 0, 1, 2 and 130. Commands that are not listed may end with any. */
 const OWN_CODES: Readonly<Record<string, readonly ExitCode[]>> = {
-  create: [rowsFailed, authentication, planLimit, rateLimit, unknownFate],
-  job: [rowsFailed, authentication, rateLimit],
-  verify: [rowsFailed],
-  usage: [authentication, rateLimit],
-  auth: [authentication, rateLimit],
+  create: [3, 4, 5, 6, 7],
+  job: [3, 4, 6],
+  verify: [3],
+  usage: [4, 6],
+  auth: [4, 6],
   config: [],
   completion: [],
 };
@@ -55,9 +47,8 @@ const OWN_CODES: Readonly<Record<string, readonly ExitCode[]>> = {
 function exitCodesOf(command: Command): [code: string, meaning: string][] {
   const top = command.parent?.parent ? command.parent : command;
   const own = OWN_CODES[top.name()];
-  return Object.entries(MEANINGS).filter(
-    ([code]) => own === undefined || [...EACH, ...own].some((each) => String(each) === code),
-  );
+  const all = Object.entries(MEANINGS);
+  return own === undefined ? all : all.filter(([code]) => [0, 1, 2, 130, ...own].includes(+code));
 }
 
 /** How help is laid out: commands first, and of the global options, below a command, only where to find them. */

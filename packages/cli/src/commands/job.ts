@@ -13,10 +13,11 @@ import { declareCommand, type Perform, parseDuration } from './declare.ts';
 const JOB = '0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10';
 
 export function declareJob(program: Command, perform: Perform): void {
-  const job = declareCommand(program, 'job', 'Show a batch job, or wait for it.', [
-    `shortlink job get ${JOB}`,
-    `shortlink job wait ${JOB} -o results.csv`,
-  ]);
+  const job = declareCommand(program, perform, {
+    name: 'job',
+    description: 'Show a batch job, or wait for it.',
+    tries: [`shortlink job get ${JOB}`, `shortlink job wait ${JOB} -o results.csv`],
+  });
   const withArguments = (command: Command) =>
     command
       .argument('<id>', 'id of the job, as the batch request or the import printed it')
@@ -26,23 +27,21 @@ export function declareJob(program: Command, perform: Perform): void {
         parseOutput,
       );
   withArguments(
-    declareCommand(job, 'get', 'Show the progress of a batch job, and its results so far.', [
-      `shortlink job get ${JOB}`,
-      `shortlink job get ${JOB} -o results.csv`,
-    ]),
-  ).action((id: string, options: JobOptions, command: Command) =>
-    perform(command, (context) => getJob(id, options, context)),
+    declareCommand(job, perform, {
+      name: 'get',
+      description: 'Show the progress of a batch job, and its results so far.',
+      tries: [`shortlink job get ${JOB}`, `shortlink job get ${JOB} -o results.csv`],
+      act: getJob,
+    }),
   );
   withArguments(
-    declareCommand(job, 'wait', 'Wait until a batch job is complete, then show its results.', [
-      `shortlink job wait ${JOB}`,
-      `shortlink job wait ${JOB} --max-wait 10m`,
-    ]),
-  )
-    .option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration)
-    .action((id: string, options: WaitOptions, command: Command) =>
-      perform(command, (context) => waitForJob(id, options, context)),
-    );
+    declareCommand(job, perform, {
+      name: 'wait',
+      description: 'Wait until a batch job is complete, then show its results.',
+      tries: [`shortlink job wait ${JOB}`, `shortlink job wait ${JOB} --max-wait 10m`],
+      act: waitForJob,
+    }),
+  ).option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration);
 }
 
 interface JobOptions {
@@ -63,7 +62,7 @@ function parseOutput(path: string): JobOutput {
   throw new InvalidArgumentError('The file must end in .csv or .json.');
 }
 
-async function getJob(id: string, { output }: JobOptions, context: Context): Promise<ExitCode> {
+async function getJob(context: Context, id: string, { output }: JobOptions): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const job = await context.interruptible((signal) => shortlink.jobs.retrieve(id, { signal }));
   await showJob(job, output, context);
@@ -76,9 +75,9 @@ interface WaitOptions extends JobOptions {
 }
 
 async function waitForJob(
+  context: Context,
   id: string,
   { output, maxWait }: WaitOptions,
-  context: Context,
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
@@ -107,18 +106,13 @@ async function waitForJob(
   }
 }
 
-function waitStatus(id: string, job: Job | undefined): Status {
-  const { processed = 0, total = null } = job ?? {};
+function waitStatus(name: string, job: Job | undefined): Status {
+  const { processed: done = 0, total = null } = job ?? {};
   const text =
     total === null
-      ? `Waiting for job ${sanitize(id)}`
-      : `${formatCount(processed)} of ${plural(total, 'link')} done`;
-  return {
-    fraction: total === null ? undefined : total === 0 ? 1 : processed / total,
-    parts: [{ text, rank: 0 }],
-    plain: [text],
-    json: { task: 'job', name: id, done: processed, total, wait_ms: 0, left_ms: null },
-  };
+      ? `Waiting for job ${sanitize(name)}`
+      : `${formatCount(done)} of ${plural(total, 'link')} done`;
+  return { task: 'job', name, done, total, parts: [[text, 0]] };
 }
 
 /** Results in the table; for more, there is `--output`. */

@@ -10,10 +10,12 @@ import { flow } from '../output/wrap.ts';
 import { declareCommand, MAX_BATCH_LINKS, type Perform } from './declare.ts';
 
 export function declareUsage(program: Command, perform: Perform): void {
-  declareCommand(program, 'usage', 'Show how much of its plan the account has used.', [
-    'shortlink usage',
-    'shortlink usage --json | jq .links.used',
-  ]).action((_options: object, command: Command) => perform(command, showUsage));
+  declareCommand(program, perform, {
+    name: 'usage',
+    description: 'Show how much of its plan the account has used.',
+    tries: ['shortlink usage', 'shortlink usage --json | jq .links.used'],
+    act: showUsage,
+  });
 }
 
 async function showUsage(context: Context): Promise<ExitCode> {

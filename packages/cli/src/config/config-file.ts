@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
@@ -9,14 +9,11 @@ const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-interface LoadedConfig {
-  config: Config;
-  /** A warning for the user, such as about permissions that were too wide. */
-  warning?: string | undefined;
-}
-
-/** Reads the config file; without one, nothing is set. */
-export async function readConfig(path: string, platform: NodeJS.Platform): Promise<LoadedConfig> {
+/** Reads the config file; without one, nothing is set. `warning` is for the user: the permissions were too wide. */
+export async function readConfig(
+  path: string,
+  platform: NodeJS.Platform,
+): Promise<{ config: Config; warning?: string | undefined }> {
   const content = await readIfThere(path);
   if (content === undefined) return { config: { profiles: {} } };
   const config = await checkConfig(path, content.text);
@@ -24,10 +21,21 @@ export async function readConfig(path: string, platform: NodeJS.Platform): Promi
   return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
 }
 
-/** Replaces the config file, made with mode 0600 in a directory of mode 0700. */
+/**
+ * Replaces the config file, made with mode 0600 in a directory of mode 0700. A reader sees the old content or the new, a crash leaves the
+ * old, and the keys are at no moment readable by others.
+ */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  await writeFileAtomic(path, `${JSON.stringify(config, null, 2)}\n`);
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    const text = `${JSON.stringify(config, null, 2)}\n`;
+    await writeFile(temporary, text, { flag: 'wx', mode: FILE_MODE, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** The config with the profile added or replaced. */
@@ -41,13 +49,8 @@ export function withProfile(
 
 async function readIfThere(path: string): Promise<{ text: string; mode: number } | undefined> {
   try {
-    const file = await open(path, 'r');
-    try {
-      const { mode } = await file.stat();
-      return { text: await file.readFile('utf8'), mode };
-    } finally {
-      await file.close();
-    }
+    const { mode } = await stat(path);
+    return { text: await readFile(path, 'utf8'), mode };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     const reason = error instanceof Error ? error.message : String(error);
@@ -66,10 +69,8 @@ async function checkConfig(path: string, text: string): Promise<Config> {
   // zod costs more start-up time than the rest of a command: it is loaded only when there is a file to check.
   const { parseConfig } = await import('./config-schema.ts');
   const parsed = parseConfig(value);
-  if (!parsed.ok) {
-    throw usageError(`The config file ${path} is not valid: ${parsed.problem}`, REPAIR_HINT);
-  }
-  return parsed.config;
+  if (typeof parsed !== 'string') return parsed;
+  throw usageError(`The config file ${path} is not valid: ${parsed}`, REPAIR_HINT);
 }
 
 const REPAIR_HINT = 'Correct the file. Or delete it and run: shortlink auth login';
@@ -96,26 +97,4 @@ export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
     return join(appData, 'shortlink', 'config.json');
   }
   return join(io.home, '.config', 'shortlink', 'config.json');
-}
-
-/**
- * Writes a file whole or not at all: to a new file beside it, synced, then renamed over it. A reader sees the old
- * content or the new, and a crash leaves the old. The mode is set when the file is made, so that a secret is at no
- * moment readable by others.
- */
-async function writeFileAtomic(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
-  try {
-    const file = await open(temporary, 'wx', FILE_MODE);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }

@@ -12,17 +12,15 @@ const configSchema = z.strictObject({
   profiles: z.record(z.string().regex(PROFILE_PATTERN), profileSchema).default({}),
 });
 
-/** What is wrong with a config file's content, in one line; undefined when nothing is. */
-type ParsedConfig = { ok: true; config: Config } | { ok: false; problem: string };
-
 export type Config = z.infer<typeof configSchema>;
 
-export function parseConfig(value: unknown): ParsedConfig {
+/** The content of a config file, or what is wrong with it, in one line. */
+export function parseConfig(value: unknown): Config | string {
   const result = configSchema.safeParse(value);
-  if (result.success) return { ok: true, config: result.data };
+  if (result.success) return result.data;
   // zod's messages name what is expected and not the value, which may be an API key in the wrong field.
-  const problem = result.error.issues
-    .map((issue) => `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}`)
-    .join('; ');
-  return { ok: false, problem };
+  const problems = result.error.issues.map(({ path, message }) => {
+    return path.length > 0 ? `${path.join('.')}: ${message}` : message;
+  });
+  return problems.join('; ');
 }

@@ -17,17 +17,13 @@ export interface Settings {
   otherAddress: string | undefined;
 }
 
-interface SettingFlags {
-  apiKey?: string | undefined;
-  baseUrl?: string | undefined;
-  profile?: string | undefined;
-}
-
-type Env = Readonly<Record<string, string | undefined>>;
-
 interface SettingsInput {
-  flags: SettingFlags;
-  env: Env;
+  flags: {
+    apiKey?: string | undefined;
+    baseUrl?: string | undefined;
+    profile?: string | undefined;
+  };
+  env: Readonly<Record<string, string | undefined>>;
   config: Config;
   /** `true` for commands that create profiles: the profile need not exist yet. */
   newProfile?: boolean | undefined;
@@ -38,46 +34,45 @@ interface SettingsInput {
  * was stored with, and for no other one.
  */
 export function resolveSettings(input: SettingsInput): Settings {
+  const { flags, env, config } = input;
   const profile = resolveProfile(input);
-  const { api_key: key, base_url: address } = input.config.profiles[profile.value] ?? {};
-  const given = first(input.flags.baseUrl, input.env['SHORTLINK_BASE_URL'], address);
-  const baseUrl = check(
-    given && { ...given, value: withoutApiPath(given.value) },
-    isBaseUrl,
-    (source, value) =>
-      `The base URL (${source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(value))}.`,
-  );
+  const { api_key: key, base_url: address } = config.profiles[profile.value] ?? {};
+  const baseUrl = first(flags.baseUrl, env['SHORTLINK_BASE_URL'], address);
+  if (baseUrl !== undefined) {
+    baseUrl.value = withoutApiPath(baseUrl.value);
+    if (!isBaseUrl(baseUrl.value)) {
+      throw usageError(
+        `The base URL (${baseUrl.source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(baseUrl.value))}.`,
+      );
+    }
+  }
   const isOther = address !== undefined && !isSameService(address, baseUrl?.value ?? address);
-  const apiKey = check(
-    first(input.flags.apiKey, input.env['SHORTLINK_API_KEY'], isOther ? undefined : key),
-    (value) => API_KEY_PATTERN.test(value),
-    (source) => `The API key (${source}) must be printable ASCII without spaces.`,
-  );
+  const apiKey = first(flags.apiKey, env['SHORTLINK_API_KEY'], isOther ? undefined : key);
+  if (apiKey !== undefined && !API_KEY_PATTERN.test(apiKey.value)) {
+    throw usageError(`The API key (${apiKey.source}) must be printable ASCII without spaces.`);
+  }
   const otherAddress = isOther && apiKey === undefined && key !== undefined ? address : undefined;
   return { profile, apiKey, baseUrl, otherAddress };
 }
 
 function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
-  const profile = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile) ?? {
-    value: DEFAULT_PROFILE,
-    source: 'default',
-  };
-  check(
-    profile,
-    (value) => PROFILE_PATTERN.test(value),
-    (source) => `The profile name (${source}) may hold letters, digits and . _ - only.`,
-  );
-  const named = profile.source === 'flag' || profile.source === 'environment';
-  if (named && newProfile !== true && !Object.hasOwn(config.profiles, profile.value)) {
+  const { value, source }: Setting = first(
+    flags.profile,
+    env['SHORTLINK_PROFILE'],
+    config.profile,
+  ) ?? { value: DEFAULT_PROFILE, source: 'default' };
+  if (!PROFILE_PATTERN.test(value)) {
+    throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
+  }
+  const isNamed = source === 'flag' || source === 'environment';
+  if (isNamed && newProfile !== true && !Object.hasOwn(config.profiles, value)) {
     const names = Object.keys(config.profiles);
     throw usageError(
-      `There is no profile ${JSON.stringify(profile.value)} (${profile.source}).`,
-      names.length > 0
-        ? `Profiles: ${names.join(', ')}\nCreate it with: shortlink auth login --profile ${profile.value}`
-        : `Create it with: shortlink auth login --profile ${profile.value}`,
+      `There is no profile ${JSON.stringify(value)} (${source}).`,
+      `${names.length > 0 ? `Profiles: ${names.join(', ')}\n` : ''}Create it with: shortlink auth login --profile ${value}`,
     );
   }
-  return profile;
+  return { value, source };
 }
 
 function first(
@@ -86,21 +81,8 @@ function first(
   file: string | undefined,
 ): Setting | undefined {
   if (flag !== undefined) return { value: flag, source: 'flag' };
-  if (environment !== undefined && environment !== '') {
-    return { value: environment, source: 'environment' };
-  }
+  if (environment) return { value: environment, source: 'environment' };
   return file === undefined ? undefined : { value: file, source: 'config file' };
-}
-
-function check(
-  setting: Setting | undefined,
-  accepts: (value: string) => boolean,
-  complaint: (source: SettingSource, value: string) => string,
-): Setting | undefined {
-  if (setting !== undefined && !accepts(setting.value)) {
-    throw usageError(complaint(setting.source, setting.value));
-  }
-  return setting;
 }
 
 /** `https://user:password@host` is refused, and must not be repeated. */
@@ -118,15 +100,8 @@ export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
 const DEFAULT_PROFILE = 'default';
 
 export function isBaseUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    url.username === '' &&
-    url.password === '' &&
-    url.search === '' &&
-    url.hash === ''
-  );
+  const { protocol = '', username, password, search, hash } = URL.parse(value) ?? {};
+  return /^https?:$/.test(protocol) && !username && !password && !search && !hash;
 }
 
 /** Documentation often shows the address with the path of the API, which the client adds by itself. */

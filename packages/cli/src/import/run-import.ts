@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { checkInput, compareAll, type ImportSource } from './check/check-input.ts';
-import { announce, compareRows, gatherEvidence } from './check/compare-rows.ts';
-import { Evidence } from './check/evidence.ts';
+import { addRows, checkInput, type ImportSource, NO_EVIDENCE } from './check/check-input.ts';
+import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
 import { systemReason, writeError } from './errors.ts';
 import type { Journal } from './journal/journal.ts';
@@ -16,6 +15,7 @@ import { fingerprint } from './report/keep-changed.ts';
 import { listUnsent } from './report/list-rows.ts';
 import { openOutput } from './report/output-file.ts';
 import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
+import { finishReplacement } from './report/replacement.ts';
 import {
   announceKept,
   keepsEarlierResults,
@@ -67,6 +67,7 @@ export async function runImport(
         throw writeError(path, cause);
       });
     }
+    if (settings.output !== '-') await finishReplacement(settings.output, !settings.dryRun);
     const summary = await importInput(input, journal, settings, deps);
     return {
       ...summary,
@@ -101,7 +102,7 @@ export async function canBeImported(
     const rules = createRowRules(layout, settings, layout.isOfLines);
     const source = { input, layout, rules, guard: async () => {} };
     const origins = [new URL(settings.baseUrl).origin];
-    const checked = await checkInput(source, settings, undefined, undefined, deps, origins);
+    const checked = await checkInput(source, settings, NO_EVIDENCE, undefined, deps, origins);
     const { rejected = 0 } = checked ?? {};
     const counts = { rejected, rejectsFile: undefined };
     return stoppedByRejects(input.name, counts, settings.maxRejects) === undefined;
@@ -144,7 +145,7 @@ async function importInput(
   }
   if (stopped !== undefined) {
     announce(found, checked, deps);
-    return { ...summary, stopped, lists: await listsOf(known, known) };
+    return { ...summary, stopped, lists: await listsOf(known) };
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
@@ -166,7 +167,7 @@ async function importInput(
 
     deps.onEvent({ type: 'reporting' });
     // Report: read the input once more, and write what the journal knows of each row.
-    return await writeResults(ended, { ...sent, source, checked, journal }, output, settings, deps);
+    return await writeResults(ended, { ...known, ...sent }, output);
   } finally {
     await output.discard();
   }
@@ -177,19 +178,15 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   const { checked, settings, deps } = known;
   const isNew = known.found.new + known.found.unknown > 0;
   const service = isNew ? await traitsOf(settings, deps) : undefined;
-  const now = service === undefined ? known : await findOut(known, service, known.found);
-  const { found } = now;
+  const found = service === undefined ? known.found : await findOut(known, service, known.found);
   announce(found, checked, deps);
-  const after = { ...summary, ...countsOf(found), lists: await listsOf(known, now) };
+  const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };
   if (found.new === 0) return after;
   return { ...after, forecast: planSending(found.new, service?.usage, settings, deps) };
 }
 
-async function listsOf(
-  known: SendNewRows,
-  { found: { comparison }, evidence }: Pick<SendNewRows, 'found' | 'evidence'>,
-): Promise<ImportSummary['lists']> {
-  return known.settings.listsRows ? listUnsent({ ...known, comparison, evidence }) : undefined;
+async function listsOf(known: SendNewRows): Promise<ImportSummary['lists']> {
+  return known.settings.listsRows ? listUnsent(known) : undefined;
 }
 
 type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summary: ImportSummary };
@@ -202,7 +199,7 @@ async function check(
   deps: ImportDeps,
 ): Promise<CheckResult | undefined> {
   const { dryRun, usualNames } = settings;
-  let evidence = await gatherEvidence(journal, settings, deps, source.layout);
+  const evidence = await gatherEvidence(journal, settings, deps, source.layout);
   const open = () =>
     openOutput(settings.rejects, {
       stdout: deps.stdout,
@@ -217,11 +214,14 @@ async function check(
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
     // Rows that name their links are compared with each other, also where nothing else knows of any.
-    if (checked.claims > 0 && evidence?.isInOrder !== false) {
-      evidence ??= new Evidence(journal);
-      await compareAll(source, checked, settings, evidence);
+    if (checked.claims > 0 && (evidence.isInOrder || !evidence.keepsRows)) {
+      evidence.compareAll();
+      await addRows(source, checked, settings, evidence);
     }
-    const found = compareRows(checked, evidence, journal, settings, deps);
+    const found = foundOf(checked, evidence.compare());
+    for (const message of surprises(found, checked, journal, settings)) {
+      deps.onEvent({ type: 'warning', message });
+    }
     announceKept(await rejects?.finish(), deps);
     if (rejected === 0 && !dryRun) {
       await removeStaleRejects(settings.rejects, ownFilesOf(journal, settings));
@@ -236,7 +236,7 @@ async function check(
   }
 }
 
-function countsOf({ new: unsent, existing, changed, gone, unknown }: SendNewRows['found']) {
+function countsOf({ new: unsent, existing, changed, gone, unknown }: Found) {
   return { existing, changed, gone, unknown, unsent };
 }
 

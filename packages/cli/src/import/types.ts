@@ -31,7 +31,7 @@ export interface ImportSettings {
   delimiter?: string | undefined;
   /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
-  /** `--sheet`: name of a sheet of an .xlsx workbook; undefined is the first one. */
+  /** `--sheet`: name of a sheet of an .xlsx workbook; undefined is the visible one that has links. */
   sheet?: string | undefined;
   /** `--skip-lines`: lines (of an .xlsx sheet: rows) before the header. @default 0 */
   skipLines?: number | undefined;
@@ -75,6 +75,20 @@ export interface ImportSettings {
   baseUrl: string;
 }
 
+/** What a cell of a workbook is besides the text that it shows. */
+export interface BookCell {
+  /** A number, a boolean or an error, as XML names them; undefined is text. */
+  type?: string;
+  /** Its value as it is written in the file. */
+  value?: string;
+  /** How a number is shown. */
+  format?: string;
+  /** Where it leads. */
+  link?: string;
+  /** What it shows, where the row has the link in its place. */
+  text?: string;
+}
+
 /** One row of the input that holds something. */
 export interface Row {
   /** Line of the file on which the row begins, from 1. */
@@ -92,6 +106,9 @@ export interface Row {
   readonly object?: Readonly<Record<string, unknown>> | undefined;
   /** JSONL: a line that is no object, as it stands in the input. */
   readonly text?: string | undefined;
+  /** .xlsx: what its cells are, by index, and whether one of them is a sum. */
+  readonly book?: Readonly<Record<number, BookCell>> | undefined;
+  readonly isSum?: boolean | undefined;
   /** Why the row could not even be split into cells. */
   readonly problem?: string | undefined;
 }
@@ -101,6 +118,8 @@ export interface Plan {
   format: Exclude<InputFormat, 'auto'>;
   encoding: string;
   delimiter: string | undefined;
+  /** Of a workbook: the sheet, and its number among those that are visible; 0 where it is hidden. */
+  sheet?: { name: string; number: number; of: number } | undefined;
   /** Names of the input's own columns. */
   columns: string[];
   hasHeader: boolean;

@@ -1,13 +1,5 @@
 import type { QuotaWindow } from '@shortlink/sdk';
-import {
-  formatClock,
-  formatCount,
-  formatDuration,
-  formatEstimate,
-  formatPercent,
-  formatRate,
-  plural,
-} from '../format.ts';
+import { formatClock, formatCount, formatPercent, formatRate, plural, present } from '../format.ts';
 import type { ImportEvent } from '../import/types.ts';
 import { foreign, sanitize } from './sanitize.ts';
 import type { Status } from './status-line.ts';
@@ -25,13 +17,18 @@ export interface Wait {
   error?: string | undefined;
 }
 
+interface ProgressOptions {
+  file: string;
+  /** `--rpm` */
+  requestsPerMinute: number | undefined;
+  requestCount: () => number;
+}
+
 /**
  * What is known of a running import, and the one line that says it. Pure: events and the time come in, a status goes out.
  */
 export class ImportProgress {
-  readonly #name: string;
-  readonly #requestsPerMinute: number | undefined;
-  readonly #requestCount: () => number;
+  readonly #options: ProgressOptions;
   #checking = { rows: 0, fraction: undefined as number | undefined };
   #valid = 0;
   /** Rows that will have their link when the run ends, and how many of them had it before: the bar counts both. */
@@ -48,14 +45,8 @@ export class ImportProgress {
   /** What the run does besides sending. */
   #task: 'checking' | 'comparing' | 'reporting' | undefined = 'checking';
 
-  constructor(options: {
-    file: string;
-    requestsPerMinute: number | undefined;
-    requestCount: () => number;
-  }) {
-    this.#name = options.file;
-    this.#requestsPerMinute = options.requestsPerMinute;
-    this.#requestCount = options.requestCount;
+  constructor(options: ProgressOptions) {
+    this.#options = options;
   }
 
   onEvent(event: ImportEvent, now: number): void {
@@ -82,7 +73,7 @@ export class ImportProgress {
         this.#rows = { total: event.existing + event.links, before: event.existing };
         this.#done = 0;
         this.#jobs.clear();
-        this.#start = { at: now, requests: this.#requestCount() };
+        this.#start = { at: now, requests: this.#options.requestCount() };
         break;
       case 'batch-accepted':
         this.#jobs.set(event.jobId, { first: event.first, count: event.count, processed: 0 });
@@ -124,64 +115,44 @@ export class ImportProgress {
     if (this.#rows === undefined || this.#task !== undefined) return this.#taskStatus();
     const { total, before } = this.#rows;
     const done = Math.min(total, before + this.#doneWithJobs());
-    const fraction = total === 0 ? 1 : done / total;
     const speed = this.#speed(now);
     const [job] = this.#jobs.values();
-    const waitMs = Math.max(0, (this.#wait?.until ?? now) - now);
-    const error = this.#wait?.error;
-    const left = speed && total > done ? Math.max(speed.leftMs, waitMs) : undefined;
-    const waiting = (time: string) =>
-      error === undefined ? `rate limit: next in ${time}` : `trying again in ${time}`;
+    const { until = now, error } = this.#wait ?? {};
+    const waitMs = Math.max(0, until - now);
+    const leftMs = speed && total > done ? Math.max(speed.leftMs, waitMs) : undefined;
+    const waiting = error === undefined ? 'rate limit: next in' : 'trying again in';
+    const parts: ReadonlyArray<readonly [text: string | false | undefined, rank: number]> = [
+      [`${formatCount(done)} / ${plural(total, 'row')}`, 3],
+      [speed && `${formatRate(speed.perSecond)}/s`, 5],
+      [job && `job ${formatCount(job.processed)} / ${formatCount(job.count)}`, 6],
+      [this.#stopping && 'stopping', 1],
+      [waitMs > 0 && `${waiting} ${formatClock(waitMs)}`, 1],
+      [leftMs !== undefined && `${formatClock(leftMs)} left`, 2],
+      [waitMs > 0 && error, 7],
+    ];
     return {
-      fraction,
-      parts: [
-        { text: formatPercent(fraction).padStart(4), rank: 0 },
-        { text: `${formatCount(done)} / ${formatCount(total)}`, rank: 3 },
-        ...(speed ? [{ text: `${formatRate(speed.perSecond)} rows/s`, rank: 5 }] : []),
-        ...(job
-          ? [{ text: `job ${formatCount(job.processed)} / ${formatCount(job.count)}`, rank: 6 }]
-          : []),
-        ...(this.#stopping ? [{ text: 'stopping', rank: 1 }] : []),
-        ...(waitMs > 0 ? [{ text: waiting(formatClock(waitMs)), rank: 1 }] : []),
-        ...(left === undefined ? [] : [{ text: `${formatClock(left)} left`, rank: 2 }]),
-        ...(waitMs > 0 && error !== undefined ? [{ text: error, rank: 7 }] : []),
-      ],
-      plain: [
-        `${formatCount(done)} of ${plural(total, 'row')} (${formatPercent(fraction)})`,
-        ...(this.#stopping ? ['stopping'] : []),
-        ...(waitMs > 0 ? [waiting(formatDuration(Math.ceil(waitMs / 1000) * 1000))] : []),
-        ...(waitMs > 0 && error !== undefined ? [error] : []),
-        ...(left === undefined ? [] : [`about ${formatEstimate(left)} left`]),
-      ],
-      json: {
-        task: 'import',
-        name: this.#name,
-        done,
-        total,
-        wait_ms: waitMs,
-        left_ms: left === undefined ? null : Math.round(left),
-      },
+      ...{ task: 'import', name: this.#options.file, done, total },
+      ...{ wait_ms: waitMs, left_ms: leftMs === undefined ? null : Math.round(leftMs) },
+      parts: parts.flatMap(([text, rank]) => (text ? [[text, rank] as const] : [])),
     };
   }
 
   #taskStatus(): Status {
     const { rows, fraction } = this.#checking;
-    const name = this.#name === '-' ? 'standard input' : sanitize(this.#name);
+    const { file } = this.#options;
+    const name = file === '-' ? 'standard input' : sanitize(file);
     const words = {
       checking: `Checking ${name}`,
       comparing: 'Comparing with the links that exist',
       reporting: 'Writing the results',
     };
-    const parts = [
+    const texts = present(
       words[this.#task ?? 'checking'],
-      ...(rows === 0 ? [] : [plural(rows, 'row')]),
-      ...(fraction === undefined ? [] : [formatPercent(fraction)]),
-    ];
-    return {
-      parts: parts.map((text, index) => ({ text, rank: 2 - index })),
-      plain: parts,
-      json: { task: 'check', name: this.#name, done: rows, total: null, wait_ms: 0, left_ms: null },
-    };
+      rows > 0 && plural(rows, 'row'),
+      fraction !== undefined && formatPercent(fraction),
+    );
+    const parts = texts.map((text, index) => [text, 2 - index] as const);
+    return { task: 'check', name: file, done: rows, total: null, parts };
   }
 
   /** New rows done, and those that jobs in flight report as processed: a bar that moves within a batch of 10,000. */
@@ -201,16 +172,10 @@ export class ImportProgress {
     const { total = 0, before = 0 } = this.#rows ?? {};
     const rowsLeft = Math.max(0, total - before - done);
     const perMs = done / (now - start.at);
-    const requestsLeft = (rowsLeft * (this.#requestCount() - start.requests)) / done;
-    const measured = Math.max(rowsLeft / perMs, this.#paceMs(requestsLeft));
+    const requestsLeft = (rowsLeft * (this.#options.requestCount() - start.requests)) / done;
+    const { requestsPerMinute = Number.POSITIVE_INFINITY } = this.#options;
+    const measured = Math.max(rowsLeft / perMs, (requestsLeft * 60_000) / requestsPerMinute);
     return { perSecond: perMs * 1000, leftMs: this.#quotaMs(requestsLeft, now) || measured };
-  }
-
-  /** Time that so many requests take at the pace of `--rpm`. */
-  #paceMs(requests: number): number {
-    return this.#requestsPerMinute === undefined
-      ? 0
-      : (requests * 60_000) / this.#requestsPerMinute;
   }
 
   /** Time until the last window begins that so many requests need; 0 where those at hand have room for all. */

@@ -1,5 +1,6 @@
-import { formatCount, formatEstimate, plural } from '../format.ts';
-import type { Existing, Forecast, ImportEvent, LinkField, Plan } from '../import/types.ts';
+import { formatCount, formatDuration, plural, present } from '../format.ts';
+import type { Existing, Forecast, ImportEvent, Plan } from '../import/types.ts';
+import { mappingOf } from './json-events.ts';
 import { sanitize } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { flow, wrapWords } from './wrap.ts';
@@ -41,19 +42,22 @@ function head(
   const shown = firstRejects.slice(0, SHOWN_REJECTS);
   const more = rejected - shown.length;
   const validity = rejected === 0 ? 'all valid' : `${formatCount(rejected)} can't be sent`;
-  const name = file === '-' ? 'standard input' : sanitize(file);
-  const top = [bold(name), ...(rows === 0 ? [] : [`${plural(rows, 'row')}, ${validity}`])];
-  const mapping = mappingOf(plan).map((pair, index) => (index === 0 ? '  ' : '') + sanitize(pair));
+  const top = present(
+    bold(file === '-' ? 'standard input' : sanitize(file)),
+    rows > 0 && `${plural(rows, 'row')}, ${validity}`,
+    dim(`(${sanitize(kindOf(plan))})`),
+  );
+  const [first, ...others] = mappingTexts(plan).map(sanitize);
   const notes = [
     ...plan.notes,
     ...shown.map(({ line, reason }) => `line ${line}: ${reason}`),
-    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+    ...present(more > 0 && `and ${formatCount(more)} more`),
   ];
-  const lines = [
-    flow([...top, dim(`(${sanitize(kindOf(plan))})`)], { width, gap: 3, indent: 2 }),
-    ...(mapping.length > 0 ? [flow(mapping, { width, gap: 4, indent: 2 })] : []),
+  const lines = present(
+    flow(top, { width, gap: 3, indent: 2 }),
+    first !== undefined && flow([`  ${first}`, ...others], { width, gap: 4, indent: 2 }),
     ...notes.map((note) => `  ${sanitize(note)}`),
-  ];
+  );
   return wrapWords(lines.join('\n'), width);
 }
 
@@ -72,22 +76,30 @@ const DELIMITER_NAMES: Readonly<Record<string, string>> = {
   '|': 'pipe',
 };
 
-function kindOf({ format, encoding, delimiter = ',', hasHeader }: Plan): string {
+function sheetOf({ name, number, of }: NonNullable<Plan['sheet']>): string {
+  const place = number === 0 ? ' (hidden)' : of > 1 ? ` (${number} of ${of})` : '';
+  return `sheet ${JSON.stringify(cut(name))}${place}`;
+}
+
+function kindOf({ format, encoding, delimiter = ',', sheet, hasHeader }: Plan): string {
   const separator = DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
-  return [
+  return present(
     FORMAT_NAMES[format],
-    ...(format === 'xlsx' ? [] : [encoding.toUpperCase()]),
-    ...(format === 'csv' ? [`${separator}-separated`] : []),
-    ...(format !== 'urls' && !hasHeader ? ['no header'] : []),
-  ].join(', ');
+    sheet !== undefined && sheetOf(sheet),
+    format !== 'xlsx' && encoding.toUpperCase(),
+    format === 'csv' && `${separator}-separated`,
+    format !== 'urls' && !hasHeader && 'no header',
+  ).join(', ');
 }
 
 /** Which column fills which field. Of columns without a name, the first URL shows whether the right one was found. */
-function mappingOf({ format, mapping, columns, hasHeader, firstUrl }: Plan): string[] {
-  if (format === 'urls') return [];
-  return (Object.entries(mapping) as [LinkField, number][]).map(([field, index]) => {
+function mappingTexts(plan: Plan): string[] {
+  if (plan.format === 'urls') return [];
+  const { firstUrl } = plan;
+  return Object.entries(mappingOf(plan)).map(([field, column]) => {
+    if (typeof column === 'string') return `${field} ← ${cut(column)}`;
     const example = field === 'target_url' && firstUrl !== undefined ? ` (${cut(firstUrl)})` : '';
-    return `${field} ← ${hasHeader ? cut(columns[index] ?? '') : `column ${index + 1}${example}`}`;
+    return `${field} ← column ${column}${example}`;
   });
 }
 
@@ -95,56 +107,33 @@ function cut(text: string): string {
   return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
 }
 
-function comparison(found: Existing): string[] {
-  const { existing, changed, changedLines, gone } = found;
+function comparison({ new: fresh, existing, changed, changedLines, gone }: Existing): string[] {
   const more = changed > changedLines.length ? ', …' : '';
   const lines = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
-  return [
-    ...(existing > 0 && found.new > 0
-      ? [`${plural(found.new, 'new row')}, ${formatCount(existing)} already imported`]
-      : []),
-    ...(changed > 0
-      ? [
-          `${plural(changed, 'row')} changed since the link was created (${lines}). A link can't be changed, so it stays as it was.`,
-        ]
-      : []),
-    ...(gone > 0 ? [`${plural(gone, 'link')} of rows that were removed: left as they are`] : []),
-  ];
+  return present(
+    existing > 0 &&
+      fresh > 0 &&
+      `${plural(fresh, 'new row')}, ${formatCount(existing)} already imported`,
+    changed > 0 &&
+      `${plural(changed, 'row')} changed since the link was created (${lines}). A link can't be changed, so it stays as it was.`,
+    gone > 0 && `${plural(gone, 'link')} of rows that were removed: left as they are`,
+  );
 }
 
 function planLines(forecast: Forecast): string[] {
-  const {
-    links,
-    left,
-    batchSize,
-    requests,
-    room,
-    durationMs = 0,
-    plan,
-    requestsPerMinute,
-  } = forecast;
-  const limits = [
-    `batches of ${formatCount(batchSize)}`,
-    ...(requestsPerMinute === undefined
-      ? []
-      : [`${plural(requestsPerMinute, 'request')} a minute`]),
-    ...(room === undefined
-      ? []
-      : [room === 0 ? 'no room for more links' : `room for ${plural(room, 'more link')}`]),
-  ].join(', ');
-  const work = [
-    ...(links === 0
-      ? []
-      : [`${plural(links, 'link')} to create in about ${plural(requests, 'request')}`]),
-    ...(durationMs < 1000 ? [] : [`about ${formatEstimate(durationMs)}`]),
-    ...(left === 0 ? [] : [`${plural(left, 'row')} unsent`]),
-  ].join(', ');
-  return [
-    capitalized(plan === undefined ? limits : `${plan} plan: ${limits}`),
-    ...(requests > 1 || left > 0 ? [work] : []),
-  ];
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  const { links, left, requests, room, durationMs = 0, plan, requestsPerMinute } = forecast;
+  const limits = present(
+    `batches of ${formatCount(forecast.batchSize)}`,
+    requestsPerMinute !== undefined && `${plural(requestsPerMinute, 'request')} a minute`,
+    room === 0 && 'no room for more links',
+    room !== undefined && room > 0 && `room for ${plural(room, 'more link')}`,
+  ).join(', ');
+  const work = present(
+    links > 0 && `${plural(links, 'link')} to create in about ${plural(requests, 'request')}`,
+    durationMs >= 1000 && `about ${formatDuration(durationMs)}`,
+    left > 0 && `${plural(left, 'row')} unsent`,
+  ).join(', ');
+  const text = plan === undefined ? limits : `${plan} plan: ${limits}`;
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return present(capitalized, (requests > 1 || left > 0) && work);
 }

@@ -1,11 +1,37 @@
-import { formatCount, formatDuration, plural } from '../format.ts';
+import { formatCount, formatDuration, plural, present } from '../format.ts';
 import type { ImportSummary } from '../import/types.ts';
+import { TOTALS } from './json-events.ts';
 import type { Mark, Printer } from './printer.ts';
 import { sanitize } from './sanitize.ts';
-import type { Paint, Style } from './style.ts';
+import type { Paint } from './style.ts';
 import { renderTable } from './table.ts';
 
-/** Prints how the import of one file ended: one sentence, a table where not every row has its link, and the files that were written. */
+/** How the work on a file ended. */
+interface End {
+  mark: Mark;
+  /** One sentence. */
+  text: string;
+  /** Rows of a table. */
+  counts: readonly (readonly [name: string, count: number, paint?: Paint | undefined])[];
+  /** Files that were written, by their labels; undefined where none was. */
+  files: Readonly<Record<string, string | undefined>>;
+}
+
+export async function printEnd(end: End, printer: Printer): Promise<void> {
+  printer.ended(end.mark, end.text);
+  const rows = end.counts.map(([text, count, paint = (same: string) => same]) => [
+    { text, paint },
+    formatCount(count),
+  ]);
+  if (rows.length > 0) {
+    printer.drawing(await renderTable({ rows, right: [1], style: printer.errStyle }));
+  }
+  for (const [label, path = '-'] of Object.entries(end.files)) {
+    if (path !== '-') printer.drawing(`  ${label}   ${sanitize(path)}`);
+  }
+}
+
+/** Prints how the import of one file ended, with a table where not every row has its link. */
 export async function printImportSummary(
   summary: ImportSummary,
   printer: Printer,
@@ -14,47 +40,44 @@ export async function printImportSummary(
   const { rejected, failed, unknown, unsent, stopped, dryRun } = summary;
   const notCreated = rejected + failed + unknown;
   const mark: Mark = stopped !== undefined ? 'failure' : notCreated > 0 ? 'attention' : 'success';
+  const hasTable = verbose || (notCreated + unsent > 0 && !dryRun);
+  const { green, yellow, red } = printer.errStyle;
+  const paints = { created: green, changed: yellow, unknown: yellow, unsent: yellow };
+  const all: Partial<Record<string, Paint>> = { ...paints, rejected: red, failed: red };
+  const counts = TOTALS.filter((name) => hasTable && summary[name] > 0).map((name) => {
+    const text = name === 'existing' ? 'already imported' : name;
+    return [text, summary[name], all[name]] as const;
+  });
+  const files = { Results: summary.output, Rejects: summary.rejectsFile };
   printer.drawing('');
-  printer.ended(mark, outcomeOf(summary));
-  if (verbose || (notCreated + unsent > 0 && !dryRun)) {
-    printer.drawing(await table(summary, printer.errStyle));
-  }
-  for (const [name, path] of [
-    ['Results', summary.output],
-    ['Rejects', summary.rejectsFile],
-  ] as const) {
-    if (path !== undefined && path !== '-') printer.drawing(`  ${name}   ${sanitize(path)}`);
-  }
+  await printEnd({ mark, text: outcomeOf(summary), counts, files }, printer);
 }
 
 function outcomeOf(summary: ImportSummary): string {
   const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
+  const counted = (count: number, words: string) => count > 0 && `${formatCount(count)} ${words}`;
   if (dryRun) {
     const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
-    const parts = [
+    const parts = present(
       `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
-      ...(left > 0 ? [`${formatCount(left)} unsent`] : []),
-      ...(existing > 0 ? [`${formatCount(existing)} already imported`] : []),
-      ...(unknown > 0 ? [`${plural(unknown, 'row')} unknown since an earlier run`] : []),
-      ...(rejected > 0 ? [`${plural(rejected, 'row')} can't be sent`] : []),
-    ];
+      counted(left, 'unsent'),
+      counted(existing, 'already imported'),
+      unknown > 0 && `${plural(unknown, 'row')} unknown since an earlier run`,
+      rejected > 0 && `${plural(rejected, 'row')} can't be sent`,
+    );
     return `${parts.join(', ')}. This was a dry run: nothing was sent.`;
   }
-  if (existing === rows)
+  if (existing === rows) {
     return `Already imported: ${rows === 1 ? '' : 'all '}${plural(rows, 'row')}`;
-  const others = [
-    [existing, 'already imported'],
-    [rejected, 'rejected'],
-    [failed, 'failed'],
-    [unknown, 'unknown'],
-    [unsent, 'unsent'],
-  ] as const;
-  const parts = [
+  }
+  const parts = present(
     created === 0 ? 'No link created' : `${plural(created, 'link')} created`,
-    ...others
-      .filter(([count]) => count > 0)
-      .map(([count, word]) => `${formatCount(count)} ${word}`),
-  ];
+    counted(existing, 'already imported'),
+    counted(rejected, 'rejected'),
+    counted(failed, 'failed'),
+    counted(unknown, 'unknown'),
+    counted(unsent, 'unsent'),
+  );
   return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
 }
 
@@ -66,30 +89,3 @@ export function progressOf(summary: ImportSummary): string {
   const have = `${formatCount(existing + created)} of ${plural(rows, 'row')} of ${name} have their link`;
   return unsent === 0 ? ` ${have}.` : ` ${have}, ${formatCount(unsent)} are unsent.`;
 }
-
-/** The counts that are not zero. */
-function table(summary: ImportSummary, style: Style): Promise<string> {
-  const { green, yellow, red } = style;
-  const paints = { created: green, changed: yellow, unknown: yellow, unsent: yellow } as const;
-  const all: Partial<Record<string, Paint>> = { ...paints, rejected: red, failed: red };
-  const rows = TOTALS.filter((name) => summary[name] > 0).map((name) => {
-    const text = name === 'existing' ? 'already imported' : name;
-    return [{ text, paint: all[name] ?? ((same: string) => same) }, formatCount(summary[name])];
-  });
-  return renderTable({ rows, right: [1], style });
-}
-
-/** Counts that add up over files. */
-export const TOTALS = [
-  'rows',
-  'created',
-  'existing',
-  'changed',
-  'gone',
-  'rejected',
-  'failed',
-  'unknown',
-  'unsent',
-  'batches',
-  'requests',
-] as const satisfies (keyof ImportSummary)[];

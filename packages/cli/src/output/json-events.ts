@@ -1,5 +1,4 @@
-import type { Forecast, ImportEvent, ImportSummary, Plan, RowLists } from '../import/types.ts';
-import { TOTALS } from './import-summary.ts';
+import type { ImportEvent, ImportSummary, Plan } from '../import/types.ts';
 
 /**
  * What stderr holds with `--json`: one object a line, and `event` says which it is. Every field is there, with `null` where it says nothing,
@@ -11,12 +10,12 @@ export type JsonEvent =
   /** A request, a response or a retry, with `--verbose`. The fields depend on the message. */
   | { event: 'log'; level: string; message: string; fields: object }
   | ProgressEvent
-  /** What an import finds out about one of its files before it sends anything. */
-  | NonNullable<ReturnType<typeof importEvent>>
-  /** The summary of an import, where stdout holds the results. */
+  /** What an import finds out about one of its files before it sends anything: see {@link importEvent}. */
+  | { event: 'checked' | 'compared' | 'forecast'; file: string }
+  /** The summary of an import or a verification, where stdout holds its results. */
   | { event: 'summary' }
   /** `hint`, `status` and `request_id` are left out where there is none. */
-  | { event: 'error'; version: 1; error: ErrorFields };
+  | { event: 'error'; version: 1; error: object };
 
 /** Printed every few seconds while something happens. */
 export interface ProgressEvent {
@@ -33,61 +32,48 @@ export interface ProgressEvent {
   left_ms: number | null;
 }
 
-interface ErrorFields {
-  code: string;
-  message: string;
-  hint?: string | undefined;
-  exit_code: number;
-  status?: number | undefined;
-  request_id?: string | undefined;
+/** Fields as JSON has them: `changedLines` is `changed_lines`, what is undefined is `null`, and times are whole milliseconds. */
+function fieldsOf(values: object): object {
+  const entries = Object.entries(values).map(([name, value]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    typeof value === 'number' ? Math.round(value) : (value ?? null),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** The JSON form of an event of an import; undefined for those that only move the progress. */
-export function importEvent(event: ImportEvent, file: string) {
+export function importEvent(event: ImportEvent, file: string): JsonEvent | undefined {
   switch (event.type) {
     // An input file was read and checked.
     case 'validated': {
-      const { plan, rows, rejected, firstRejects: first_rejects } = event;
-      const { format, encoding, delimiter = null, notes } = plan;
-      const fields = { format, encoding, delimiter, mapping: mappingOf(plan), notes };
-      return { event: 'checked' as const, file, ...fields, rows, rejected, first_rejects };
+      const { plan, rows, rejected, firstRejects } = event;
+      const { format, encoding, delimiter, notes } = plan;
+      const found = { format, encoding, delimiter, mapping: mappingOf(plan), notes };
+      return { event: 'checked', file, ...fieldsOf({ ...found, rows, rejected, firstRejects }) };
     }
     // How its rows compare with the links that exist. The counts are of rows; `gone` counts links that no row asks for any more.
     case 'compared': {
-      const { new: unsent, existing, changed, changedLines: changed_lines, gone } = event;
-      const fields = { new: unsent, existing, changed, changed_lines, gone };
-      return { event: 'compared' as const, file, ...fields };
+      const { type, rows, ...found } = event;
+      return { event: 'compared', file, ...fieldsOf(found) };
     }
-    // The forecast: how many requests the missing links need, and how long they take.
+    // How many requests the missing links need, and how long they take.
     case 'forecast':
-      return { event: 'forecast' as const, file, ...forecastFields(event.forecast) };
+      return { event: 'forecast', file, ...forecastFields(event.forecast) };
     default:
       return undefined;
   }
 }
 
 /** Which column fills which field: its name, or its number from 1 where no header names it. */
-function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string | number> {
+export function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string | number> {
   const pairs = Object.entries(mapping).map(([field, index]) => {
     return [field, hasHeader ? (columns[index] ?? '') : index + 1] as const;
   });
   return Object.fromEntries(pairs);
 }
 
-function forecastFields(forecast: Forecast) {
-  const { links, left, batchSize, requests, room, durationMs, plan, requestsPerMinute } = forecast;
-  const { waitMs } = forecast;
-  return {
-    links,
-    left,
-    batch_size: batchSize,
-    requests,
-    room: room ?? null,
-    duration_ms: durationMs === undefined ? null : Math.round(durationMs),
-    wait_ms: waitMs === undefined ? null : Math.round(waitMs),
-    plan: plan ?? null,
-    requests_per_minute: requestsPerMinute ?? null,
-  };
+function forecastFields({ isShort, ...forecast }: NonNullable<ImportSummary['forecast']>): object {
+  return fieldsOf({ waitMs: undefined, ...forecast });
 }
 
 /** How the import of one file ended, as far as its JSON form needs it. */
@@ -97,6 +83,12 @@ interface ImportOutcome {
   warnings: readonly string[];
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
+
+/** Counts that add up over files. */
+export const TOTALS = [
+  ...(['rows', 'created', 'existing', 'changed', 'gone', 'rejected', 'failed', 'unknown'] as const),
+  ...(['unsent', 'batches', 'requests'] as const),
+] satisfies (keyof ImportSummary)[];
 
 /** 2: `created` counts the links that this run created, and `existing` those of earlier ones. */
 const IMPORT_JSON_VERSION = 2;
@@ -111,46 +103,41 @@ export function importJson(
   notImported: readonly string[],
   listsRows: boolean,
 ): object {
-  const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
-    outcomes.reduce((total, { summary }) => total + summary[name], 0);
+  const list = (name: 'problems' | 'changed' | 'new') =>
+    outcomes.flatMap(({ summary: { file, lists } }) =>
+      (lists?.[name] ?? []).map((row) => ({ file, ...row })),
+    );
   return {
-    version: IMPORT_JSON_VERSION,
-    command: 'import',
-    exit_code: exitCode,
-    ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
-    new: sum('created') + sum('failed') + sum('unsent'),
-    elapsed_ms: Math.round(sum('elapsedMs')),
-    ...(listsRows && rowLists(outcomes)),
-    files: outcomes.map(fileJson),
+    ...{ version: IMPORT_JSON_VERSION, command: 'import', exit_code: exitCode },
+    ...countsOf(outcomes),
+    ...(listsRows && {
+      problems: list('problems'),
+      changed_rows: list('changed'),
+      new_rows: list('new'),
+    }),
+    files: outcomes.map((outcome) => {
+      const { summary, exitCode, stopped, warnings } = outcome;
+      const { file, dryRun, forecast, output, rejectsFile: rejects, journal } = summary;
+      return {
+        ...fieldsOf({ file, dryRun, exitCode }),
+        ...countsOf([outcome]),
+        forecast: forecast === undefined ? null : forecastFields(forecast),
+        ...fieldsOf({ output, rejects, journal, warnings }),
+        stopped: stopped === undefined ? null : fieldsOf(stopped),
+      };
+    }),
     not_imported: notImported,
   };
 }
 
-/** Rows of all files that are new, changed or bad. */
-function rowLists(outcomes: readonly ImportOutcome[]) {
-  const list = (name: keyof RowLists) =>
-    outcomes.flatMap(({ summary: { file, lists } }) =>
-      (lists?.[name] ?? []).map((row) => ({ file, ...row })),
-    );
-  return { problems: list('problems'), changed_rows: list('changed'), new_rows: list('new') };
-}
-
-function fileJson({ summary, exitCode, stopped, warnings }: ImportOutcome): object {
+function countsOf(outcomes: readonly ImportOutcome[]): object {
+  const sum = (name: (typeof TOTALS)[number] | 'elapsedMs') =>
+    outcomes.reduce((total, { summary }) => total + summary[name], 0);
   return {
-    file: summary.file,
-    dry_run: summary.dryRun,
-    exit_code: exitCode,
-    ...Object.fromEntries(TOTALS.map((name) => [name, summary[name]])),
-    new: summary.created + summary.failed + summary.unsent,
-    elapsed_ms: Math.round(summary.elapsedMs),
-    forecast: summary.forecast === undefined ? null : forecastFields(summary.forecast),
-    output: summary.output ?? null,
-    rejects: summary.rejectsFile ?? null,
-    journal: summary.journal ?? null,
-    warnings,
-    stopped:
-      stopped === undefined
-        ? null
-        : { reason: stopped.reason, message: stopped.message, hint: stopped.hint ?? null },
+    ...Object.fromEntries(TOTALS.map((name) => [name, sum(name)])),
+    ...fieldsOf({
+      new: sum('created') + sum('failed') + sum('unsent'),
+      elapsedMs: sum('elapsedMs'),
+    }),
   };
 }

@@ -15,10 +15,10 @@ import {
 import { wrapWords } from './wrap.ts';
 
 interface PrinterOptions {
-  json: boolean;
-  quiet: boolean;
+  json?: boolean | undefined;
+  quiet?: boolean | undefined;
   /** `false` after `--no-color`. */
-  color: boolean | undefined;
+  color?: boolean | undefined;
 }
 
 /** An error as it is printed. */
@@ -92,14 +92,15 @@ export class Printer {
     stdout.write(`${stdout.isTTY === true ? this.signs(this.redact(text)) : this.redact(text)}\n`);
   }
 
-  /** A value as JSON: on one line into a pipe, indented on a terminal. */
-  json(value: unknown): void {
-    this.data(toSafeJson(value, this.#io.stdout.isTTY === true ? 2 : undefined));
+  /** A value as JSON: on one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
+  json(value: unknown, isLine = false): void {
+    this.data(toSafeJson(value, this.#io.stdout.isTTY === true && !isLine ? 2 : undefined));
   }
 
-  /** A value as JSON on one line of stdout: one of many. */
-  jsonLine(value: unknown): void {
-    this.data(toSafeJson(value));
+  /** How a command ended, with `--json`. Where results take stdout, it is an event. */
+  summary(value: object, isStdoutTaken: boolean): void {
+    if (isStdoutTaken) this.event({ event: 'summary', ...value });
+    else this.json(value);
   }
 
   /** One line of stderr with `--json`. */
@@ -138,12 +139,10 @@ export class Printer {
 
   /** A line of `--verbose`. */
   log(level: string, message: string, fields: object = {}): void {
-    const shown = Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => {
-        const text = value instanceof Error ? `${value.name}(${value.message})` : value;
-        return [name, typeof text === 'string' ? foreign(text) : text];
-      });
+    const shown = Object.entries(fields).flatMap(([name, value]) => {
+      const text = value instanceof Error ? `${value.name}(${value.message})` : value;
+      return text === undefined ? [] : [[name, typeof text === 'string' ? foreign(text) : text]];
+    });
     if (this.options.json) {
       this.event({ event: 'log', level, message, fields: Object.fromEntries(shown) });
       return;

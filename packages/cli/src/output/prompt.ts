@@ -29,18 +29,15 @@ async function readLine(
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: io.stdin, output, terminal: true, historySize: 0 });
   onEchoOff();
-  let onAbort = () => {};
-  const ended = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason);
-    // In raw mode a terminal sends Ctrl-C and Ctrl-D as characters; readline turns them into these.
-    lines.on('SIGINT', () => reject(interruptedError()));
-    lines.on('close', () => reject(interruptedError()));
-  });
-  signal.addEventListener('abort', onAbort);
+  // In raw mode a terminal sends Ctrl-C and Ctrl-D as characters; readline turns them into these.
+  const ended = new AbortController();
+  for (const event of ['SIGINT', 'close']) lines.on(event, () => ended.abort());
   try {
-    return await Promise.race([lines.question(question), ended]);
+    return await lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw ended.signal.aborted ? interruptedError() : error;
   } finally {
-    signal.removeEventListener('abort', onAbort);
     lines.close();
   }
 }

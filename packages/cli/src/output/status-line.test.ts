@@ -16,10 +16,11 @@ test('a log gets a line every few seconds, one a minute while nothing changes, a
   const printer = new Printer(io, { json: false, quiet: false, color: undefined });
   const status = await openStatusLine(io, printer);
   const at = (done: number): Status => ({
-    fraction: done / 10,
-    parts: [],
-    plain: [`${done} of 10`, `${Date.now() % 7} s left`],
-    json: { task: 'job', name: 'x', done, total: 10, wait_ms: 0, left_ms: null },
+    ...{ task: 'job', name: 'x', done, total: 10 },
+    parts: [
+      [`${done} of 10`, 0],
+      [`${Date.now() % 7} s left`, 1],
+    ],
   });
   let done = 1;
   status.start(() => at(done));
@@ -44,9 +45,8 @@ test('signs that ASCII needs more characters for are replaced before the line is
   Object.assign(io.stderr, { columns: 40 });
   const printer = new Printer(io, { json: false, quiet: false, color: false });
   const status = await openStatusLine(io, printer);
-  const parts = [{ text: '…→'.repeat(15), rank: 0 }];
-  const json = { task: 'job', name: 'x', done: 0, total: 1, wait_ms: 0, left_ms: null } as const;
-  status.start(() => ({ parts, plain: [], json }));
+  const parts = [['…→'.repeat(15), 0]] as const;
+  status.start(() => ({ task: 'job', name: 'x', done: 0, total: null, parts }));
   status.stop();
   const drawn = stripVTControlCharacters(stderr()).split(/[\r\n]/);
   expect(drawn.join('')).toContain('...->...->');

@@ -1,27 +1,21 @@
-import { bar } from '../format.ts';
+import { bar, formatPercent } from '../format.ts';
 import type { Io } from '../io.ts';
 import type { ProgressEvent } from './json-events.ts';
 import type { Printer } from './printer.ts';
 import { isInteractive } from './style.ts';
 import { textWidth } from './wrap.ts';
 
-/** How far something is. */
-export interface Status {
-  /** From 0 to 1; undefined shows no bar. */
-  fraction?: number | undefined;
-  /** Parts of the line in their order, safe to print. Where they don't fit, those of the highest rank are left out. */
-  parts: readonly { text: string; rank: number }[];
-  /** The same for a log: how far it is, then what else there is to say. */
-  plain: readonly string[];
-  /** The same for `--json`. */
-  json: Omit<ProgressEvent, 'event'>;
+/** How far something is: a line of it, and the event of `--json`. */
+export interface Status
+  extends Pick<ProgressEvent, 'task' | 'name' | 'done' | 'total'>,
+    Partial<Pick<ProgressEvent, 'wait_ms' | 'left_ms'>> {
+  /** What the line says, in this order, safe to print. Where they don't fit, those of the highest rank are left out. */
+  parts: readonly (readonly [text: string, rank: number])[];
 }
 
-/** One line on stderr that says how far something is. */
+/** One line on stderr, which `start` shows, now and again and again, in place of the one before, and `stop` takes away. */
 interface StatusLine {
-  /** Shows what `status` returns, now and again and again. A second start replaces the first. */
   start(status: () => Status): void;
-  /** Takes the line away. Does nothing where none is shown. */
   stop(): void;
 }
 
@@ -49,14 +43,11 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   });
   let timer: NodeJS.Timeout | undefined;
   const show = (status: () => Status) => {
-    const { fraction, parts } = status();
+    const { parts, ...rest } = status();
     // Before the line is fitted: a sign may be more characters in ASCII.
-    const safe = parts.map(({ text, rank }) => ({
-      text: printer.signs(printer.redact(text)),
-      rank,
-    }));
+    const safe = parts.map(([text, rank]) => [printer.signs(printer.redact(text)), rank] as const);
     const width = (io.stderr.columns ?? 80) - SPINNER_WIDTH;
-    spinner.text = printer.signs(fitStatus({ fraction, parts: safe }, width));
+    spinner.text = printer.signs(fitStatus({ ...rest, parts: safe }, width));
     if (!spinner.isSpinning) spinner.start();
   };
   return {
@@ -86,19 +77,21 @@ const GOOD_BAR = 15;
 const MIN_BAR = 5;
 const BAR_RANK = 4;
 
-/** The status on one line of `width` columns. The bar takes what the parts leave. */
+/** The status on one line of `width` columns, with a bar in what the parts leave where it is known how much there is to do. */
 export function fitStatus(
-  { fraction, parts }: Pick<Status, 'fraction' | 'parts'>,
+  { parts, done, total }: Pick<Status, 'parts' | 'done' | 'total'>,
   width: number,
 ): string {
+  const fraction = total === null ? undefined : total === 0 ? 1 : done / total;
   const shown = [...parts];
-  const line = () => shown.map(({ text }) => text).join(GAP);
+  if (fraction !== undefined) shown.unshift([formatPercent(fraction).padStart(4), 0]);
+  const line = () => shown.map(([text]) => text).join(GAP);
   while (shown.length > 1) {
-    const highest = Math.max(...shown.map(({ rank }) => rank));
+    const highest = Math.max(...shown.map(([, rank]) => rank));
     const wantsBar = fraction !== undefined && highest > BAR_RANK;
     if (textWidth(line()) + (wantsBar ? GOOD_BAR + 1 : 0) <= width) break;
     shown.splice(
-      shown.findLastIndex(({ rank }) => rank === highest),
+      shown.findLastIndex(([, rank]) => rank === highest),
       1,
     );
   }
@@ -109,20 +102,23 @@ export function fitStatus(
   return textWidth(text) <= width ? text : [...text].slice(0, Math.max(0, width)).join('');
 }
 
+/** The same for a log, and for `--json`. */
 function plainLines(printer: Printer): StatusLine {
   let timer: NodeJS.Timeout | undefined;
   return {
     start(status) {
-      let last: string | undefined;
+      let last = '';
       let unchanged = 0;
       clearInterval(timer);
       timer = setInterval(() => {
-        const { plain, json } = status();
-        unchanged = plain[0] === last ? unchanged + 1 : 0;
-        last = plain[0];
+        const { parts, ...facts } = status();
+        const at = `${facts.done} ${parts[0]}`;
+        unchanged = at === last ? unchanged + 1 : 0;
+        last = at;
         if (unchanged % UNCHANGED_LINES !== 0) return;
-        if (printer.options.json) printer.event({ event: 'progress', ...json });
-        else printer.note(plain.join(', '));
+        if (printer.options.json) {
+          printer.event({ event: 'progress', wait_ms: 0, left_ms: null, ...facts });
+        } else printer.note(parts.map(([text]) => text).join(', '));
       }, PLAIN_LINE_MS);
       timer.unref();
     },

@@ -3,13 +3,10 @@ import type { Reply } from './ask.ts';
 /** What was found out about the short URL of a row. */
 export const FINDINGS = [
   'ok',
-  /** The short URL redirects to another address than the row's target. */
   'wrong_target',
-  /** The server responds, but not with a redirect (301, 302, 307, 308). */
+  /** A response that is no redirect (301, 302, 307, 308). */
   'no_redirect',
-  /** 404: there is no such link. */
   'not_found',
-  /** 410: the link exists, but it is not active. */
   'gone',
   /** Any other status of 400 and above. */
   'http_error',
@@ -29,16 +26,16 @@ export const FINDINGS = [
 
 export type Finding = (typeof FINDINGS)[number];
 
+/** What a report adds to the columns of a table. */
 export interface Verdict {
-  finding: Finding;
-  /** HTTP status of the short URL's last response. */
-  status?: number | undefined;
-  /** Where the short URL redirects to. */
-  location?: string | undefined;
+  verified: Finding;
+  /** HTTP status of the short URL's last response, and where it redirects to. */
+  verified_status?: number | undefined;
+  verified_location?: string | undefined;
   /** HTTP status of the target's last response. */
-  targetStatus?: number | undefined;
+  verified_target_status?: number | undefined;
   /** In words, for everything that is not `ok`. */
-  problem?: string | undefined;
+  verified_problem?: string | undefined;
 }
 
 const REDIRECTS: readonly number[] = [301, 302, 307, 308];
@@ -46,18 +43,11 @@ const REDIRECTS: readonly number[] = [301, 302, 307, 308];
 /** Whether a response to the short URL leads to `target`. `Location` may be relative to the short URL. */
 export function judge(shortUrl: URL, target: URL, reply: Reply): Verdict {
   const { status } = reply;
-  if ('failure' in reply) return { finding: reply.failure, status, problem: reply.problem };
+  if ('failure' in reply) return verdictOf(reply.failure, reply.problem, { status });
   const { location } = reply;
-  const verdict = (finding: Finding, problem?: string): Verdict => ({
-    finding,
-    status,
-    location,
-    problem,
-  });
-  if (reply.status === 404) {
-    return verdict('not_found', 'the server does not know this short URL (404)');
-  }
-  if (reply.status === 410) return verdict('gone', 'the link is not active (410)');
+  const verdict = (finding: Finding, problem?: string) => verdictOf(finding, problem, reply);
+  if (status === 404) return verdict('not_found', 'the server does not know this short URL (404)');
+  if (status === 410) return verdict('gone', 'the link is not active (410)');
   if (reply.status >= 400) return verdict('http_error', `the server responded with ${status}`);
   if (!REDIRECTS.includes(reply.status) || location === undefined) {
     const lacks = REDIRECTS.includes(reply.status) ? ' without a Location' : '';
@@ -68,17 +58,22 @@ export function judge(shortUrl: URL, target: URL, reply: Reply): Verdict {
   return isRight ? verdict('ok') : verdict('wrong_target', `it leads to ${location}`);
 }
 
+export function verdictOf(
+  verified: Finding,
+  verified_problem?: string,
+  reply: { status?: number | undefined; location?: string | undefined } = {},
+): Verdict {
+  const { status: verified_status, location: verified_location } = reply;
+  return { verified, verified_status, verified_location, verified_problem };
+}
+
 /** The verdict on a row whose short URL is right, by what its target responded. */
 export function judgeTarget(right: Verdict, reply: Reply): Verdict {
-  const { status: targetStatus } = reply;
-  const dead = (problem: string): Verdict => ({
-    ...right,
-    finding: 'dead_target',
-    targetStatus,
-    problem: `its target is dead: ${problem}`,
-  });
-  if ('failure' in reply) return dead(reply.problem);
+  const { status } = reply;
+  const asked = { ...right, verified_target_status: status };
   // Any other status says that somebody is there who doesn't talk to programs, or not without a password.
-  const isDead = reply.status === 404 || reply.status === 410 || reply.status >= 500;
-  return isDead ? dead(`the status is ${targetStatus}`) : { ...right, targetStatus };
+  const isDead = status === 404 || status === 410 || (status ?? 500) >= 500;
+  if (!isDead) return asked;
+  const why = 'failure' in reply ? reply.problem : `the status is ${status}`;
+  return { ...asked, verified: 'dead_target', verified_problem: `its target is dead: ${why}` };
 }

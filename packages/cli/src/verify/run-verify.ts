@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { SCHEMELESS } from '../import/map/cells.ts';
+import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
-import { judge, judgeTarget, type Verdict } from './judge.ts';
-import { reportFormat } from './report.ts';
+import { type Finding, judge, judgeTarget, type Verdict, verdictOf } from './judge.ts';
 import type { LinkRow, Table } from './table.ts';
 
 export interface VerifySettings {
@@ -21,8 +21,31 @@ export interface VerifySettings {
 interface VerifyDeps {
   asker: Asker;
   stdout: ImportDeps['stdout'];
-  /** Called with each row as soon as its verdict is known, not in the order of the rows. */
-  onVerdict: (row: LinkRow, verdict: Verdict) => void;
+  /** Is brought up to date with each verdict. */
+  tally: Tally;
+}
+
+/** Rows by what was found out about them, and those that are wrong. */
+export interface Tally extends Record<Finding, number> {
+  wrong: number;
+  /** The first wrong rows that were found; in the end by their lines. */
+  problems: { line: number; short_url: string; verified: Finding; problem: string }[];
+}
+
+/** Wrong rows that are named. The report has all. */
+const MAX_PROBLEMS = 100;
+
+/** Findings that don't make a row wrong. */
+const NO_FAULT: readonly Finding[] = ['ok', 'skipped', 'not_asked'];
+
+function count(tally: Tally, { row: { line }, shortUrl = '' }: LinkRow, verdict: Verdict): void {
+  const { verified, verified_problem: problem = '' } = verdict;
+  tally[verified] += 1;
+  if (NO_FAULT.includes(verified)) return;
+  tally.wrong += 1;
+  if (tally.problems.length < MAX_PROBLEMS) {
+    tally.problems.push({ line, short_url: shortUrl, verified, problem });
+  }
 }
 
 /** Results that may wait for an earlier one that takes long, for each one that is worked on: memory is bounded. */
@@ -37,7 +60,7 @@ const WAITING = 64;
 export async function verifyTable(
   table: Table,
   { output: path, isUsualOutput, targets, concurrency }: VerifySettings,
-  { asker, stdout, onVerdict }: VerifyDeps,
+  { asker, stdout, tally }: VerifyDeps,
 ): Promise<string | undefined> {
   const format = reportFormat(table, /\.(?:jsonl|ndjson)$/i.test(path));
   const unusedOption = isUsualOutput ? '-o' : undefined;
@@ -45,7 +68,7 @@ export async function verifyTable(
   const askTarget = targets ? rememberReplies((url) => asker.target(url)) : undefined;
   const verify = async (row: LinkRow) => {
     const verdict = await verdictOn(row, asker, askTarget);
-    onVerdict(row, verdict);
+    count(tally, row, verdict);
     return format.line(row, verdict);
   };
   try {
@@ -54,6 +77,7 @@ export async function verifyTable(
     const limits = { concurrency, highWaterMark: concurrency * WAITING };
     const lines = Readable.from(table.read()).map(verify, limits);
     for await (const line of lines) await output.write(line);
+    tally.problems.sort((one, other) => one.line - other.line);
     return await output.finish();
   } finally {
     await output.discard();
@@ -67,17 +91,17 @@ async function verdictOn(
   asker: Asker,
   askTarget: AskTarget | undefined,
 ): Promise<Verdict> {
-  if (row.problem !== undefined) return { finding: 'invalid_row', problem: row.problem };
-  if (shortUrl === undefined) return { finding: 'skipped', problem: 'the row has no short URL' };
+  if (row.problem !== undefined) return verdictOf('invalid_row', row.problem);
+  if (shortUrl === undefined) return verdictOf('skipped', 'the row has no short URL');
   // Some services export short URLs without their scheme.
   const url = webAddress(SCHEMELESS.test(shortUrl) ? `https://${shortUrl}` : shortUrl);
   const targetUrl = webAddress(target);
   if (url === undefined || targetUrl === undefined) {
     const what = url === undefined ? 'short URL' : 'target';
-    return { finding: 'invalid_row', problem: `its ${what} is no http or https URL` };
+    return verdictOf('invalid_row', `its ${what} is no http or https URL`);
   }
   const verdict = judge(url, targetUrl, await asker.short(url));
-  if (verdict.finding !== 'ok' || askTarget === undefined) return verdict;
+  if (verdict.verified !== 'ok' || askTarget === undefined) return verdict;
   const reply = await askTarget(targetUrl);
   const isStopped = 'failure' in reply && reply.failure === 'not_asked';
   return isStopped ? judge(url, targetUrl, reply) : judgeTarget(verdict, reply);
@@ -95,5 +119,36 @@ function rememberReplies(ask: AskTarget): AskTarget {
     if (replies.size >= MAX_REMEMBERED) replies.clear();
     replies.set(key, reply);
     return reply;
+  };
+}
+
+/** Columns that a report adds to those of its table. */
+const COLUMNS = [
+  ...(['verified', 'verified_status', 'verified_location'] as const),
+  ...(['verified_target_status', 'verified_problem'] as const),
+] satisfies (keyof Verdict)[];
+
+/** The lines of a report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
+function reportFormat({ layout }: Table, isJsonl: boolean) {
+  const { columns } = layout.plan;
+  const { delimiter, lineEnd, bom, sep } = layout.dialect;
+  // A report may be verified again.
+  const own = [...columns.keys()].filter((at) => !COLUMNS.some((name) => name === columns[at]));
+  const csv = (cells: readonly unknown[]) =>
+    cells.map((cell) => csvCell(String(cell ?? ''), delimiter)).join(delimiter) + lineEnd;
+  return {
+    /** What comes before the first row. */
+    header: isJsonl
+      ? ''
+      : (bom ? '\ufeff' : '') + sep + csv([...own.map((at) => columns[at]), ...COLUMNS]),
+    line({ row: { cells, object } }: LinkRow, verdict: Verdict): string {
+      if (!isJsonl) {
+        const found = COLUMNS.map((name) => verdict[name]);
+        return csv([...own.map((at) => cells[at]), ...found, ...cells.slice(columns.length)]);
+      }
+      const row = object ?? Object.fromEntries(own.map((at) => [columns[at], cells[at] ?? '']));
+      const found = Object.fromEntries(COLUMNS.map((name) => [name, verdict[name] ?? null]));
+      return `${JSON.stringify({ ...row, ...found })}\n`;
+    },
   };
 }

@@ -38,12 +38,12 @@ export interface Table {
 const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', 'link'];
 
 /** Rows with these words have no link of their own, whatever stands in their cells. */
-const WITHOUT_LINK: ReadonlySet<string> = new Set([
+const WITHOUT_LINK: readonly unknown[] = [
   'rejected',
   'failed',
   'unknown',
   'unsent',
-] satisfies Exclude<RowStatus, 'created'>[]);
+] satisfies Exclude<RowStatus, 'created'>[];
 
 /**
  * Opens a table with the reader of the import, and reads it once, so that what is wrong with it is known before anything is asked.
@@ -60,17 +60,19 @@ export async function openTable(
     const layout = await detectLayout(input, { ...settings, map });
     const shortUrlOf = shortUrlReader(input.name, layout, wanted);
     const rules = createRowRules(layout, { map, defaults: {} }, layout.isOfLines);
-    async function* read(): AsyncGenerator<LinkRow> {
-      for await (const rows of readRows(input, layout)) {
-        for (const row of rows) {
-          const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
-          yield { row, shortUrl, target: rules.link(row).target_url };
+    const table: Table = {
+      ...{ input, layout, rows: 0, links: 0 },
+      async *read() {
+        for await (const rows of readRows(input, layout)) {
+          for (const row of rows) {
+            const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
+            yield { row, shortUrl, target: rules.link(row).target_url };
+          }
         }
-      }
-    }
-    const table: Table = { input, layout, rows: 0, links: 0, read };
+      },
+    };
     let hasLink = false;
-    for await (const { row, shortUrl } of read()) {
+    for await (const { row, shortUrl } of table.read()) {
       table.rows += 1;
       if (shortUrl !== undefined || row.problem !== undefined) table.links += 1;
       hasLink ||= shortUrl !== undefined;
@@ -86,19 +88,18 @@ export async function openTable(
 /** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
 function shortUrlReader(
   name: string,
-  { plan, resultColumns }: Layout,
+  { plan: { columns, mapping }, resultColumns }: Layout,
   wanted: string | undefined,
 ): (row: Row) => string | undefined {
-  const { columns, mapping } = plan;
   const find = (key: string) =>
     columns.findLastIndex((column, index) => {
       return index !== mapping.target_url && key !== '' && columnKey(column) === key;
     });
   const named = /^\d+$/.test(wanted ?? '') ? Number(wanted) - 1 : find(columnKey(wanted ?? ''));
-  const usual = SHORT_URL_NAMES.map(find).find((index) => index >= 0);
+  const usual = SHORT_URL_NAMES.map(find).find((index) => index >= 0) ?? -1;
   const place = wanted === undefined ? (resultColumns.short_url ?? usual) : named;
-  const column = columns[place ?? -1];
-  if (place === undefined || column === undefined) {
+  const column = columns[place];
+  if (column === undefined) {
     throw inputError(
       wanted === undefined
         ? `${name}: no column could be recognized as the short URL`
@@ -109,6 +110,6 @@ function shortUrlReader(
   return ({ cells, object }) => {
     const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
     const status = object ? object['status'] : cells[resultColumns.status ?? -1];
-    return WITHOUT_LINK.has(String(status)) ? undefined : value.trim() || undefined;
+    return WITHOUT_LINK.includes(status) ? undefined : value.trim() || undefined;
   };
 }

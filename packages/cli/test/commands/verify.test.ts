@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { nobodyListens } from '../stub-service.ts';
-import { type CliOptions, cli, testFolder } from '../test-io.ts';
+import { type CliOptions, testFolder, cli as withoutService } from '../test-io.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -52,6 +52,13 @@ const inTurn = (...handlers: Handler[]): Handler => {
     index += 1;
   };
 };
+
+/** The command, for a service on this machine: its short URLs and targets may be there too. */
+const cli = (argv: readonly string[], options: CliOptions = {}) =>
+  withoutService(argv, {
+    ...options,
+    env: { SHORTLINK_BASE_URL: 'http://localhost:1', ...options.env },
+  });
 
 let folder: string;
 beforeEach(async () => {
@@ -238,17 +245,6 @@ test('without --allow-get, no GET is sent, because it could count a click', asyn
   expect(seen.map(({ method }) => method)).toEqual(['HEAD']);
 });
 
-test('a server that answers HEAD for one short URL gets no GET for another', async () => {
-  const { url, seen } = await shortLinks({ '/a': to('https://example.com/'), '/x': status(405) });
-  const rows: [string, string][] = [
-    [`${url}/a`, 'https://example.com/'],
-    [`${url}/x`, 'https://example.com/'],
-  ];
-  const result = await verify(rows, '--allow-get', '--concurrency', '1');
-  expect(result.findings.map(([finding]) => finding)).toEqual(['ok', 'http_error']);
-  expect(seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
-});
-
 describe('--targets', () => {
   const dead = async (target: Handler, more: Record<string, Handler> = {}) => {
     const { url, seen } = await shortLinks({
@@ -282,37 +278,38 @@ describe('--targets', () => {
     ['404', status(404), /its target is dead: the status is 404/],
     ['410', status(410), /the status is 410/],
     ['500', status(500), /the status is 500/],
-    ['a circle', to('/page'), /redirects more than 10 times/],
+    ['a circle', to('/page'), /redirects more than 20 times/],
     ['a redirect to a dead page', to('/nothing'), /the status is 404/],
-    ['a redirect to a file', to('file:///etc/passwd'), /it redirects to file:\/\/\/etc\/passwd/],
+    ['a redirect to a file', to('file:///etc/passwd'), /an address that is no http or https URL/],
     ['a page that never responds', () => {}, /no response within 0.3 s/],
   ])('%s is dead', async (_, handle, words) => {
     const { exitCode, findings, seen } = await dead(handle);
     expect(exitCode).toBe(3);
     expect(findings[0]?.[0]).toBe('dead_target');
     expect(findings[0]?.[4]).toMatch(words);
-    expect(seen.length).toBeLessThanOrEqual(13);
+    expect(seen.length).toBeLessThanOrEqual(22);
   });
 
   test.each([
     'http://169.254.169.254/latest/meta-data/',
-    'http://127.0.0.1:1/',
+    'http://127.0.0.1:9999/',
     'http://[::ffff:10.0.0.1]/',
     'http://[fe80::1]/',
     'http://2130706433/',
-    'http://localhost:1/',
+    'http://localhost:9999/',
     'http://api.localhost./',
   ])('a redirect of a page outside to %s is not followed', async (inside) => {
-    const page = 'http://page.example/';
-    const { url, seen } = await shortLinks({ '/x': to(page), [page]: to(inside) });
+    const [short, page] = ['http://go.example/x', 'http://page.example/'];
+    const { url, seen } = await shortLinks({ [short]: to(page), [page]: to(inside) });
     // As a proxy, the server gets every request with its whole address.
-    const env = { HTTP_PROXY: url, NO_PROXY: '127.0.0.1' };
-    const input = await file('links.csv', `short_url,url\n${url}/x,${page}\n`);
-    const result = await cli(['verify', input, '--targets', '--max-retries', '0'], { env });
+    const env = { HTTP_PROXY: url };
+    const input = await file('links.csv', `short_url,url\n${short},${page}\n`);
+    const argv = ['verify', input, '--targets', '--max-retries', '0'];
+    const result = await withoutService(argv, { env });
     expect(result.exitCode).toBe(3);
     expect(result.stderr).toContain('a private address, which is not asked');
     expect((await findings(`${input}.verify.csv`))[0]?.[0]).toBe('dead_target');
-    expect(seen.map(({ url }) => url)).toEqual(['/x', page]);
+    expect(seen.map(({ url }) => url)).toEqual([short, page]);
   });
 
   test('a target of many rows is asked once', async () => {
@@ -323,6 +320,54 @@ describe('--targets', () => {
     const rows = Array.from({ length: 20 }, (): [string, string] => [`${url}/x`, `${url}/page`]);
     expect((await verify(rows, '--targets')).exitCode).toBe(0);
     expect(seen.filter((request) => request.url === '/page')).toHaveLength(1);
+  });
+});
+
+describe('short URLs and targets at private addresses', () => {
+  const right = to('https://example.com/');
+  const tableOf = (short: string, target = 'https://example.com/') =>
+    file('links.csv', `short_url,url\n${short},${target}\n`);
+
+  test.each([
+    (url: string) => url,
+    (url: string) => url.replace('127.0.0.1', 'localhost'),
+    (url: string) => url.replace('127.0.0.1', '2130706433'),
+  ])('are not asked where the service has a public address: %s', async (at) => {
+    const { url, seen } = await shortLinks({ '/x': right });
+    const input = await tableOf(`${at(url)}/x`);
+    const env = { SHORTLINK_BASE_URL: 'http://192.0.2.1' };
+    for (const options of [{}, { env }]) {
+      const result = await withoutService(['verify', input], options);
+      expect(result.exitCode).toBe(3);
+      expect(result.stderr).toContain(
+        'it leads to a private address, which is not asked without --allow-private',
+      );
+      expect((await findings(`${input}.verify.csv`))[0]?.[0]).toBe('unreachable');
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test('are asked where the service itself has one, with --allow-private, and at the server of --resolve', async () => {
+    const { url, port, seen } = await shortLinks({ '/x': right });
+    const input = await tableOf(`${url}/x`);
+    const env = { SHORTLINK_BASE_URL: 'http://127.0.0.1:1' };
+    expect((await withoutService(['verify', input], { env })).exitCode).toBe(0);
+    expect((await withoutService(['verify', input, '--allow-private'])).exitCode).toBe(0);
+    const resolve = ['--resolve', `127.0.0.1:${port}`];
+    expect((await withoutService(['verify', input, ...resolve])).exitCode).toBe(0);
+    expect(seen).toHaveLength(3);
+  });
+
+  test('a target that a row names is not asked either', async () => {
+    const { url, port, seen } = await shortLinks({
+      '/x': (_, response) => void response.writeHead(302, { Location: `${url}/page` }).end(),
+    });
+    const input = await tableOf('http://go.example/x', `${url}/page`);
+    const resolve = ['--resolve', `go.example=127.0.0.1:${port}`];
+    const result = await withoutService(['verify', input, '--targets', ...resolve]);
+    expect(result.exitCode).toBe(3);
+    expect(result.stderr).toContain('its target is dead: it leads to a private address');
+    expect(seen.map((request) => request.url)).toEqual(['/x']);
   });
 });
 

@@ -30,7 +30,7 @@ test('a retry after a rate limit, which is announced twice, is shown as a rate l
   vi.advanceTimersByTime(1);
   hooks.onRetry?.({ ...request, waitMs: 37_000, error: new RateLimitError(init) });
   vi.advanceTimersByTime(5_000);
-  expect(stderr()).toBe('0 of 100 rows (0%), rate limit: next in 33 s\n');
+  expect(stderr()).toBe('0 / 100 rows, rate limit: next in 0:33\n');
 });
 
 test('a retry after any other error is shown with that error', async () => {
@@ -38,5 +38,5 @@ test('a retry after any other error is shown with that error', async () => {
   const error = new ConnectionError('no response', { outcome: 'not-sent' });
   hooks.onRetry?.({ ...request, waitMs: 37_000, error });
   vi.advanceTimersByTime(5_000);
-  expect(stderr()).toBe('0 of 100 rows (0%), trying again in 32 s, no response\n');
+  expect(stderr()).toBe('0 / 100 rows, trying again in 0:32, no response\n');
 });

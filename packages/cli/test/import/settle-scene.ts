@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import type { Evidence } from '../../src/import/check/evidence.ts';
-import { type Batch, isLink } from '../../src/import/journal/batches.ts';
+import type { Batch } from '../../src/import/journal/batches.ts';
 import type { Journal } from '../../src/import/journal/journal.ts';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
-import { linkIdentity } from '../../src/import/map/link-identity.ts';
+import { type LinkIdentity, linkIdentity } from '../../src/import/map/link-identity.ts';
 import { settleOpenBatches } from '../../src/import/send/settle-open.ts';
-import type { ImportDeps, ImportEvent, ImportSettings } from '../../src/import/types.ts';
+import {
+  type ImportDeps,
+  type ImportEvent,
+  type ImportSettings,
+  NO_RESPONSE,
+} from '../../src/import/types.ts';
 import { FakeService } from './fake-service.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -33,11 +38,13 @@ export class SettleScene {
   sent(targets: readonly string[], changes: { key?: string; job?: string } = {}): void {
     const links = targets.map((name) => ({ target_url: `https://${name}.example/` }));
     const { id } = this.journal.begin({
-      links: links.map((sent) => linkIdentity(sent, undefined)),
+      links:
+        changes.key === undefined
+          ? links.map((sent) => stored(linkIdentity(sent, undefined)))
+          : links,
       sentAt: new Date(SENT_AT).toISOString(),
       idempotencyKey: changes.key,
       domain: undefined,
-      body: changes.key && JSON.stringify(links),
     });
     if (changes.job !== undefined) this.journal.accepted(id, changes.job);
   }
@@ -66,10 +73,9 @@ export class SettleScene {
         wallClock: () => SENT_AT + ageMs,
       } as unknown as ImportDeps,
     });
-    const links = linksIn(this.journal).map(({ pair, code, short_url, error }) => ({
-      pair,
-      code: short_url === null ? null : code,
-      error,
+    const links = linksIn(this.journal).map(({ error, ...link }) => ({
+      ...link,
+      error: error === NO_RESPONSE ? null : error,
     }));
     const isChanged = comparison !== undefined;
     return { isChanged, failure, links, open: this.journal.openBatches().length };
@@ -78,7 +84,15 @@ export class SettleScene {
 
 /** Every link that a journal knows to exist, or to be possible. */
 export const linksIn = (journal: Journal) =>
-  journal.batches().flatMap((batch) => journal.linksIn(batch).filter(isLink));
+  journal.batches().flatMap((batch) =>
+    journal.linksIn(batch).flatMap(({ pair, result }) => {
+      if (result?.status === 'created') return { pair, code: result.code, error: null };
+      return result?.status === 'unknown' ? { pair, code: null, error: result.error } : [];
+    }),
+  );
+
+/** A link as the journal stores it. */
+export const stored = ({ pair, content }: LinkIdentity): [string, number] => [pair, content];
 
 /** A link of the journal. */
 export const link = (name: string, code: string | null, error: unknown = null) => ({

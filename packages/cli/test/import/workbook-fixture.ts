@@ -6,27 +6,45 @@ export type SheetCell =
   | number
   | bigint
   | boolean
+  /** A link of the cell, as Excel keeps it: what follows # apart. */
   | { link: string; text: string }
+  /** With how it is pronounced. */
+  | { phonetic: string; text: string }
+  | { inline: string }
+  /** A number as it is written in the file. */
+  | { number: string; format: string }
   | { rich: string[] }
   /** Days since 1900. */
   | { date: number }
   | { formula: string; value: string }
   | { error: string };
 
+interface WorkbookOptions {
+  /** Of sheets that are not visible. */
+  states?: Record<string, 'hidden' | 'veryHidden'>;
+  /** Of all sheets. */
+  merges?: string[];
+  is1904?: boolean;
+}
+
 /** For tests only: an .xlsx workbook with these sheets. */
-export function workbook(sheets: Record<string, SheetCell[][]>): Buffer {
+export function workbook(
+  sheets: Record<string, SheetCell[][]>,
+  { states = {}, merges = [], is1904 = false }: WorkbookOptions = {},
+): Buffer {
   const names = Object.keys(sheets);
-  const texts: string[] = [];
+  const parts: Parts = { texts: [], formats: [], links: [] };
+  const { texts, formats } = parts;
   const files: Record<string, string> = {
     '[Content_Types].xml': xml(
       `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>`,
     ),
     '_rels/.rels': rels([['officeDocument', 'xl/workbook.xml']]),
     'xl/workbook.xml': xml(
-      `<workbook ${MAIN} xmlns:r="${OFFICE}"><sheets>${names
+      `<workbook ${MAIN} xmlns:r="${OFFICE}"><workbookPr${is1904 ? ' date1904="1"' : ''}/><sheets>${names
         .map(
           (name, index) =>
-            `<sheet name="${xmlText(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`,
+            `<sheet name="${xmlText(name)}" sheetId="${index + 1}"${states[name] ? ` state="${states[name]}"` : ''} r:id="rId${index + 1}"/>`,
         )
         .join('')}</sheets></workbook>`,
     ),
@@ -38,17 +56,27 @@ export function workbook(sheets: Record<string, SheetCell[][]>): Buffer {
       ['styles', 'styles.xml'],
       ['sharedStrings', 'sharedStrings.xml'],
     ]),
-    // Style 1 is a date.
-    'xl/styles.xml': xml(
-      `<styleSheet ${MAIN}><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
-    ),
   };
   Object.values(sheets).forEach((rows, index) => {
-    const text = rows.map((cells, row) => sheetRow(cells, row + 1, texts)).join('');
+    parts.links = [];
+    const text = rows.map((cells, row) => sheetRow(cells, row + 1, parts)).join('');
+    const { links } = parts;
+    const merged = merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('');
+    const linked = links.map(({ at, hash }, link) => {
+      const location = hash === undefined ? '' : ` location="${xmlText(hash)}"`;
+      return `<hyperlink ref="${at}" r:id="rId${link + 1}"${location}/>`;
+    });
     files[`xl/worksheets/sheet${index + 1}.xml`] = xml(
-      `<worksheet ${MAIN}><sheetData>${text}</sheetData></worksheet>`,
+      `<worksheet ${MAIN} xmlns:r="${OFFICE}"><sheetData>${text}</sheetData><mergeCells>${merged}</mergeCells><hyperlinks>${linked.join('')}</hyperlinks></worksheet>`,
+    );
+    files[`xl/worksheets/_rels/sheet${index + 1}.xml.rels`] = rels(
+      links.map(({ target }) => ['hyperlink', xmlText(target)]),
     );
   });
+  // Style 1 is a date.
+  files['xl/styles.xml'] = xml(
+    `<styleSheet ${MAIN}><numFmts>${formats.map((code, index) => `<numFmt numFmtId="${200 + index}" formatCode="${xmlText(code)}"/>`).join('')}</numFmts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/>${formats.map((_, index) => `<xf numFmtId="${200 + index}"/>`).join('')}</cellXfs></styleSheet>`,
+  );
   files['xl/sharedStrings.xml'] = xml(
     `<sst ${MAIN}>${texts.map((text) => `<si>${text}</si>`).join('')}</sst>`,
   );
@@ -58,21 +86,41 @@ export function workbook(sheets: Record<string, SheetCell[][]>): Buffer {
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 
-function sheetRow(cells: readonly SheetCell[], row: number, texts: string[]): string {
+interface Parts {
+  texts: string[];
+  formats: string[];
+  links: { at: string; target: string; hash: string | undefined }[];
+}
+
+function sheetRow(cells: readonly SheetCell[], row: number, parts: Parts): string {
+  const { texts, formats, links } = parts;
   if (cells.length === 0) return '';
-  const parts = cells.map((cell, index) => {
-    const at = `r="${String.fromCharCode(65 + index)}${row}"`;
+  const written = cells.map((cell, index) => {
+    const name = `${String.fromCharCode(65 + index)}${row}`;
+    const at = `r="${name}"`;
     const shared = (text: string) => `<c ${at} t="s"><v>${texts.push(text) - 1}</v></c>`;
     if (typeof cell === 'string') return cell === '' ? '' : shared(plain(cell));
     if (typeof cell === 'boolean') return `<c ${at} t="b"><v>${cell ? 1 : 0}</v></c>`;
     if (typeof cell !== 'object') return `<c ${at}><v>${cell}</v></c>`;
-    if ('link' in cell) return shared(plain(cell.text));
+    if ('link' in cell) {
+      const [target = '', hash] = cell.link.split('#');
+      links.push({ at: name, target, hash });
+      return shared(plain(cell.text));
+    }
+    if ('phonetic' in cell) {
+      return shared(`${plain(cell.text)}<rPh sb="0" eb="1">${plain(cell.phonetic)}</rPh>`);
+    }
+    if ('inline' in cell) return `<c ${at} t="inlineStr"><is>${plain(cell.inline)}</is></c>`;
+    if ('number' in cell) {
+      return `<c ${at} s="${1 + formats.push(cell.format)}"><v>${cell.number}</v></c>`;
+    }
     if ('rich' in cell) return shared(cell.rich.map((run) => `<r>${plain(run)}</r>`).join(''));
     if ('date' in cell) return `<c ${at} s="1"><v>${cell.date}</v></c>`;
     if ('error' in cell) return `<c ${at} t="e"><v>${cell.error}</v></c>`;
-    return `<c ${at} t="str"><f>${xmlText(cell.formula)}</f><v>${xmlText(cell.value)}</v></c>`;
+    const type = /^\d*$/.test(cell.value) ? '' : ' t="str"';
+    return `<c ${at}${type}><f>${xmlText(cell.formula)}</f><v>${xmlText(cell.value)}</v></c>`;
   });
-  return `<row r="${row}">${parts.join('')}</row>`;
+  return `<row r="${row}">${written.join('')}</row>`;
 }
 
 function plain(text: string): string {

@@ -117,8 +117,8 @@ async function valuesOf(
   if (long === '--sheet') {
     const path = await fileOf(files, io);
     if (path === undefined) return [];
-    const { default: readWorkbook } = await import('read-excel-file/node');
-    return wordsOf((await readWorkbook(path)).map(({ sheet }) => sheet));
+    const { sheetNames } = await import('../../import/read/read-sheet.ts');
+    return wordsOf(await sheetNames(path));
   }
   if (long !== '--map') return /<file>/.test(flags) ? FILES : [];
   const [, field] = /^([^=]*)=/.exec(typed) ?? [];

@@ -4,21 +4,17 @@ import { declareCommand, type Perform } from '../declare.ts';
 import { SCRIPTS, type Shell } from './scripts.ts';
 
 export function declareCompletion(program: Command, perform: Perform): void {
-  declareCommand(
-    program,
-    'completion',
-    'Print a script that lets a shell complete commands, options and their values.',
-    [
+  declareCommand(program, perform, {
+    name: 'completion',
+    description: 'Print a script that lets a shell complete commands, options and their values.',
+    tries: [
       "echo 'source <(shortlink completion bash)' >> ~/.bashrc",
       `shortlink completion zsh > "\${fpath[1]}/_shortlink"`,
       'shortlink completion fish > ~/.config/fish/completions/shortlink.fish',
     ],
-  )
-    .addArgument(new Argument('<shell>', 'the shell it is for').choices(Object.keys(SCRIPTS)))
-    .action((shell: Shell, _options: object, command: Command) =>
-      perform(command, async (context) => {
-        context.io.stdout.write(SCRIPTS[shell]);
-        return EXIT_CODES.ok;
-      }),
-    );
+    act: async ({ io }, shell: Shell) => {
+      io.stdout.write(SCRIPTS[shell]);
+      return EXIT_CODES.ok;
+    },
+  }).addArgument(new Argument('<shell>', 'the shell it is for').choices(Object.keys(SCRIPTS)));
 }

@@ -28,23 +28,16 @@ export interface FileOutcome {
   exitCode: ExitCode;
   /** Every warning that was printed. */
   warnings: readonly string[];
-  /** Why not all of its rows were sent; undefined when they were. */
-  stopped: Stopped | undefined;
-}
-
-interface Stopped {
-  /** A `StopReason`, or the code of the error that ended it. */
-  reason: string;
-  message: string;
-  hint: string | undefined;
+  /** Why not all of its rows were sent; undefined when they were. `reason` is a `StopReason`, or the code of the error that refused the file. */
+  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
   /** The command that creates the links that are missing; undefined where the same command would only stop again. */
   next: string | undefined;
 }
 
 /** For a dry run without an account, in which no service is asked. */
 const NO_CLIENT: ImportDeps['client'] = {
-  links: { createMany: () => noAccount(), lookup: async () => noAccount() },
-  usage: { retrieve: async () => noAccount() },
+  links: { createMany: noAccount, lookup: noAccount },
+  usage: { retrieve: noAccount },
 };
 
 /** What a dry run without an account can't know. */
@@ -125,51 +118,46 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
       now: () => performance.now(),
       wallClock: Date.now,
     });
-    return { ...(await ended(summary, run)), warnings: watch.warnings };
+    return { ...(await ended(summary, run)), summary, warnings: watch.warnings };
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
-    const requests = watch.requestCount();
-    const outcome = await failed(error, { ...emptySummary(settings), requests, elapsedMs });
-    return { ...outcome, warnings: watch.warnings };
+    const summary = { ...emptySummary(settings), requests: watch.requestCount(), elapsedMs };
+    const { code: reason, message, hint, exitCode } = await describeError(error);
+    const stopped = { reason, message, hint };
+    return { summary, exitCode, stopped, next: undefined, warnings: watch.warnings };
   } finally {
     watch.end();
     stop.onSoft = undefined;
   }
 }
 
-type Ended = Omit<FileOutcome, 'warnings'>;
-
 async function ended(
   summary: ImportSummary,
   { context: { argv }, expectNoChanges }: Run,
-): Promise<Ended> {
-  const { stopped } = summary;
-  const isUnexpected = expectNoChanges && stopped === undefined && summary.unsent > 0;
-  const exitCode = isUnexpected ? EXIT_CODES.changes : exitCodeOfImport(summary);
-  if (stopped === undefined) return { summary, exitCode, stopped: undefined };
+): Promise<Pick<FileOutcome, 'exitCode' | 'stopped' | 'next'>> {
+  const { stopped, file } = summary;
+  if (stopped === undefined) {
+    const isUnexpected = expectNoChanges && summary.unsent > 0;
+    const exitCode = isUnexpected ? EXIT_CODES.changes : exitCodeOfImport(summary);
+    return { exitCode, stopped, next: undefined };
+  }
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
-  const { reason, message, hint, waitMs, mustDecide } = stopped;
+  const { reason, waitMs, mustDecide } = stopped;
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
-  const how =
-    summary.file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
+  const how = file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
   return {
-    summary,
     // For the reason 'error', the error itself decides about the exit code.
-    exitCode: reason === 'error' && cause !== undefined ? cause.exitCode : exitCode,
+    exitCode:
+      reason === 'error' && cause !== undefined ? cause.exitCode : exitCodeOfImport(summary),
     stopped: {
       reason,
-      message: cause?.message ?? message,
-      hint: hint ?? cause?.hint,
-      next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
+      message: cause?.message ?? stopped.message,
+      hint: stopped.hint ?? cause?.hint,
     },
+    next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
   };
 }
 
 /** After the others, something must be changed first: the key, the plan, or the file. */
 const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];
-
-async function failed(error: unknown, summary: ImportSummary): Promise<Ended> {
-  const { code, message, hint, exitCode } = await describeError(error);
-  return { summary, exitCode, stopped: { reason: code, message, hint, next: undefined } };
-}

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
-import { plural } from '../../format.ts';
+import { plural, present } from '../../format.ts';
 import { inputError, systemReason } from '../../import/errors.ts';
 import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
@@ -51,10 +51,10 @@ export async function importFiles(
   const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
   if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
-    // Where results go to stdout, nothing else may go there.
-    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    if (isStdoutTaken) context.printer.event({ event: 'summary', ...summary });
-    else context.printer.json(summary);
+    context.printer.summary(
+      summary,
+      files.some(({ output }) => output === STANDARD_STREAM),
+    );
   }
   return exitCode;
 }
@@ -94,7 +94,7 @@ async function accountIfAny(context: Context): Promise<Account | undefined> {
 }
 
 async function report(
-  { summary, stopped, exitCode }: FileOutcome,
+  { summary, stopped, next, exitCode }: FileOutcome,
   context: Context,
 ): Promise<void> {
   const { printer, globals } = context;
@@ -108,8 +108,8 @@ async function report(
     printer.error({ code: 'changes', message, exitCode });
   }
   if (stopped === undefined) return;
-  const { reason, message, hint, next } = stopped;
-  const hints = [hint, next].filter((line) => line !== undefined).join('\n');
+  const { reason, message, hint } = stopped;
+  const hints = present(hint, next).join('\n');
   printer.error({
     code: reason,
     message: printer.options.quiet ? `${message}${progressOf(summary)}` : message,

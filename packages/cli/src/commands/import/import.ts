@@ -1,32 +1,27 @@
 import type { Command } from 'commander';
-import type { Perform } from '../declare.ts';
-import { examples } from '../help.ts';
+import { declareCommand, type Perform } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 import { parseImport } from './parse-import.ts';
 
 export function declareImport(program: Command, perform: Perform): void {
-  const command = program
-    .command('import')
-    .description(
+  const command = declareCommand(program, perform, {
+    name: 'import',
+    description:
       'Create a short link for each row of a file: CSV, TSV, JSON lines, a list of URLs (also gzipped) of any size, or an .xlsx workbook. The whole file is checked before anything is sent, and the same command, whenever it runs, creates only the links that do not exist yet.',
-    )
-    .argument('<file...>', 'input files, one after the other; - is standard input');
-  addImportOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action((files: string[], options: ImportOptions, self: Command) =>
-      perform(self, async (context) => {
-        const input = parseImport(files, options);
-        const { importFiles } = await import('./import-files.ts');
-        return importFiles(input, context);
-      }),
-    );
+    tries: [
+      'shortlink import links.csv',
+      'shortlink import links.csv --dry-run',
+      'shortlink import export.csv --map target_url="Long URL" --map tags=Labels',
+      'shortlink import links.csv --in-place',
+      'cat urls.txt | shortlink import - > results.csv',
+      'shortlink import links.csv --rpm 60 --max-wait 26h --json',
+    ],
+    act: async (context, files: string[], options: ImportOptions) => {
+      const input = parseImport(files, options);
+      const { importFiles } = await import('./import-files.ts');
+      return importFiles(input, context);
+    },
+  });
+  command.argument('<file...>', 'input files, one after the other; - is standard input');
+  addImportOptions(command);
 }
-
-const EXAMPLES = examples(
-  'shortlink import links.csv',
-  'shortlink import links.csv --dry-run',
-  'shortlink import export.csv --map target_url="Long URL" --map tags=Labels',
-  'shortlink import links.csv --in-place',
-  'cat urls.txt | shortlink import - > results.csv',
-  'shortlink import links.csv --rpm 60 --max-wait 26h --json',
-);

@@ -47,13 +47,12 @@ export interface ImportOptions extends Omit<ImportSettings, Derived> {
   expectNoChanges: boolean;
 }
 
-export function addImportOptions(command: Command): Command {
+export function addImportOptions(command: Command): void {
   const groups = { Input: INPUT, Links: LINKS, Output: OUTPUT, Sending: SENDING, Safety: SAFETY };
   for (const [name, declare] of Object.entries(groups)) {
     command.optionsGroup(`${name}:`);
     for (const option of declare()) command.addOption(option);
   }
-  return command;
 }
 
 interface Details {
@@ -94,7 +93,7 @@ export const INPUT = () => [
   option('--encoding <name>', 'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)', {
     parse: parseEncoding,
   }),
-  option('--sheet <name>', 'sheet of an .xlsx workbook (default: the first one)'),
+  option('--sheet <name>', 'sheet of an .xlsx workbook (default: the visible one that has links)'),
   option('--skip-lines <n>', 'lines above the header that are left out', {
     parse: parseCount(0, 1_000_000),
   }),

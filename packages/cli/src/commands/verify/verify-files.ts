@@ -1,40 +1,34 @@
 import { EXIT_CODES, type ExitCode, interruptedError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import { formatCount, formatDuration, formatRate, plural } from '../../format.ts';
-import type { ImportDeps } from '../../import/types.ts';
-import { foreign, sanitize } from '../../output/sanitize.ts';
+import { formatClock, formatCount, formatDuration, formatRate, plural } from '../../format.ts';
+import { printEnd } from '../../output/import-summary.ts';
+import { foreign } from '../../output/sanitize.ts';
 import { openStatusLine, type Status } from '../../output/status-line.ts';
-import { renderTable } from '../../output/table.ts';
 import { proxyFetch } from '../../proxy-fetch.ts';
 import { Asker } from '../../verify/ask.ts';
-import { FINDINGS, type Finding, type Verdict } from '../../verify/judge.ts';
-import { verifyTable } from '../../verify/run-verify.ts';
-import { type LinkRow, openTable, type Table } from '../../verify/table.ts';
+import { FINDINGS, type Finding } from '../../verify/judge.ts';
+import { type Tally, verifyTable } from '../../verify/run-verify.ts';
+import { openTable, type Table } from '../../verify/table.ts';
 import { VERSION } from '../../version.ts';
 import { untilClosed } from '../import/import-file.ts';
+import { STANDARD_STREAM } from '../import/parse-import.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Fewer than for the service's API: a short URL that does not respond is what this command looks for. */
 const DEFAULT_RETRIES = 2;
 
-/** Wrong rows that the screen shows, and those of the JSON summary. The report has all. */
+/** Wrong rows that the screen shows. */
 const SHOWN_PROBLEMS = 10;
-const MAX_PROBLEMS = 100;
 
 /** How the verification of one file ended: its part of the JSON summary, and what the screen shows. */
-interface Result extends Record<Finding, number> {
+interface Result extends Tally {
   file: string;
   rows: number;
   links: number;
-  wrong: number;
   elapsed_ms: number;
   output: string;
-  problems: { line: number; short_url: string; verified: Finding; problem: string }[];
 }
-
-/** Findings that don't make a row wrong. */
-const NO_FAULT: readonly Finding[] = ['ok', 'skipped', 'not_asked'];
 
 /** Looks at all files first, then verifies one after the other. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
@@ -69,27 +63,29 @@ async function verifyTables(
     const exit_code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
     const { requests } = asker;
     const summary = { version: 1, command: 'verify', exit_code, requests, files: results };
-    if (input.files.some(({ output }) => output === '-')) {
-      printer.event({ event: 'summary', ...summary });
-    } else printer.json(summary);
+    printer.summary(
+      summary,
+      input.files.some(({ output }) => output === STANDARD_STREAM),
+    );
   }
   if (signal.aborted) throw interruptedError();
   return exitCode;
 }
 
 async function createAsker(
-  { resolve = [], rpm, allowGet }: VerifyInput,
+  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput,
   signal: AbortSignal,
-  { io, globals }: Context,
+  context: Context,
 ): Promise<Asker> {
-  const { fetchVia, publicAgent, resolvingAgent } = await import('../../agents.ts');
-  const proxied = await proxyFetch(io.env);
-  const fetchTarget = proxied ?? fetch;
+  const { globals, io } = context;
+  const { leadsInside, resolvingFetch } = await import('../../agents.ts');
+  // Whoever wrote the file could have this machine ask services that only it can reach.
+  const { baseUrl } = await context.settings();
+  const isInside = allowPrivate || (baseUrl && (await leadsInside(baseUrl.value))) === true;
+  const fetchTarget = (await proxyFetch(io.env, !isInside)) ?? fetch;
   return new Asker({
-    fetch: resolve.length > 0 ? fetchVia(resolvingAgent(resolve)) : fetchTarget,
+    fetchShort: resolvingFetch(resolve, fetchTarget),
     fetchTarget,
-    // A proxy looks the names up, and decides where it connects to.
-    fetchRedirected: proxied ?? fetchVia(publicAgent()),
     allowGet,
     timeoutMs: globals.timeout ?? DEFAULT_TIMEOUT_MS,
     maxRetries: globals.maxRetries ?? DEFAULT_RETRIES,
@@ -114,46 +110,30 @@ async function verifyFile(
     ...{ elapsed_ms: 0, output, problems: [] },
   };
   const startedAt = performance.now();
+  const elapsedMs = () => performance.now() - startedAt;
   const status = await openStatusLine(io, printer);
-  status.start(() => statusOf(result, performance.now() - startedAt));
-  const stdout: ImportDeps['stdout'] = untilClosed(io.stdout, { end: () => status.stop() });
-  const onVerdict = ({ row, shortUrl = '' }: LinkRow, { finding, problem = '' }: Verdict) => {
-    result[finding] += 1;
-    if (NO_FAULT.includes(finding)) return;
-    result.wrong += 1;
-    if (result.problems.length < MAX_PROBLEMS) {
-      result.problems.push({ line: row.line, short_url: shortUrl, verified: finding, problem });
-    }
-  };
+  status.start(() => statusOf(result, elapsedMs()));
   try {
-    const kept = await verifyTable(table, settings, { asker, stdout, onVerdict });
-    if (kept !== undefined) {
-      printer.warn(`What ${output} held before is kept as ${kept}.`);
-    }
+    const stdout = untilClosed(io.stdout, { end: () => status.stop() });
+    const kept = await verifyTable(table, settings, { asker, stdout, tally: result });
+    if (kept !== undefined) printer.warn(`What ${output} held before is kept as ${kept}.`);
   } finally {
     status.stop();
   }
-  result.problems.sort((one, other) => one.line - other.line);
-  result.elapsed_ms = Math.round(performance.now() - startedAt);
-  return result;
+  return { ...result, elapsed_ms: Math.round(elapsedMs()) };
 }
 
 function statusOf({ file, links, ok, wrong }: Result, elapsedMs: number): Status {
   const done = ok + wrong;
   const left = done === 0 ? null : Math.round((elapsedMs / done) * (links - done));
-  const text = `${formatCount(done)} of ${plural(links, 'link')} verified`;
-  const rate = `${formatRate(done / Math.max(1, elapsedMs / 1000))}/s`;
-  const parts = [
-    { text, rank: 0 },
-    ...(wrong > 0 ? [{ text: `${formatCount(wrong)} wrong`, rank: 1 }] : []),
-    ...(left === null ? [] : [{ text: `${formatDuration(left)} left`, rank: 2 }]),
-    { text: rate, rank: 5 },
-  ];
   return {
-    fraction: done / links,
-    parts,
-    plain: parts.map((part) => part.text),
-    json: { task: 'verify', name: file, done, total: links, wait_ms: 0, left_ms: left },
+    ...{ task: 'verify', name: file, done, total: links, left_ms: left },
+    parts: [
+      [`${formatCount(done)} / ${plural(links, 'link')}`, 3],
+      [`${formatCount(wrong)} wrong`, 1],
+      [`${formatRate(done / Math.max(1, elapsedMs / 1000))}/s`, 5],
+      ...(left === null ? [] : [[`${formatClock(left)} left`, 2] as const]),
+    ],
   };
 }
 
@@ -171,13 +151,15 @@ async function report(result: Result, { printer }: Context): Promise<void> {
     links === 1
       ? `The short URL ${isRight ? 'leads' : 'does not lead'} to its target`
       : `${isRight ? 'All' : `${formatCount(ok)} of`} ${formatCount(links)} short URLs lead to their targets`;
-  printer.ended(isRight ? 'success' : 'attention', `${text} (${formatDuration(elapsed_ms)})`);
-  const rows = FINDINGS.filter((name) => result[name] > 0).map((name) => [
-    name.replaceAll('_', ' '),
-    formatCount(result[name]),
-  ]);
-  if (rows.length > 1) {
-    printer.drawing(await renderTable({ rows, right: [1], style: printer.errStyle }));
-  }
-  if (output !== '-') printer.drawing(`  Report   ${sanitize(output)}`);
+  const found = FINDINGS.filter((name) => result[name] > 0);
+  const counts = found.map((name) => [name.replaceAll('_', ' '), result[name]] as const);
+  await printEnd(
+    {
+      mark: isRight ? 'success' : 'attention',
+      text: `${text} (${formatDuration(elapsed_ms)})`,
+      counts: counts.length > 1 ? counts : [],
+      files: { Report: output },
+    },
+    printer,
+  );
 }

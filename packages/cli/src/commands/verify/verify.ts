@@ -18,6 +18,7 @@ interface VerifyOptions extends Omit<TableSettings, 'file' | 'map'> {
   output?: string;
   targets: boolean;
   allowGet: boolean;
+  allowPrivate: boolean;
   resolve?: Resolved[];
   rpm?: number;
   concurrency: number;
@@ -29,22 +30,32 @@ export interface VerifyInput extends Omit<VerifyOptions, 'output'> {
 }
 
 export function declareVerify(program: Command, perform: Perform): void {
-  const command = declareCommand(
-    program,
-    'verify',
-    'Check that each short URL of a file leads where its row says. The file has the results of an import, or is any table with a column of short URLs and one of targets. Nothing is changed, no click is counted, and no API key is needed or sent. Exit code 3 if any row is wrong; the report says what was found for each.',
-    [
+  const command = declareCommand(program, perform, {
+    name: 'verify',
+    description:
+      'Check that each short URL of a file leads where its row says. The file has the results of an import, or is any table with a column of short URLs and one of targets. Nothing is changed, no click is counted, and no API key is needed or sent. Exit code 3 if any row is wrong; the report says what was found for each.',
+    tries: [
       'shortlink verify links.csv.results.csv',
       'shortlink verify links.csv --targets',
       'shortlink verify export.csv --map short_url=Short --map target_url=Long',
       'shortlink verify export.csv --resolve 192.0.2.10:443',
     ],
-  )
+    act: async (context, files: string[], options: VerifyOptions) => {
+      const input = parseVerify(files, options);
+      const { verifyFiles } = await import('./verify-files.ts');
+      return verifyFiles(input, context);
+    },
+  })
     .argument('<file...>', 'files to verify, one after the other; - is standard input')
     .option('--targets', 'ask each target too, and report dead ones', false)
     .option(
       '--allow-get',
       'ask a short URL with GET where its server refuses HEAD; this may count a click',
+      false,
+    )
+    .option(
+      '--allow-private',
+      'ask private addresses too, which is done anyway where the base URL has one',
       false,
     )
     .option(
@@ -57,14 +68,7 @@ export function declareVerify(program: Command, perform: Perform): void {
       'report, .csv or .jsonl; - is stdout (default: <input>.verify.csv, stdout if the input is -)',
     )
     .option('--concurrency <n>', 'rows asked at once', parseCount(1, 256), 8)
-    .option('--rpm <n>', 'requests per minute at most (default: no limit)', parseCount(1, 1e6))
-    .action((files: string[], options: VerifyOptions, self: Command) =>
-      perform(self, async (context) => {
-        const input = parseVerify(files, options);
-        const { verifyFiles } = await import('./verify-files.ts');
-        return verifyFiles(input, context);
-      }),
-    );
+    .option('--rpm <n>', 'requests per minute at most (default: no limit)', parseCount(1, 1e6));
   command.optionsGroup('Input:');
   for (const option of INPUT()) {
     const name = option.attributeName();

@@ -19,8 +19,8 @@ export interface Ask {
   /** Adds all rows again, so that they are compared with more links than those of the journal. */
   addRows: () => Promise<void>;
   journal: Journal;
-  settings: Pick<ImportSettings, 'onSimilar'>;
-  deps: Pick<ImportDeps, 'client' | 'signal' | 'stopSignal' | 'wallClock' | 'decide' | 'onEvent'>;
+  settings: ImportSettings;
+  deps: ImportDeps;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function askService(ask: Ask): Promise<Comparison> {
 /** A request that was sent a moment ago may be carried out after a look-up. */
 async function untilWorked(
   journal: Journal,
-  { signal, stopSignal, wallClock, onEvent }: Ask['deps'],
+  { signal, stopSignal, wallClock, onEvent }: ImportDeps,
 ): Promise<void> {
   const ages = journal.openBatches().map(({ sentAt }) => wallClock() - Date.parse(sentAt));
   const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
@@ -61,7 +61,7 @@ async function untilWorked(
 async function lookUp(
   pairs: readonly PairToAsk[],
   evidence: Evidence,
-  { client, signal }: Pick<ImportDeps, 'client' | 'signal'>,
+  { client, signal }: ImportDeps,
 ): Promise<void> {
   let asked = [...new Set(pairs.map(({ pair }) => pair))].map((pair) => ({
     ...linkOfPair(pair),
@@ -74,10 +74,8 @@ async function lookUp(
       const { links = [], more = false } = results[index] ?? {};
       for (const { title, tags, code, short_url } of links) {
         const identity = linkIdentity({ ...target, title, tags }, undefined);
-        evidence.addLink(KNOWN_BY.service, identity, {
-          own: { code, short_url, made_for: '' },
-          doubt: undefined,
-        });
+        const own = { code, short_url, made_for: '' };
+        evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
       }
       const after = links.at(-1)?.id;
       return more && after !== undefined && after !== target.after ? [{ ...target, after }] : [];
@@ -87,7 +85,7 @@ async function lookUp(
 
 /** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides. */
 export async function decideSimilar(
-  { evidence, settings, deps }: Pick<Ask, 'evidence' | 'settings' | 'deps'>,
+  { evidence, settings, deps }: Ask,
   how: string,
 ): Promise<Comparison> {
   evidence.onSimilar = settings.onSimilar ?? 'stop';

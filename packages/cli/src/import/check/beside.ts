@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { JournalLink } from '../journal/batches.ts';
 import { peekJournal } from '../journal/open-journal.ts';
+import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import type { Evidence } from './evidence.ts';
@@ -40,9 +42,7 @@ export async function filesBeside(
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(
   paths: readonly string[],
-  { evidence, addRows }: Pick<Ask, 'evidence' | 'addRows'>,
-  settings: ImportSettings,
-  deps: Pick<ImportDeps, 'stdin' | 'signal'>,
+  { evidence, addRows, settings, deps }: Ask,
 ): Promise<string[]> {
   const names: string[] = [];
   let before = 0;
@@ -64,7 +64,7 @@ async function readOther(
   path: string,
   evidence: Evidence,
   settings: ImportSettings,
-  deps: Pick<ImportDeps, 'stdin' | 'signal'>,
+  deps: ImportDeps,
 ): Promise<void> {
   const source = KNOWN_BY.beside;
   try {
@@ -74,11 +74,20 @@ async function readOther(
     }
     const journal = peekJournal({ path, baseUrl: settings.baseUrl, restart: false });
     try {
-      for (const { identity, claim } of journal.links()) evidence.addLink(source, identity, claim);
+      for (const batch of journal.batches()) {
+        for (const link of journal.linksIn(batch)) evidence.addLink(source, link, saidOf(link));
+      }
     } finally {
       journal.close();
     }
   } catch (error) {
     if (deps.signal.aborted) throw error;
   }
+}
+
+function saidOf({ result }: JournalLink): ClaimOfLink {
+  return {
+    own: result?.status === 'created' ? { ...result, made_for: '' } : undefined,
+    doubt: result?.status === 'unknown' ? result.error : undefined,
+  };
 }

@@ -1,5 +1,5 @@
 import { fitOf, linkIdentity } from '../map/link-identity.ts';
-import { claimOf, lostLinkGuard, refuseLostUrl } from '../map/result-columns.ts';
+import { claimOf, lostLinkGuard } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Layout } from '../read/layout.ts';
 import type { Input } from '../read/open-input.ts';
@@ -35,25 +35,27 @@ export interface Checked {
   claims: number;
 }
 
-const NOTHING = { rows: 0, rejected: 0, claims: 0 };
+/** For a file of which only the rows themselves are checked. */
+export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow'> = {
+  keepsRows: false,
+  addRow: () => {},
+};
 
 /**
  * Checks every row before anything is sent, so that a bad line 900,000 is known before line 1 is sent. Undefined when
  * the user stopped it.
  */
 export async function checkInput(
-  source: ImportSource,
+  { input, layout, rules }: ImportSource,
   settings: Pick<ImportSettings, 'defaults'>,
-  evidence: Evidence | undefined,
+  evidence: Pick<Evidence, 'keepsRows' | 'addRow'>,
   rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
   /** Addresses that short URLs of the service begin with. */
   origins: readonly string[],
 ): Promise<Checked | undefined> {
-  const { input, layout, rules } = source;
-  const found = { ...NOTHING, rejectedRows: new RowSet() };
+  const found: Checked = { rows: 0, rejected: 0, rejectedRows: new RowSet(), claims: 0 };
   const firstRejects: Reject[] = [];
-  const reject = rejecter(found, firstRejects, rejects);
   const refuse = lostLinkGuard(input.name, layout, origins);
   let bytesRead = 0;
   let announced = 0;
@@ -62,26 +64,29 @@ export async function checkInput(
   });
   for await (const batch of batches) {
     if (deps.signal.aborted || deps.stopSignal.aborted) return undefined;
-    const bad: Array<{ row: Row; reason: string }> = [];
+    const bad: { row: Row; reason: string }[] = [];
     for (const row of batch) {
       refuse(row);
-      refuseLostUrl(input.name, row, layout);
-      const claim = claimOf(row, layout);
+      const claim = claimOf(input.name, row, layout);
       const { link, problem: reason } = rules.check(row);
       const { own } = claim;
-      const needsIdentity = own !== undefined || evidence !== undefined;
+      const needsIdentity = own !== undefined || evidence.keepsRows;
       const identity = needsIdentity ? linkIdentity(link, settings.defaults.domain_id) : undefined;
       const hasOwn = own !== undefined && identity && fitOf(identity, own.made_for) !== 0;
       if (hasOwn || reason === undefined) {
         if (own !== undefined || claim.doubt !== undefined) found.claims += 1;
-        if (identity !== undefined) evidence?.addRow(found.rows, claim, identity);
+        if (identity !== undefined) evidence.addRow(found.rows, claim, identity);
       } else {
         bad.push({ row, reason });
         found.rejectedRows.add(found.rows);
       }
       found.rows += 1;
     }
-    await reject(bad);
+    for (const { row, reason } of bad.slice(0, FIRST_REJECTS - firstRejects.length)) {
+      firstRejects.push({ line: row.line, reason });
+    }
+    found.rejected += bad.length;
+    await rejects?.add(bad);
     if (found.rows - announced >= EVENT_STEP) {
       announced = found.rows;
       deps.onEvent({ type: 'validating', rows: found.rows, bytesRead, bytesTotal: input.size });
@@ -92,29 +97,7 @@ export async function checkInput(
   return found;
 }
 
-/** Counts rejected rows, keeps the first ones to be shown, and writes all of them to the rejects file. */
-function rejecter(found: Checked, first: Reject[], rejects: RejectsFile | undefined) {
-  return async (bad: readonly { row: Row; reason: string }[]) => {
-    for (const { row, reason } of bad.slice(0, FIRST_REJECTS - first.length)) {
-      first.push({ line: row.line, reason });
-    }
-    found.rejected += bad.length;
-    await rejects?.add(bad);
-  };
-}
-
-/** Adds all rows to a comparison that knows more by now than when they were checked, if it was there. Reads the input once more. */
-export async function compareAll(
-  source: ImportSource,
-  checked: Checked,
-  settings: Pick<ImportSettings, 'defaults'>,
-  evidence: Evidence,
-): Promise<void> {
-  evidence.compareAll();
-  await addRows(source, checked, settings, evidence);
-}
-
-/** Adds the rows to a comparison that was not there when they were checked. Reads the input once more. */
+/** Adds the rows to a comparison that knows more by now than when they were checked. Reads the input once more. */
 export async function addRows(
   { input, layout, rules }: ImportSource,
   { rejectedRows }: Checked,
@@ -126,7 +109,7 @@ export async function addRows(
     for (const row of rows) {
       if (!rejectedRows.has(number)) {
         const identity = linkIdentity(rules.link(row), defaults.domain_id);
-        evidence.addRow(number, claimOf(row, layout), identity);
+        evidence.addRow(number, claimOf(input.name, row, layout), identity);
       }
       number += 1;
     }

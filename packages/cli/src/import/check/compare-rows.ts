@@ -12,27 +12,22 @@ import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 /** How the rows compare with what exists. */
-export interface Found extends Existing {
-  /** Rows whose link may exist. */
-  unknown: number;
-  comparison: Comparison | undefined;
-}
+export type Found = Comparison & Pick<Existing, 'new'>;
 
 /**
  * Gathers what this machine knows of links before the rows are read, best first: the journal, the results that an import has written
- * beside the input, and the file of `--known`. Undefined where there is nothing, and the rows have no columns for links of their own.
+ * beside the input, and the file of `--known`.
  */
 export async function gatherEvidence(
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
   { plan, isOfLines }: Layout,
-): Promise<Evidence | undefined> {
+): Promise<Evidence> {
   const { known, output } = settings;
+  const evidence = new Evidence(journal);
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
   const isRecord = await isUnknownRecord(journal, settings);
-  if (!journal.hasLinks() && known === undefined && !isRecord && !mayClaim) return undefined;
-  const evidence = new Evidence(journal);
   // Only where nothing but the journal knows of links, rows and links are compared side by side.
   if (known !== undefined || isRecord || mayClaim) evidence.compareAll();
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
@@ -40,18 +35,15 @@ export async function gatherEvidence(
     const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true };
     await readLinks(results, evidence, settings, deps);
   }
-  if (known !== undefined && !(isRecord && resolve(known) === resolve(output))) {
-    const isOutput = resolve(known) === resolve(output);
-    const source = isOutput ? KNOWN_BY.results : KNOWN_BY.known;
-    const missing = await readLinks({ ...files, path: known, source }, evidence, settings, deps);
-    if (missing.length > 0) {
-      throw inputError(
-        `${basename(known)} is no whole results file: it has no column ${missing.join(', ')}`,
-        'Give --known the results file of an earlier import.',
-      );
-    }
-  }
-  return evidence;
+  const isOutput = known !== undefined && resolve(known) === resolve(output);
+  if (known === undefined || (isRecord && isOutput)) return evidence;
+  const source = isOutput ? KNOWN_BY.results : KNOWN_BY.known;
+  const missing = await readLinks({ ...files, path: known, source }, evidence, settings, deps);
+  if (missing.length === 0) return evidence;
+  throw inputError(
+    `${basename(known)} is no whole results file: it has no column ${missing.join(', ')}`,
+    'Give --known the results file of an earlier import.',
+  );
 }
 
 /** Whether the results that are there are not those that the journal knows to be written last. */
@@ -65,30 +57,15 @@ async function isUnknownRecord(
   return !journal.hasWritten(await fingerprint(output));
 }
 
-/** Compares the rows that were checked with the links that exist, and announces the result. */
-export function compareRows(
-  checked: Checked,
-  evidence: Evidence | undefined,
-  journal: Journal,
-  settings: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
-  deps: Pick<ImportDeps, 'onEvent'>,
-): Found {
-  const found = foundOf(checked, evidence?.compare());
-  for (const message of surprises(found, checked, journal, settings)) {
-    deps.onEvent({ type: 'warning', message });
-  }
-  return found;
-}
-
 /** What the user may not expect of the comparison. */
-function surprises(
+export function surprises(
   found: Found,
   { rows, claims }: Checked,
   journal: Journal,
   { known, baseUrl, restart }: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
 ): string[] {
   const messages: string[] = [];
-  if (known !== undefined && rows > 0 && found.comparison?.usesKnown === false) {
+  if (known !== undefined && rows > 0 && !found.usesKnown) {
     messages.push(
       `No row asks for a link of ${known} (--known): are its target URLs those of this file?`,
     );
@@ -100,19 +77,15 @@ function surprises(
       `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} new there.`,
     );
   }
-  for (const { line, short_url } of found.comparison?.former ?? []) {
+  for (const { line, short_url } of found.former) {
     messages.push(
       `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`,
     );
   }
   if (restart && claims > 0) {
-    const what = plural(
-      claims,
-      'row names its link itself and is',
-      'rows name their links themselves and are',
-    );
+    const they = ['row names its link itself and is', 'rows name their links themselves and are'];
     messages.push(
-      `${what} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
+      `${plural(claims, they[0] ?? '', they[1])} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
     );
   }
   return messages;
@@ -120,22 +93,15 @@ function surprises(
 
 /** Says how the rows compare, once everything that can know was asked. */
 export function announce(
-  { comparison: _, unknown: __, ...counts }: Found,
+  { new: isNew, existing, changed, changedLines, gone }: Found,
   { rows }: Checked,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): void {
-  deps.onEvent({ type: 'compared', rows, ...counts });
+  const counts = { existing, changed, changedLines, gone };
+  deps.onEvent({ type: 'compared', rows, new: isNew, ...counts });
 }
 
-export function foundOf(checked: Checked, comparison: Comparison | undefined): Found {
-  const { existing = 0, unknown = 0, changed = 0, changedLines = [], gone = 0 } = comparison ?? {};
-  return {
-    new: checked.rows - checked.rejected - existing - unknown,
-    existing,
-    changed,
-    changedLines,
-    gone,
-    unknown,
-    comparison,
-  };
+export function foundOf({ rows, rejected }: Checked, comparison: Comparison): Found {
+  const { existing, unknown } = comparison;
+  return { ...comparison, new: rows - rejected - existing - unknown };
 }

@@ -1,20 +1,23 @@
-import { REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
+import type { Journal } from '../journal/journal.ts';
+import { MADE_VALUES, REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
 
 /** Rows whose lines are shown. */
 const FIRST_LINES = 5;
+
+export const MATCHED_LINKS = 'temp.match JOIN temp.link ON link.id = match.link';
 
 /** Who knows of a link, best first. */
 export const KNOWN_BY = { journal: 0, results: 1, known: 2, beside: 3, service: 4 } as const;
 export type KnownBy = (typeof KNOWN_BY)[keyof typeof KNOWN_BY];
 
 /** What is taken without a question. The others only know that the target has links. */
-export const CERTAIN = `source < ${KNOWN_BY.beside}`;
+const CERTAIN = `source < ${KNOWN_BY.beside}`;
 
 /** Ids of links that are not in the journal begin here: those of the journal are its own numbers. */
 export const FIRST_OTHER = 2 ** 44;
 
-/** The content as it is compared: the text of the row that had the link last. Of a row that was edited in its file, it is negative, so that no row has it. */
-const AS_ROW = 'iif(content < 0, -1 - content, content)';
+/** The content as it is compared: that of the row that had the link last. See `editedContent`. */
+const AS_ROW = `iif(content < 0, (-1 - content) / ${MADE_VALUES}, content)`;
 const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with, pair FROM temp.link`;
 
 /**
@@ -31,10 +34,9 @@ export const TABLES = `
   );
   CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
   CREATE TEMP TABLE link (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER, made INTEGER
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER, made INTEGER, was_open INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
-  CREATE TEMP TABLE open_link (id INTEGER PRIMARY KEY);
   CREATE TEMP VIEW free_link AS
     SELECT id, source, ${FREE}
     WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
@@ -45,34 +47,39 @@ export const TABLES = `
   CREATE TEMP VIEW doubtful_link AS
     SELECT id, source, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
       AND key NOT IN (
-        SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR id IN (SELECT id FROM temp.open_link))
+        SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1)
       );
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
+/** How many values each of the two takes. */
+export const ROW_COLUMNS = 11;
+export const LINK_COLUMNS = 12;
+
 /** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
-export const FIT_BY_JOURNAL = `
+const FIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = found.fit FROM (
     SELECT number, max(CASE WHEN link.pair <> row.pair THEN 0 ELSE 1 + (link.content = row.content) END) AS fit
     FROM temp.row JOIN temp.link ON link.short_url = row.own WHERE source = 0 AND row.fit IS NULL GROUP BY number
   ) AS found WHERE row.number = found.number`;
-export const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
+const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
 
 /** Whose is a link that rows name? The first that it was made for, word for word if any is. The others have none. */
-export const DISOWN = `
-  UPDATE temp.row SET own = NULL, named = own WHERE number IN (
+const DISOWN = `
+  UPDATE temp.row SET own = NULL, named = own, made = NULL WHERE number IN (
     SELECT number FROM (
       SELECT number, fit, row_number() OVER (PARTITION BY own_key, own ORDER BY fit DESC, number) AS n
       FROM temp.row WHERE own IS NOT NULL
     ) WHERE n > 1 OR fit = 0
   )`;
+export const OWN_LINKS = [FIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
 /**
  * Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. Rows that say that their
  * link may exist go first.
  */
-export const matchBy = (columns: string, where: string, links = 'free_link') => `
+const matchBy = (columns: string, where: string, links = 'free_link') => `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT number, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY doubt DESC, number) AS n FROM free_row
   ) JOIN (
@@ -81,7 +88,7 @@ export const matchBy = (columns: string, where: string, links = 'free_link') => 
   ) USING (${columns}, n)`;
 
 /** The same for those that are the only ones of their kind, as nearly all are: numbering them would cost three times as much. */
-export const MATCH_SINGLE = `
+const MATCH_SINGLE = `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT max(number) AS number, max(id) AS id FROM (
       SELECT key, content, number, NULL AS id FROM temp.row WHERE own IS NULL
@@ -90,39 +97,64 @@ export const MATCH_SINGLE = `
   ) ORDER BY number`;
 
 /** Two texts may have one number. */
-export const UNMATCH_OTHERS = `
+const UNMATCH_OTHERS = `
   DELETE FROM temp.match WHERE number IN (
     SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
 /** A link that the service was asked for counts as made for its row, whatever it redirects with. */
-export const TAKE_CONTENT = `
+const TAKE_CONTENT = `
   UPDATE temp.link SET content = row.content FROM temp.match JOIN temp.row USING (number)
   WHERE link.id = match.link AND source = ${KNOWN_BY.service} AND link.content / ${REDIRECTS} = row.content / ${REDIRECTS}`;
 
 /** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
-export const DROP_KNOWN_DOUBTS =
-  'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
-export const MATCH_OWN_DOUBTS =
+const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
+const MATCH_OWN_DOUBTS =
   'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
 
-export const ANY_LINK_LEFT =
+const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
+
+/** Gives each row the link that is its own, if there is one. */
+export function matchRows(
+  db: Journal['db'],
+  { hasDoubts, isReused }: { hasDoubts: boolean; isReused: boolean },
+): void {
+  db.exec(MATCH_SINGLE);
+  db.exec(UNMATCH_OTHERS);
+  if (db.prepare(ANY_LINK_LEFT).get() !== undefined) {
+    db.exec(matchBy('key, pair, content', CERTAIN));
+    db.exec(matchBy('key, pair', CERTAIN));
+    const isAsked = `source = ${KNOWN_BY.service}`;
+    // A row whose title was edited while its link was in doubt says itself what it was asked for with.
+    if (hasDoubts) db.exec(matchBy('key, pair, made_with', isAsked));
+    db.exec(matchBy('key, pair, words', isAsked));
+    if (isReused) {
+      db.exec(matchBy('key, pair, words', `NOT (${CERTAIN})`));
+      db.exec(matchBy('key, pair', `NOT (${CERTAIN})`));
+    }
+    db.exec(TAKE_CONTENT);
+  }
+  if (!hasDoubts) return;
+  db.exec(DROP_KNOWN_DOUBTS);
+  db.exec(MATCH_OWN_DOUBTS);
+  db.exec(matchBy('key, pair', isReused ? 'TRUE' : CERTAIN, 'doubtful_link'));
+}
 
 /** @param firstNewLink - bound: number of the first link that this run has created */
 export const COUNTS = `
   SELECT count(short_url) AS existing, count(*) - count(short_url) AS unknown,
-    count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR id IN temp.open_link) AS created,
+    count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR was_open = 1) AS created,
     (SELECT count(*) FROM temp.row WHERE own IS NOT NULL) AS own,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.link USING (key) WHERE source = ${KNOWN_BY.known}) AS uses_known,
     (
       SELECT count(*) FROM temp.link WHERE source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
         AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
     ) AS gone
-  FROM temp.match JOIN temp.link ON link.id = match.link`;
+  FROM ${MATCHED_LINKS}`;
 
 export const CHANGED_ROWS = `(
-    SELECT number, line FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link
+    SELECT number, line FROM ${MATCHED_LINKS} JOIN temp.row USING (number)
     WHERE short_url IS NOT NULL AND link.content <> row.content
     UNION ALL SELECT number, line FROM temp.row WHERE own IS NOT NULL AND fit = 1
   )`;
@@ -131,7 +163,7 @@ export const CHANGED = `
 
 /** New rows whose cells name a link to an older target, which no other row has. */
 export const FORMER = `
-  SELECT line, named FROM free_row WHERE fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
+  SELECT line, named AS short_url FROM free_row WHERE fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
 /** Rows without a link whose target has links that could be theirs, or others. */
@@ -182,10 +214,19 @@ const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (
     SELECT id FROM free_link WHERE source = ${KNOWN_BY.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS}`;
 export const TO_ADOPT = `SELECT id, key, content, pair, code, short_url, error FROM temp.link WHERE ${ADOPTED} ORDER BY id`;
+export const DROP_ALL_DOUBTS = 'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL';
 export const DROP_DOUBTS =
   'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL';
 
 /** The same of links that rows name themselves, for an input whose results are another file. */
 export const OWN_TO_ADOPT = `
-  SELECT key, iif(fit = 1, -1 - content, content) AS content, pair, own FROM temp.row
+  SELECT key, iif(fit = 1, -1 - (content * ${MADE_VALUES} + made % ${MADE_VALUES}), content) AS content, pair, NULL AS code, own AS short_url, NULL AS error FROM temp.row
   WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL) ORDER BY number`;
+
+export const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
+export const ANY_OTHER = `
+  SELECT 1 FROM temp.link WHERE source > 0 AND of_row IS NULL UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
+
+/** Bound: the numbers of the links of a batch, from the first to the one after the last. */
+export const ASKS_FOR = 'SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1';
+export const DROP_BATCH = 'DELETE FROM temp.link WHERE id >= ? AND id < ?';

@@ -1,20 +1,19 @@
-import { isLink, isOpenLink, type LinkRange, resultOf } from '../journal/batches.ts';
+import { type Batch, isLink, isOpenLink, outcomeOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { fitOf, hashOf, type LinkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
+import {
+  editedContent,
+  fitOf,
+  hashOf,
+  type LinkIdentity,
+  madeFor,
+  readMadeFor,
+} from '../map/link-identity.ts';
 import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
 import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import { matchRows } from './match-rows.ts';
-import {
-  ownToLink,
-  type PairToAsk,
-  readMatches,
-  readNumbers,
-  readPairs,
-  toLink,
-} from './read-evidence.ts';
+import { type PairToAsk, readMatches, readNumbers, readPairs, toLink } from './read-evidence.ts';
 import { RowBuffer, type Values } from './row-buffer.ts';
 import { RowSet } from './row-set.ts';
 
@@ -34,8 +33,6 @@ export interface Comparison extends Omit<Existing, 'new'> {
   usesKnown: boolean;
 }
 
-const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
-
 /**
  * Finds out which rows ask for links that exist. Rows that stand as they stood have their links at once. The others, and the links that are
  * left, are sorted by the database, by numbers that stand for target URL and domain, on disk where memory does not hold them: so millions
@@ -48,10 +45,14 @@ const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
 export class Evidence {
   /** What becomes of rows whose target has links with another title or other tags that only the service knows. */
   onSimilar: OnSimilar = 'create';
+  /** Whether rows that are added are compared. As long as nothing is known of any link, all of them are new. */
+  keepsRows = false;
   readonly #db: Journal['db'];
   readonly #journal: Journal;
   readonly #rows: RowBuffer;
   readonly #links: RowBuffer;
+  /** Links of the journal that may exist when the run begins. */
+  readonly #open = new RowSet();
   /** Whether files say of any link that it may exist, and whether rows name theirs themselves. */
   #hasDoubts = false;
   #hasOwn = false;
@@ -64,33 +65,30 @@ export class Evidence {
     this.#journal = journal;
     this.#db = journal.db;
     this.#db.exec(sql.TABLES);
-    this.#rows = new RowBuffer(
-      this.#db,
-      'temp.row (number, line, key, content, pair, own, own_key, fit, doubt, made)',
-    );
-    this.#links = new RowBuffer(
-      this.#db,
-      'temp.link (id, source, key, content, pair, code, short_url, error, of_row, in_job, made)',
-    );
-    const open = new RowBuffer(this.#db, 'temp.open_link (id)');
-    this.#order = journal.hasLinks() ? new InOrder(journal) : undefined;
+    this.#rows = new RowBuffer(this.#db, 'temp.row', sql.ROW_COLUMNS);
+    this.#links = new RowBuffer(this.#db, 'temp.link', sql.LINK_COLUMNS);
     for (const batch of journal.batches()) {
-      if (!batch.isOpen && batch.unanswered === 0) continue;
-      for (const link of journal.linksIn(batch).filter(isOpenLink)) {
-        open.add([link.number]);
-      }
+      const links = batch.unanswered > 0 ? journal.linksIn(batch) : [];
+      for (const link of links) if (isOpenLink(link)) this.#open.add(link.number);
     }
-    open.flush();
+    if (journal.hasLinks()) this.compareInOrder();
   }
 
-  /** Whether only rows and links of the journal were compared, where they stand side by side. */
+  /** Whether only rows and links of the journal are compared, where they stand side by side. */
   get isInOrder(): boolean {
     return this.#order !== undefined;
+  }
+
+  /** Where nothing but the journal knows of links. Rows that were added before have to be added again. */
+  compareInOrder(): void {
+    this.keepsRows = true;
+    this.#order = this.#journal.hasLinks() ? new InOrder(this.#journal) : undefined;
   }
 
   /** Once anything else than the journal knows of links: all rows have to be added again, to be compared with all links. */
   compareAll(): void {
     this.#flush();
+    this.keepsRows = true;
     this.#order = undefined;
     this.#loaded.clear();
     this.#db.exec('DELETE FROM temp.row');
@@ -99,14 +97,15 @@ export class Evidence {
 
   /** Adds a row of the input by its number. */
   addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
-    if (this.#order?.take(number, identity)) return;
+    if (!this.keepsRows || this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
     const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
     const url = own?.short_url ?? null;
     const inDoubt = doubt === undefined ? 0 : 1;
-    const made = readMadeFor(made_for);
+    const made = readMadeFor(own?.made_for ?? made_for);
     this.#hasOwn ||= own !== undefined;
-    this.#rows.add([number, line, key, content, pair, url, url && hashOf(url), fit, inDoubt, made]);
+    const said = [url, url && hashOf(url), fit, null, inDoubt, made];
+    this.#rows.add([number, line, key, content, pair, ...said]);
     if (doubt !== undefined) {
       this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt], made, number);
     }
@@ -119,32 +118,26 @@ export class Evidence {
     const { code = null, short_url = null, made_for = '' } = own ?? {};
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
-    const as = fit === 1 ? -1 - content : content;
+    const as = fit === 1 ? editedContent(content, readMadeFor(made_for) ?? 0) : content;
     const made = source === sql.KNOWN_BY.service ? readMadeFor(madeFor(identity)) : null;
     this.#addOther([source, key, as, pair, code, short_url, doubt ?? null], made);
   }
 
   #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.add([this.#nextOther, ...link, ofRow, null, made]);
+    this.#links.add([this.#nextOther, ...link, ofRow, null, made, 0]);
     this.#nextOther += 1;
   }
 
   /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
   releaseDoubts(): boolean {
     this.#flush();
-    const dropped = this.#db.prepare(
-      'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL',
-    );
-    return dropped.run().changes > 0;
+    return this.#db.prepare(sql.DROP_ALL_DOUBTS).run().changes > 0;
   }
 
   /** Whether any row asks for a link of this batch, as they were compared last. */
-  asksFor({ firstLink, size }: LinkRange): boolean {
-    const found = this.#db
-      .prepare('SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1')
-      .get(firstLink, firstLink + size);
-    return found !== undefined;
+  asksFor({ firstLink, size }: Batch): boolean {
+    return this.#db.prepare(sql.ASKS_FOR).get(firstLink, firstLink + size) !== undefined;
   }
 
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
@@ -160,13 +153,17 @@ export class Evidence {
       this.#load();
       this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
-      const settled = this.#db.prepare(sql.SETTLED).all();
-      const ofJournal = settled.filter(({ id }) => Number(id) < sql.FIRST_OTHER);
-      const found = ofJournal.map(
-        ({ id, code, short_url }) => [Number(id), [String(code), String(short_url)]] as const,
+      const found = this.#db.prepare(sql.SETTLED).all();
+      const ofJournal = found.filter(({ id }) => Number(id) < sql.FIRST_OTHER);
+      this.#journal.settle(
+        new Map(
+          ofJournal.map((row) => [
+            Number(row['id']),
+            [String(row['code']), String(row['short_url'])],
+          ]),
+        ),
       );
-      this.#journal.settle(new Map(found));
-      this.#journal.add(settled.filter(({ id }) => Number(id) >= sql.FIRST_OTHER).map(toLink));
+      this.#journal.add(found.slice(ofJournal.length).map(toLink));
       this.#db.exec(sql.DROP_UNSETTLED);
     });
   }
@@ -174,7 +171,7 @@ export class Evidence {
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
   adopt(inPlace: boolean): Comparison {
     this.#journal.write(() => {
-      if (!inPlace) this.#journal.add(this.#db.prepare(sql.OWN_TO_ADOPT).all().map(ownToLink));
+      if (!inPlace) this.#journal.add(this.#db.prepare(sql.OWN_TO_ADOPT).all().map(toLink));
       this.#journal.add(this.#db.prepare(sql.TO_ADOPT).all().map(toLink));
       this.#db.exec(sql.DROP_DOUBTS);
     });
@@ -185,46 +182,34 @@ export class Evidence {
   /** Whether files, the rows themselves or the service know of links. */
   get knowsMore(): boolean {
     this.#flush();
-    const any = `SELECT 1 FROM temp.link WHERE source > 0 AND of_row IS NULL
-      UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
-    return this.#db.prepare(any).get() !== undefined;
+    return this.#db.prepare(sql.ANY_OTHER).get() !== undefined;
   }
 
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
   similar(): { lines: number; first: { line: number; short_url: string }[] } {
     const found = this.#db.prepare(sql.SIMILAR).all();
-    const first = found.map((row) => ({
-      line: Number(row['line']),
-      short_url: String(row['short_url']),
-    }));
-    return { lines: Number(found[0]?.['lines'] ?? 0), first };
+    return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
   }
 
   compare(): Comparison {
     return this.#journal.write(() => {
+      const db = this.#db;
       this.#flush();
       this.#load();
-      this.#db.exec('DELETE FROM temp.match');
-      if (this.#hasOwn || this.#db.prepare(ANY_LINK).get() !== undefined)
-        matchRows(this.#db, {
-          hasOwn: this.#hasOwn,
-          hasDoubts: this.#hasDoubts,
-          isReused: this.onSimilar === 'reuse',
-        });
-      const counts = this.#db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
-      const changed = this.#db.prepare(sql.CHANGED).all();
-      const matched = readNumbers(this.#db, 'temp.match WHERE link IS NOT NULL');
+      db.exec('DELETE FROM temp.match');
+      if (this.#hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
+      const isReused = this.onSimilar === 'reuse';
+      if (this.#hasOwn || db.prepare(sql.ANY_LINK).get() !== undefined)
+        sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused });
+      const counts = db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
+      const changed = db.prepare(sql.CHANGED).all();
+      const matched = readNumbers(db, 'temp.match WHERE link IS NOT NULL');
       if (this.#order !== undefined) matched.addAll(this.#order.rows);
       const { count = 0, countCreated = 0 } = this.#order ?? {};
       return {
         matched,
-        disowned: this.#hasOwn
-          ? readNumbers(this.#db, 'temp.row WHERE named IS NOT NULL')
-          : new RowSet(),
-        former: (this.#hasOwn ? this.#db.prepare(sql.FORMER).all() : []).map((row) => ({
-          line: Number(row['line']),
-          short_url: String(row['named']),
-        })),
+        disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', this.#hasOwn),
+        former: this.#hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
         existing: count + Number(counts['existing']) + Number(counts['own']),
         unknown: Number(counts['unknown']),
         changed: Number(changed[0]?.['changed'] ?? 0),
@@ -239,7 +224,7 @@ export class Evidence {
   /** By the last comparison, the rows that were edited since their link was created, and those with a link of this run. */
   listed(): { changed: RowSet; created: RowSet } {
     const isNew = `link >= ${this.#journal.firstNewLink} AND link < ${sql.FIRST_OTHER}`;
-    const created = readNumbers(this.#db, `temp.match WHERE (${isNew} OR link IN temp.open_link)`);
+    const created = readNumbers(this.#db, `${sql.MATCHED_LINKS} WHERE (${isNew} OR was_open = 1)`);
     if (this.#order !== undefined) created.addAll(this.#order.created);
     return { changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`), created };
   }
@@ -250,7 +235,7 @@ export class Evidence {
     const inOrder = this.#order?.read();
     return (number) => {
       const link = this.#order?.rows.has(number) ? inOrder?.next().value : undefined;
-      return link === undefined ? sorted.next().value : resultOf(link);
+      return link === undefined ? sorted.next().value : outcomeOf(link);
     };
   }
 
@@ -260,21 +245,19 @@ export class Evidence {
       const { id, firstLink, size, isOpen, job, decided } = batch;
       const state = `${decided.length} ${job}`;
       if (this.#loaded.get(id) === state) continue;
-      const isNew = !this.#loaded.has(id);
+      if (this.#loaded.has(id)) this.#db.prepare(sql.DROP_BATCH).run(firstLink, firstLink + size);
       this.#loaded.set(id, state);
-      if (!isNew) {
-        this.#db
-          .prepare('DELETE FROM temp.link WHERE id >= ? AND id < ?')
-          .run(firstLink, firstLink + size);
-      }
       if (this.#order?.hasAll(batch)) continue;
-      const doubt = batch.error ?? (job && `accepted as job ${job}, whose end was not seen`);
+      const inJob = isOpen && job !== undefined ? 1 : null;
       for (const link of this.#journal.linksIn(batch)) {
         if (!isLink(link) || this.#order?.links.has(link.number)) continue;
-        const { number, key, content, pair, code, short_url, error } = link;
-        const inJob = isOpen && job !== undefined ? 1 : null;
-        const why = short_url === null ? (error ?? doubt ?? null) : null;
-        this.#links.add([number, 0, key, content, pair, code, short_url, why, null, inJob, null]);
+        const { number, key, content, pair, result } = link;
+        const known =
+          result?.status === 'created'
+            ? [result.code, result.short_url, null]
+            : [null, null, result?.error ?? null];
+        const wasOpen = this.#open.has(number) ? 1 : 0;
+        this.#links.add([number, 0, key, content, pair, ...known, null, inJob, null, wasOpen]);
       }
     }
     this.#flush();
@@ -284,4 +267,8 @@ export class Evidence {
     this.#rows.flush();
     this.#links.flush();
   }
+}
+
+function lineOf({ line, short_url }: Record<string, unknown>) {
+  return { line: Number(line), short_url: String(short_url) };
 }

@@ -1,4 +1,4 @@
-import { type Batch, isLink, isOpenLink, type JournalLink } from '../journal/batches.ts';
+import type { Batch, JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LinkIdentity } from '../map/link-identity.ts';
 import { RowSet } from './row-set.ts';
@@ -93,7 +93,7 @@ export class InOrder {
 function* settled(journal: Journal): Generator<JournalLink[]> {
   for (const batch of journal.batches()) {
     if (batch.isOpen || batch.created === 0) continue;
-    yield journal.linksIn(batch).filter((link) => isLink(link) && !isOpenLink(link));
+    yield journal.linksIn(batch).filter(({ result }) => result?.status === 'created');
   }
 }
 

@@ -36,10 +36,10 @@ export function* readPairs(db: Database, size: number): Generator<PairToAsk[]> {
 }
 
 /** Row numbers from a table, of which `from` states a condition too. */
-export function readNumbers(db: Database, from: string): RowSet {
+export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   const set = new RowSet();
   const sql = `SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ?`;
-  for (const rows of pages(db, sql, PAGE_ROWS)) {
+  for (const rows of isAny ? pages(db, sql, PAGE_ROWS) : []) {
     for (const { number } of rows) set.add(Number(number));
   }
   return set;
@@ -48,35 +48,29 @@ export function readNumbers(db: Database, from: string): RowSet {
 /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
 export function* readMatches(db: Database): Generator<LinkResult & { made_for: string }> {
   for (const rows of pages(db, MATCHED, PAGE_ROWS)) {
-    for (const { key, content, code, short_url, error, made } of rows) {
+    for (const row of rows) {
+      const { key, content, short_url, made } = row;
       const made_for =
         short_url === null && made !== null
           ? writeMadeFor(Number(made))
           : madeFor({ key: Number(key), content: Number(content) });
-      yield typeof short_url === 'string'
-        ? { status: 'created', code: String(code ?? ''), short_url, made_for }
-        : { status: 'unknown', error: String(error ?? NO_RESPONSE), made_for };
+      yield { ...resultOf(row), made_for };
     }
   }
 }
 
 type SqlRow = Record<string, unknown>;
 
-function identityOfRow({ key, content, pair }: SqlRow): LinkIdentity {
-  return { key: Number(key), content: Number(content), pair: String(pair) };
+function resultOf({ code, short_url, error }: SqlRow): LinkResult {
+  if (typeof short_url !== 'string')
+    return { status: 'unknown', error: String(error ?? NO_RESPONSE) };
+  const end = short_url.slice(short_url.lastIndexOf('/') + 1);
+  return { status: 'created', code: String(code ?? end), short_url };
 }
 
 /** A link as the journal records it. */
 export function toLink(row: SqlRow): LinkIdentity & LinkResult {
-  const { code, short_url, error } = row;
-  return typeof short_url === 'string'
-    ? { ...identityOfRow(row), status: 'created', code: String(code ?? ''), short_url }
-    : { ...identityOfRow(row), status: 'unknown', error: String(error ?? NO_RESPONSE) };
-}
-
-/** The same, of one that a row names itself. */
-export function ownToLink(row: SqlRow): LinkIdentity & LinkResult {
-  const short_url = String(row['own']);
-  const code = short_url.slice(short_url.lastIndexOf('/') + 1);
-  return { ...identityOfRow(row), status: 'created', code, short_url };
+  const { key, content, pair } = row;
+  const identity = { key: Number(key), content: Number(content), pair: String(pair) };
+  return { ...identity, ...resultOf(row) };
 }

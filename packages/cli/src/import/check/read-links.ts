@@ -1,13 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { inputError, isConflict, shown } from '../errors.ts';
 import { linkIdentity } from '../map/link-identity.ts';
-import {
-  claimOf,
-  LEAST_COLUMNS,
-  lostLinkGuard,
-  refuseLostUrl,
-  strayText,
-} from '../map/result-columns.ts';
+import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import { detectLayout, type Layout } from '../read/layout.ts';
 import { openInput } from '../read/open-input.ts';
@@ -54,8 +48,7 @@ export async function readLinks(
     for await (const rows of readRows(input, layout)) {
       for (const row of rows) {
         refuse(row);
-        refuseLostUrl(input.name, row, layout);
-        const claim = claimOf(row, layout);
+        const claim = claimOf(input.name, row, layout);
         if (claim.own === undefined) refuseUnclear(input.name, row, layout);
         evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
       }

@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite';
 import type { Journal } from '../journal/journal.ts';
 
 /** Rows that go into the database at once: one call for each of millions of rows would be slow. */
@@ -9,13 +10,15 @@ export type Values = readonly (string | number | null)[];
 export class RowBuffer {
   readonly #db: Journal['db'];
   readonly #table: string;
-  readonly #inserts = new Map<number, ReturnType<Journal['db']['prepare']>>();
+  readonly #places: string;
+  readonly #inserts = new Map<number, StatementSync>();
   #rows: Values[] = [];
 
-  /** @param table - its name, and those of its columns */
-  constructor(db: Journal['db'], table: string) {
+  /** @param columns - of the table */
+  constructor(db: Journal['db'], table: string, columns: number) {
     this.#db = db;
     this.#table = table;
+    this.#places = `(${Array(columns).fill('?').join()})`;
   }
 
   add(values: Values): void {
@@ -25,15 +28,12 @@ export class RowBuffer {
 
   flush(): void {
     const rows = this.#rows;
-    const [first] = rows;
-    if (first === undefined) return;
+    if (rows.length === 0) return;
     this.#rows = [];
-    const places = `(${first.map(() => '?').join()})`;
+    const values = () => Array(rows.length).fill(this.#places).join();
     const insert =
       this.#inserts.get(rows.length) ??
-      this.#db.prepare(
-        `INSERT INTO ${this.#table} VALUES ${Array(rows.length).fill(places).join()}`,
-      );
+      this.#db.prepare(`INSERT INTO ${this.#table} VALUES ${values()}`);
     this.#inserts.set(rows.length, insert);
     insert.run(...rows.flat());
   }

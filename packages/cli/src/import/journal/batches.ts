@@ -1,17 +1,15 @@
+import type { CreateLinkBody } from '@shortlink/sdk';
 import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import type { LogRecord, NewRecord } from './log.ts';
-
-/** Numbers of links in a journal: so many, from this one on. */
-export interface LinkRange {
-  firstLink: number;
-  size: number;
-}
+import type { LogRecord } from './log.ts';
 
 /** A request that may have created links, or links that were found. */
-export interface Batch extends LinkRange {
+export interface Batch {
   /** Id of the record that began it. */
   id: number;
+  /** Numbers of its links in the journal: so many, from this one on. */
+  firstLink: number;
+  size: number;
   /** Address of the service. */
   service: string;
   /** RFC 3339. */
@@ -23,22 +21,22 @@ export interface Batch extends LinkRange {
   error: string | undefined;
   /** Default domain of the request. */
   domain: string | undefined;
-  /** Whether its links are stored as they were sent, and whether they may be sent again under the key. */
-  hasBody: boolean;
+  /** Whether its links may be sent again under the key. */
   mayRepeat: boolean;
   isOpen: boolean;
-  /** Links that exist, and once it is no longer open: links that may exist. */
+  /** Links that exist, and links that may exist. The others were refused, or are known not to exist. */
   created: number;
   unanswered: number;
   /** Ids of the records that say what became of its links. */
   decided: number[];
 }
 
-/** A request before it is sent. */
+/** A link as it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
+type StoredLink = readonly [pair: string, content: number] | CreateLinkBody;
+
+/** A request before it is sent. With a key, its links are those of the request. */
 export interface NewBatch extends Pick<Batch, 'sentAt' | 'idempotencyKey' | 'domain'> {
-  links: readonly LinkIdentity[];
-  /** JSON of the links as they are sent, where they may be sent again. */
-  body: string | undefined;
+  links: readonly StoredLink[];
 }
 
 /** What became of the links of a batch. */
@@ -53,14 +51,10 @@ export interface Decision {
   error?: string | undefined;
 }
 
-/** A link of a journal. One without a short URL may exist, unless it was refused or is known not to exist. */
+/** A link of a journal. One without a result is known not to exist. */
 export interface JournalLink extends LinkIdentity {
   number: number;
-  code: string;
-  short_url: string | null;
-  error: string | null;
-  isFailed: boolean;
-  isGone: boolean;
+  result: LinkResult | undefined;
 }
 
 /** What a record says of one link: nothing, that it doesn't exist, why it may exist, why it was refused, or code and short URL. */
@@ -72,65 +66,73 @@ export function entryOf(result: LinkResult, isFinal: boolean): Entry {
   return isFinal ? [result.error] : null;
 }
 
-/** Links as they are stored: target and domain, and the hash of the rest, or as they were sent. */
-export function linksText({ links, body }: NewBatch): string {
-  return body ?? JSON.stringify(links.map(({ pair, content }) => [pair, content]));
+function isCreated(entry: Entry | undefined): entry is [string, string] {
+  return typeof entry === 'object' && typeof entry?.[1] === 'string';
 }
 
-/** The links of a batch before anything was decided. */
-export function readLinks({ firstLink, domain, hasBody }: Batch, data: unknown): JournalLink[] {
-  const stored = data as never[];
-  return stored.map((link, index) => {
-    const [pair, content] = hasBody ? ['', 0] : (link as [string, number]);
-    const { key, ...identity } = hasBody
-      ? linkIdentity(link, domain)
-      : { pair, content, key: hashOf(pair) };
-    const number = firstLink + index;
-    const undecided = { code: '', short_url: null, error: null, isFailed: false, isGone: false };
-    return { number, key, ...identity, ...undecided };
+function isUnanswered(entry: Entry): boolean {
+  return entry === null || (entry !== 0 && entry.length === 1);
+}
+
+/** Adds what a record says of the links of a batch. A link that is known to exist stays, whatever is said later. */
+export function addEntries(known: Entry[], entries: readonly Entry[]): void {
+  entries.forEach((entry, index) => {
+    if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;
   });
 }
 
-export function applyEntries(links: readonly JournalLink[], entries: readonly Entry[]): void {
-  links.forEach((link, index) => {
-    applyEntry(link, entries[index] ?? null);
+export function countEntries(known: readonly Entry[]): Pick<Batch, 'created' | 'unanswered'> {
+  return {
+    created: known.filter(isCreated).length,
+    unanswered: known.filter(isUnanswered).length,
+  };
+}
+
+/** The links of a batch by what is stored of them, and what is known of each. */
+export function linksOfBatch(batch: Batch, stored: unknown, known: readonly Entry[]) {
+  const { firstLink, domain } = batch;
+  return (stored as StoredLink[]).map((link, index): JournalLink => {
+    const { pair, key, content } = identityOf(link, domain);
+    const result = resultOf(known[index] ?? null, batch);
+    return { number: firstLink + index, pair, key, content, result };
   });
 }
 
-/** A link that is known to exist stays, whatever is said later. */
-function applyEntry(link: JournalLink, entry: Entry): void {
-  if (entry === null) return;
-  if (entry !== 0 && typeof entry[1] === 'string') {
-    Object.assign(link, { code: entry[0], short_url: entry[1], error: null, isFailed: false });
-    return;
-  }
-  if (link.short_url !== null) return;
-  if (entry === 0) link.isGone = true;
-  else {
-    link.error = entry[0];
-    link.isFailed = entry.length === 2;
-  }
+function identityOf(link: StoredLink, domain: string | undefined): LinkIdentity {
+  if ('target_url' in link) return linkIdentity(link, domain);
+  const [pair, content] = link;
+  return { pair, key: hashOf(pair), content };
+}
+
+function resultOf(entry: Entry, { isOpen, unanswered, job, error }: Batch): LinkResult | undefined {
+  if (isCreated(entry)) return { status: 'created', code: entry[0], short_url: entry[1] };
+  const [why, failed] = entry || [];
+  if (failed !== undefined) return { status: 'failed', error: why ?? '' };
+  if (entry === 0 || (!isOpen && unanswered === 0)) return undefined;
+  const ofJob = job && `accepted as job ${job}, whose end was not seen`;
+  return { status: 'unknown', error: why ?? error ?? ofJob ?? NO_RESPONSE };
 }
 
 /** Whether a link may exist, and nothing says which one it is. */
-export function isOpenLink({ short_url, isFailed, isGone }: JournalLink): boolean {
-  return short_url === null && !isFailed && !isGone;
+export function isOpenLink({ result }: JournalLink): boolean {
+  return result?.status === 'unknown';
 }
 
 /** Whether a link exists, or may. */
-export function isLink({ isFailed, isGone }: JournalLink): boolean {
-  return !isFailed && !isGone;
+export function isLink({ result }: JournalLink): boolean {
+  return result !== undefined && result.status !== 'failed';
 }
 
 /** The batch that a record begins. */
 export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
-  const begun = info as Pick<Batch, 'service' | 'sentAt' | 'domain' | 'size' | 'hasBody'> & {
-    idempotencyKey?: string;
+  const begun = info as Pick<Batch, 'service' | 'sentAt' | 'size'> & Partial<Batch>;
+  const { idempotencyKey, domain, size } = begun;
+  return {
+    ...begun,
+    ...{ id, firstLink, idempotencyKey, domain, mayRepeat: idempotencyKey !== undefined },
+    ...{ job: undefined, error: undefined, isOpen: true, created: 0, unanswered: size },
+    decided: [],
   };
-  const open = { job: undefined, error: undefined, isOpen: true, created: 0, unanswered: 0 };
-  const { idempotencyKey, domain, hasBody } = begun;
-  const mayRepeat = hasBody;
-  return { ...begun, idempotencyKey, domain, mayRepeat, ...open, id, firstLink, decided: [] };
 }
 
 /** What a later record changes of its batch. */
@@ -143,42 +145,12 @@ export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
 }
 
 /** Whether a batch has links, or may have. */
-export function isAlive({ isOpen, created, unanswered }: Batch): boolean {
-  return isOpen || created + unanswered > 0;
-}
-
-/** The record that says what became of a batch. */
-export function resultsRecord(
-  batch: number,
-  entries: readonly Entry[],
-  counts: Pick<Batch, 'created' | 'unanswered'>,
-  { isFinal, job, error }: Omit<Decision, 'results'>,
-): NewRecord {
-  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
-  return { kind: 'results', batch, info: { ...counts, ...open }, data: JSON.stringify(entries) };
-}
-
-/** How many links of a batch exist, and may exist, by the one record that says so. */
-export function countEntries(
-  entries: readonly Entry[],
-  size: number,
-): Pick<Batch, 'created' | 'unanswered'> {
-  let created = 0;
-  let failed = 0;
-  for (const entry of entries) {
-    if (entry === 0) failed += 1;
-    else if (entry?.length === 2) {
-      if (typeof entry[1] === 'string') created += 1;
-      else failed += 1;
-    }
-  }
-  return { created, unanswered: size - created - failed };
+export function isAlive({ created, unanswered }: Batch): boolean {
+  return created + unanswered > 0;
 }
 
 /** What the results say of a link, with the cell `made_for`. */
-export function resultOf(link: JournalLink): LinkResult & { made_for: string } {
-  const { code, short_url, error, isFailed } = link;
-  const made_for = madeFor(link);
-  if (short_url !== null) return { status: 'created', code, short_url, made_for };
-  return { status: isFailed ? 'failed' : 'unknown', error: error ?? NO_RESPONSE, made_for };
+export function outcomeOf(link: JournalLink): LinkResult & { made_for: string } {
+  const { result = { status: 'unknown', error: NO_RESPONSE } } = link;
+  return { ...result, made_for: madeFor(link) };
 }

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError, placeWithoutRoom, systemReason, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
@@ -29,7 +20,6 @@ const SCHEMA = `
   CREATE TABLE log (
     id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL, data BLOB, sum INTEGER NOT NULL
   ) STRICT;
-  -- How many records there are.
   CREATE TABLE seal (id INTEGER PRIMARY KEY, records INTEGER NOT NULL) STRICT;
   PRAGMA application_id = ${APPLICATION * 256 + VERSION};`;
 
@@ -88,28 +78,21 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    rollBack(db);
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // Some errors, such as a full disk, have ended the transaction already.
+    }
     throw readableError(path, error);
   }
 }
 
-/** Removes the file while it is locked: a run that has opened it in the meantime notices (see {@link openLocked}). */
-export function removeJournal(path: string): void {
-  rmSync(path, { force: true });
-}
-
-/** Some errors, such as a full disk, have ended the transaction already. */
-function rollBack(db: DatabaseSync): void {
-  try {
-    db.exec('ROLLBACK');
-  } catch {
-    // Nothing is left to roll back.
-  }
-}
-
-/** Without foreign keys: with them, forgetting a batch looks at every link, and an import of a million rows has thousands of batches. */
 function openDatabase(path: string): DatabaseSync {
-  return new (loadSqlite().DatabaseSync)(path, { enableForeignKeyConstraints: false });
+  try {
+    return new (loadSqlite().DatabaseSync)(path);
+  } catch (error) {
+    throw readableError(path, error);
+  }
 }
 
 /** Settings that touch the file, so that it must be locked first. */
@@ -130,7 +113,12 @@ function prepareSchema(db: DatabaseSync, path: string, file = path): void {
       'Update shortlink, or name another file: --journal FILE',
     );
   }
-  if (version < VERSION) throw earlierRelease(path);
+  if (version < VERSION) {
+    throw inputError(
+      `${path} is a journal of an earlier release of shortlink`,
+      'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
+    );
+  }
   const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < read('page_size') * read('page_count')) throw incomplete(path);
 }
@@ -145,7 +133,7 @@ function prepareFile(path: string): void {
   } catch (cause) {
     throw notWritable(path, cause);
   }
-  refuseTextJournal(path);
+  hasContent(path);
 }
 
 function notWritable(path: string, cause: unknown) {
@@ -164,11 +152,8 @@ export function refuseIrregular(path: string): void {
   for (const part of [path, `${path}-journal`]) {
     const stats = lookAt(part);
     if (stats === undefined || stats.isFile()) continue;
-    const what = stats.isSymbolicLink()
-      ? 'a symbolic link'
-      : stats.isDirectory()
-        ? 'a directory'
-        : 'a pipe or device';
+    const other = stats.isDirectory() ? 'a directory' : 'a pipe or device';
+    const what = stats.isSymbolicLink() ? 'a symbolic link' : other;
     throw inputError(
       `${part} can't be the journal: it is ${what}`,
       'Remove it, or name another file: --journal FILE',
@@ -184,18 +169,6 @@ function lookAt(path: string): Stats | undefined {
   }
 }
 
-/** @throws CliError (exit code 2) for a journal of version 0.1, or a file that is none */
-export function refuseTextJournal(path: string): void {
-  if (beginningOf(path) === 'text') throw earlierRelease(path);
-}
-
-function earlierRelease(path: string) {
-  return inputError(
-    `${path} is a journal of an earlier release of shortlink`,
-    'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
-  );
-}
-
 function damaged(path: string, how: string) {
   return inputError(
     `${path} is damaged: ${how}`,
@@ -208,23 +181,19 @@ export function incomplete(path: string) {
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
-const TEXT_JOURNAL = '{"t":"header"';
 
 /**
- * What a file begins as: `text` is a journal of version 0.1.
+ * Whether a file is more than empty.
  *
- * @throws CliError (exit code 2) when the file is no journal
+ * @throws CliError (exit code 2) when it is no database
  */
-export function beginningOf(path: string): 'empty' | 'database' | 'text' {
+export function hasContent(path: string): boolean {
   const bytes = Buffer.alloc(DATABASE_MAGIC.length);
   const file = openSync(path, 'r');
   const length = readSync(file, bytes, 0, bytes.length, 0);
   closeSync(file);
-  const beginning = bytes.toString('latin1', 0, length);
-  if (beginning === '') return 'empty';
-  if (beginning === DATABASE_MAGIC) return 'database';
-  if (beginning.startsWith(TEXT_JOURNAL)) return 'text';
-  throw notAJournal(path);
+  if (length > 0 && bytes.toString('latin1', 0, length) !== DATABASE_MAGIC) throw notAJournal(path);
+  return length > 0;
 }
 
 function notAJournal(path: string) {
@@ -239,6 +208,7 @@ const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
 /** An error of the database in words; other errors as they are. */
@@ -255,6 +225,8 @@ export function readableError(path: string, error: unknown): unknown {
       return writeError(placeWithoutRoom(path), systemError('ENOSPC', error));
     case SQLITE_IOERR:
       return writeError(path, systemError('EIO', error));
+    case SQLITE_CANTOPEN:
+      return writeError(path, error);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return damaged(path, error.message);

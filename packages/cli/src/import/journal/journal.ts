@@ -1,11 +1,11 @@
+import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
-import type { ClaimOfLink } from '../map/result-columns.ts';
-import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import type { LinkResult } from '../types.ts';
 import {
-  applyEntries,
+  addEntries,
   type Batch,
   beginBatch,
   changeBatch,
@@ -17,14 +17,11 @@ import {
   isLink,
   isOpenLink,
   type JournalLink,
-  type LinkRange,
-  linksText,
+  linksOfBatch,
   type NewBatch,
-  readLinks,
-  resultOf,
-  resultsRecord,
+  outcomeOf,
 } from './batches.ts';
-import { readableError, removeJournal } from './database.ts';
+import { readableError } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
 
 /** How many files that were written are remembered. */
@@ -81,18 +78,16 @@ export class Journal {
   }
 
   /** Records a request before it is sent; or links that need none, with what became of them. */
-  begin(batch: NewBatch, decision?: Decision): BatchRef & LinkRange {
-    const { links, sentAt, idempotencyKey, domain, body } = batch;
-    const begun = { service: this.service, size: links.length, hasBody: body !== undefined };
-    const info = { ...begun, sentAt, idempotencyKey, domain };
-    const records: NewRecord[] = [{ kind: 'batch', info, data: linksText(batch) }];
-    const [id, firstLink] = [this.#log.next, this.#nextLink];
+  begin({ links, ...request }: NewBatch, decision?: Decision): Batch {
+    const info = { service: this.service, size: links.length, ...request };
+    const id = this.#log.next;
+    const records: NewRecord[] = [{ kind: 'batch', info, data: JSON.stringify(links) }];
     if (decision !== undefined) {
       const entries = decision.results.map((result) => entryOf(result, decision.isFinal));
-      records.push(resultsRecord(id, entries, countEntries(entries, links.length), decision));
+      records.push(resultsRecord(id, undecided(links.length), entries, decision));
     }
     this.#add(records);
-    return { id, firstLink, size: links.length };
+    return this.batch(id);
   }
 
   /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
@@ -102,14 +97,14 @@ export class Journal {
 
   /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
   decide({ id }: BatchRef, decision: Decision): void {
-    const batch = this.#batch(id);
+    const { size, firstLink } = this.batch(id);
     const { results, ids, isFinal } = decision;
-    const entries: Entry[] = ids === undefined ? [] : Array(batch.size).fill(null);
+    const entries = undecided(size);
     results.forEach((result, index) => {
-      const at = ids === undefined ? index : (ids[index] ?? 0) - batch.firstLink;
+      const at = ids === undefined ? index : (ids[index] ?? 0) - firstLink;
       entries[at] = entryOf(result, isFinal);
     });
-    this.#record(batch, entries, decision);
+    this.#record(this.batch(id), entries, decision);
   }
 
   /** The service may have forgotten the key of this request, so that it is not sent again. */
@@ -131,36 +126,29 @@ export class Journal {
   }
 
   /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. Jobs can still be polled. */
-  settle(found: ReadonlyMap<number, readonly [code: string, short_url: string]>): void {
+  settle(found: ReadonlyMap<number, [code: string, short_url: string]>): void {
     for (const batch of this.batches()) {
       if (batch.isOpen ? batch.job !== undefined : batch.unanswered === 0) continue;
       const entries = this.linksIn(batch).map((link): Entry => {
-        const [code, short_url] = found.get(link.number) ?? [];
-        if (!isOpenLink(link)) return null;
-        return code === undefined || short_url === undefined ? 0 : [code, short_url];
+        return isOpenLink(link) ? (found.get(link.number) ?? 0) : null;
       });
       this.#record(batch, entries, { isFinal: true });
     }
   }
 
   /** Records links that were found elsewhere, or of which something else says that they may exist. */
-  add(links: Iterable<LinkIdentity & LinkResult>): void {
-    let some: (LinkIdentity & LinkResult)[] = [];
-    const none = { sentAt: '', idempotencyKey: undefined, domain: undefined, body: undefined };
-    const flush = () => {
-      if (some.length > 0) this.begin({ links: some, ...none }, { results: some, isFinal: true });
-      some = [];
-    };
-    for (const link of links) {
-      some.push(link);
-      if (some.length === FOUND_LINKS) flush();
+  add(found: readonly (LinkIdentity & LinkResult)[]): void {
+    for (let first = 0; first < found.length; first += FOUND_LINKS) {
+      const results = found.slice(first, first + FOUND_LINKS);
+      const links = results.map(({ pair, content }) => [pair, content] as const);
+      const none = { sentAt: '', idempotencyKey: undefined, domain: undefined };
+      this.begin({ links, ...none }, { results, isFinal: true });
     }
-    flush();
   }
 
   /** What is known of the links of a batch, each with the cell `made_for`. */
   results({ id }: BatchRef): (LinkResult & { made_for: string })[] {
-    return this.linksIn(this.#batch(id)).map(resultOf);
+    return this.linksIn(this.batch(id)).map(outcomeOf);
   }
 
   /** The batches of this service, oldest first. */
@@ -175,7 +163,7 @@ export class Journal {
 
   /** The links of an open batch, in the order of the request, without those that it refused. */
   linksOf(batch: BatchRef): ({ id: number } & CreateLinkBody)[] {
-    const links = this.linksIn(this.#batch(batch.id)).filter(isLink);
+    const links = this.linksIn(this.batch(batch.id)).filter(isLink);
     return links.map(({ number, pair }) => ({ id: number, ...linkOfPair(pair) }));
   }
 
@@ -186,27 +174,7 @@ export class Journal {
 
   /** All links of a batch, as far as they are known by now. */
   linksIn(batch: Batch): JournalLink[] {
-    const links = readLinks(batch, this.#log.dataOf(batch.id));
-    for (const id of batch.decided) {
-      applyEntries(links, this.#log.dataOf(id) as Entry[]);
-    }
-    if (!batch.isOpen && batch.unanswered === 0) {
-      for (const link of links) if (isOpenLink(link)) link.isGone = true;
-    }
-    return links;
-  }
-
-  /** Every link of this service that is known to exist, or may exist. */
-  *links(): Generator<{ identity: LinkIdentity; claim: ClaimOfLink }> {
-    for (const batch of this.batches()) {
-      for (const link of this.linksIn(batch)) {
-        if (!isLink(link)) continue;
-        const { code, short_url, error } = link;
-        const own = short_url === null ? undefined : { code, short_url, made_for: '' };
-        const doubt = own === undefined ? (error ?? NO_RESPONSE) : undefined;
-        yield { identity: link, claim: { own, doubt } };
-      }
-    }
+    return linksOfBatch(batch, this.#log.dataOf(batch.id), this.#entries(batch));
   }
 
   hasLinks(): boolean {
@@ -216,7 +184,8 @@ export class Journal {
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
     const batch = this.batches().find(({ created }) => created > 0);
-    const link = batch && this.linksIn(batch).find(({ short_url }) => short_url !== null);
+    const results = batch === undefined ? [] : this.results(batch);
+    const link = results.find((result) => result.status === 'created');
     const url = URL.parse(link?.short_url ?? '');
     return url === null ? [] : [url.origin];
   }
@@ -254,7 +223,7 @@ export class Journal {
   }
 
   forget(): void {
-    removeJournal(this.path);
+    rmSync(this.path, { force: true });
   }
 
   write<T>(work: () => T): T {
@@ -265,21 +234,20 @@ export class Journal {
     this.#dispose();
   }
 
-  #batch(id: number): Batch {
+  batch(id: number): Batch {
     const batch = this.#batches.get(id);
     if (batch === undefined) throw new Error(`The journal has no batch ${id}`);
     return batch;
   }
 
+  #entries({ size, decided }: Batch): Entry[] {
+    const known = undecided(size);
+    for (const id of decided) addEntries(known, this.#log.dataOf(id) as Entry[]);
+    return known;
+  }
+
   #record(batch: Batch, entries: readonly Entry[], decision: Omit<Decision, 'results'>): void {
-    let counts = countEntries(entries, batch.size);
-    if (batch.decided.length > 0) {
-      const links = this.linksIn(batch);
-      applyEntries(links, entries);
-      const created = links.filter(({ short_url }) => short_url !== null).length;
-      counts = { created, unanswered: links.filter(isOpenLink).length };
-    }
-    this.#add([resultsRecord(batch.id, entries, counts, decision)]);
+    this.#add([resultsRecord(batch.id, this.#entries(batch), entries, decision)]);
   }
 
   #add(records: readonly NewRecord[]): void {
@@ -295,6 +263,23 @@ export class Journal {
       const begun = beginBatch(record, this.#nextLink);
       this.#batches.set(record.id, begun);
       this.#nextLink += begun.size;
-    } else changeBatch(this.#batch(batch ?? 0), record);
+    } else changeBatch(this.batch(batch ?? 0), record);
   }
+}
+
+function undecided(size: number): Entry[] {
+  return Array(size).fill(null);
+}
+
+/** The record that says what became of a batch, of whose links so much was known before. */
+function resultsRecord(
+  batch: number,
+  known: Entry[],
+  entries: readonly Entry[],
+  { isFinal, job, error }: Omit<Decision, 'results'>,
+): NewRecord {
+  addEntries(known, entries);
+  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
+  const info = { ...countEntries(known), ...open };
+  return { kind: 'results', batch, info, data: JSON.stringify(entries) };
 }

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { stored } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity } from '../map/link-identity.ts';
 import type { Journal } from './journal.ts';
@@ -60,8 +61,8 @@ function run(path: string, target?: string, restart = false): void {
 }
 
 function record(journal: Journal, target: string): void {
-  const links = [linkIdentity({ target_url: target }, undefined)];
-  const none = { idempotencyKey: undefined, domain: undefined, body: undefined };
+  const links = [stored(linkIdentity({ target_url: target }, undefined))];
+  const none = { idempotencyKey: undefined, domain: undefined };
   journal.begin({ links, sentAt: new Date(0).toISOString(), ...none });
 }
 
@@ -117,16 +118,6 @@ describe('a restart', () => {
     expect(namesBeside(path)).toEqual(['journal']);
   });
 
-  test('keeps a journal of version 0.1 as it is', async () => {
-    const path = join(await testFolder(), 'journal');
-    const text = '{"t":"header"}\n';
-    writeFileSync(path, text);
-    expect(() => run(path)).toThrow('is a journal of an earlier release');
-    run(path, 'a', true);
-    expect(readFileSync(`${path}.old`, 'utf8')).toBe(text);
-    expect(peek(path)).toEqual(['a']);
-  });
-
   test('removes an empty journal, even if the old one is gone in the meantime', async () => {
     const path = join(await testFolder(), 'journal');
     run(path, 'a');
@@ -136,7 +127,7 @@ describe('a restart', () => {
     expect(namesBeside(path)).toEqual([]);
   });
 
-  test('is refused where the journal is a link, even to one of version 0.1', async () => {
+  test('is refused where the journal is a link', async () => {
     const path = join(await testFolder(), 'journal');
     writeFileSync(`${path}-text`, '{"t":"header"}\n');
     symlinkSync(`${path}-text`, path);
@@ -192,15 +183,6 @@ describe('a dry run', () => {
     record(killed, 'a');
     expect(peek(path)).toEqual(['a']);
     killed.close();
-  });
-
-  test('refuses a journal of version 0.1', async () => {
-    const path = join(await testFolder(), 'journal');
-    writeFileSync(path, '{"t":"header"}\n');
-    expect(() => peekJournal({ path, baseUrl: URL, restart: false })).toThrow(
-      'is a journal of an earlier release',
-    );
-    expect(peek(path, true)).toEqual([]);
   });
 });
 
@@ -303,15 +285,15 @@ describe('a copy of the one file that was made while it was written', () => {
     const copy = join(folder, 'copy');
     const journal = openJournal({ path, baseUrl: URL, restart: false });
     const links = Array.from({ length: 700 }, (_, n) =>
-      linkIdentity({ target_url: `https://example.com/catalogue/item/${n}` }, undefined),
+      stored(linkIdentity({ target_url: `https://example.com/catalogue/item/${n}` }, undefined)),
     );
-    const none = { idempotencyKey: undefined, domain: undefined, body: undefined };
+    const none = { idempotencyKey: undefined, domain: undefined };
     const results = links.map((_, n) => ({
       status: 'created' as const,
       code: `c${n}`,
       short_url: `https://s.example/c${n}`,
     }));
-    let batch = { id: 0, firstLink: 0, size: 0 };
+    let batch = { id: 0 };
     const steps = [1, 2, 3].flatMap(() => [
       () => {
         batch = journal.begin({ links, sentAt: '2026-01-01T00:00:00.000Z', ...none });

@@ -11,14 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
-import {
-  beginningOf,
-  openLocked,
-  openPrivate,
-  refuseIrregular,
-  refuseTextJournal,
-  removeJournal,
-} from './database.ts';
+import { hasContent, openLocked, openPrivate, refuseIrregular } from './database.ts';
 import { Journal } from './journal.ts';
 
 /** Which journal is opened, and for what. */
@@ -39,8 +32,7 @@ export interface JournalSettings {
  */
 export function openJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
-  const aside = restart ? setAside(path, baseUrl) : undefined;
-  const kept = aside?.name;
+  const { kept, written } = restart ? setAside(path, baseUrl) : { written: [] };
   let db: DatabaseSync;
   try {
     db = openLocked(path);
@@ -53,12 +45,12 @@ export function openJournal({ path, baseUrl, restart, input }: JournalSettings):
     db.close();
   });
   try {
-    if (input !== undefined) takeOver(journal, input);
+    takeOver(journal, input);
   } catch (error) {
     journal.close();
     throw error;
   }
-  for (const content of aside?.written ?? []) journal.willWrite(content);
+  for (const content of written) journal.willWrite(content);
   return journal;
 }
 
@@ -66,13 +58,13 @@ export function openJournal({ path, baseUrl, restart, input }: JournalSettings):
  * Refuses the journal of another input, such as one of the same name under `--state-dir`. Where that is no longer there, it was renamed.
  * Paths are those seen from the folder of the journal, so that both may be moved together.
  */
-function takeOver(journal: Journal, input: string): void {
+function takeOver(journal: Journal, input: string | undefined): void {
   const { path, owner } = journal;
   const folder = dirname(resolve(path));
-  const own = relative(folder, resolve(input));
-  if (owner === own) return;
-  const other = owner === undefined ? undefined : resolve(folder, owner);
-  if (other !== undefined && !journal.isEmpty && isOther(other, input)) {
+  const own = relative(folder, resolve(input ?? ''));
+  if (input === undefined || owner === own) return;
+  const other = resolve(folder, owner ?? '');
+  if (owner !== undefined && !journal.isEmpty && isOther(other, input)) {
     throw inputError(
       `${path} is the journal of another input, ${other}`,
       'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
@@ -94,26 +86,22 @@ function isOther(file: string, input: string): boolean {
 function endEmpty({ path, written }: Journal, kept: string | undefined, ofFile: boolean): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
-  else if (!ofFile || written.length === 0) removeJournal(path);
+  else if (!ofFile || written.length === 0) rmSync(path, { force: true });
 }
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
 export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
-  if (restart || !existsSync(path)) {
-    const db = openPrivate('');
-    return new Journal(path, db, baseUrl, () => db.close());
-  }
-  refuseTextJournal(path);
-  const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const isThere = !restart && existsSync(path);
+  const folder = isThere ? mkdtempSync(join(tmpdir(), 'shortlink-journal-')) : undefined;
+  const remove = () => folder && rmSync(folder, { recursive: true, force: true });
   try {
-    const db = openPrivate(copyJournal(path, folder), path);
+    const db = openPrivate(folder === undefined ? '' : copyJournal(path, folder), path);
     const journal = new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
     });
-    if (input !== undefined) takeOver(journal, input);
+    if (isThere) takeOver(journal, input);
     return journal;
   } catch (error) {
     remove();
@@ -124,16 +112,15 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
 /**
  * Keeps a journal that is to be forgotten: it may be the only record of what was created.
  *
- * @returns where it is now, and which files it knows to be written; undefined where there was none
+ * @returns where it is now, if there was one, and which files it knows to be written
  */
-function setAside(path: string, baseUrl: string): { name: string; written: string[] } | undefined {
-  if (!existsSync(path)) return undefined;
-  if (beginningOf(path) === 'text') return { name: moveAside(path), written: [] };
+function setAside(path: string, baseUrl: string): { kept?: string; written: readonly string[] } {
+  if (!existsSync(path)) return { written: [] };
   const db = openLocked(path);
   const { isEmpty, written } = new Journal(path, db, baseUrl, () => {});
-  const name = isEmpty ? undefined : moveAside(path);
+  const aside = isEmpty ? { written: [] } : { kept: moveAside(path), written };
   db.close();
-  return name === undefined ? undefined : { name, written };
+  return aside;
 }
 
 /** To a name that nothing has yet: an earlier restart may have kept another one. */
@@ -146,29 +133,26 @@ function moveAside(path: string): string {
   }
 }
 
+/** How often a journal is copied that changes meanwhile. */
+const MAX_COPIES = 5;
+
 /** Copies a journal, and what undoes a commit in which a run was killed, while nobody writes to it. */
 function copyJournal(path: string, folder: string): string {
   const copy = join(folder, 'journal');
-  const parts = [path, `${path}-journal`];
-  const state = () =>
-    parts
-      .map((part) => statSync(part, { throwIfNoEntry: false }))
-      .map((stats) => `${stats?.size} ${stats?.mtimeMs}`)
-      .join();
-  for (let tries = 1; ; tries += 1) {
+  const stateOf = (part: string) => {
+    const stats = statSync(part, { throwIfNoEntry: false });
+    return `${stats?.size} ${stats?.mtimeMs}`;
+  };
+  const state = () => stateOf(path) + stateOf(`${path}-journal`);
+  for (let tries = 1; tries <= MAX_COPIES; tries += 1) {
     const before = state();
-    if (beginningOf(path) === 'database') copyFileSync(path, copy);
+    if (hasContent(path)) copyFileSync(path, copy);
     rmSync(`${copy}-journal`, { force: true });
     if (existsSync(`${path}-journal`)) copyFileSync(`${path}-journal`, `${copy}-journal`);
     if (state() === before) return copy;
-    if (tries === MAX_COPIES) {
-      throw inputError(
-        `${path} is being written by another run`,
-        'Wait until it ends, then run the command again.',
-      );
-    }
   }
+  throw inputError(
+    `${path} is being written by another run`,
+    'Wait until it ends, then run the command again.',
+  );
 }
-
-/** How often a journal is copied that changes meanwhile. */
-const MAX_COPIES = 5;

@@ -41,19 +41,7 @@ export const SCHEMELESS = /^[^\s/?#:@.]+(?:\.[^\s/?#:@.]+)+\.?(?::\d+)?(?:[/?#]|
 const HIDDEN =
   /^<(?=https?:)|[\s\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}|[\u200c\u200d](?=[ -~]|$)|(?<=[ -~])[\u200c\u200d]/u;
 
-const NAMES: Readonly<Record<string, string>> = {
-  '<': 'an angle bracket',
-  ' ': 'a space',
-  '\u00a0': 'a no-break space',
-  '\u00ad': 'a soft hyphen',
-  '\u200b': 'a zero-width space',
-  '\u200c': 'a zero-width non-joiner',
-  '\u200d': 'a zero-width joiner',
-  '\u200e': 'a left-to-right mark',
-  '\u200f': 'a right-to-left mark',
-  '\u2060': 'a word joiner',
-  '\ufeff': 'a byte order mark',
-};
+const NAMES: Readonly<Record<string, string>> = { '<': 'an angle bracket', ' ': 'a space' };
 
 function nameOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
@@ -138,12 +126,11 @@ function jsonStrings(text: string): string[] | undefined {
   if (!text.startsWith('[')) return undefined;
   try {
     const plain: unknown = JSON.parse(text);
-    if (Array.isArray(plain) && plain.every((item) => typeof item === 'string')) return plain;
     // Only other lists are read by a function of our own, which takes ten times as long.
-    const items: unknown = JSON.parse(text, numbersAsWritten);
-    return Array.isArray(items) && !items.some(isNested)
-      ? items.flatMap((item) => (item === null ? [] : [String(item)]))
-      : undefined;
+    const isText = Array.isArray(plain) && plain.every((item) => typeof item === 'string');
+    const items: unknown = isText ? plain : JSON.parse(text, numbersAsWritten);
+    if (!Array.isArray(items) || items.some(isNested)) return undefined;
+    return items.filter((item) => item !== null).map(String);
   } catch {
     return undefined;
   }

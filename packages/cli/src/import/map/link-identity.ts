@@ -6,7 +6,7 @@ export interface LinkIdentity {
   pair: string;
   /** A hash of the pair in 53 bits: numbers are compared and sorted much faster than URLs. The texts are compared where it is the same. */
   key: number;
-  /** A hash of title and tags, times four, plus a digit for the redirect type. Another one means that the row was edited. */
+  /** A hash of title and tags, times four, plus a digit for the redirect type. Another one means that the row was edited. See {@link editedContent}. */
   content: number;
 }
 
@@ -17,20 +17,12 @@ export const REDIRECTS = 4;
 
 /** The identity of a link in a request whose default domain is `domain`. */
 export function linkIdentity(link: CreateLinkBody, domain: string | undefined): LinkIdentity {
-  return identityOf(link.target_url, link.domain_id ?? domain, contentOf(link));
-}
-
-export function identityOf(
-  target: string,
-  domain: string | undefined,
-  content: number,
-): LinkIdentity {
-  const pair = pairOf(target, domain);
-  return { pair, key: hashOf(pair), content };
+  const pair = pairOf(link.target_url, link.domain_id ?? domain);
+  return { pair, key: hashOf(pair), content: contentOf(link) };
 }
 
 /** No valid target URL holds a line feed, so the two can't run into each other. */
-function pairOf(target: string, domain: string | undefined): string {
+export function pairOf(target: string, domain: string | undefined): string {
   return domain === undefined || domain === '' ? target : `${target}\n${domain}`;
 }
 
@@ -78,15 +70,21 @@ const PAIR_DIGITS = 5;
 const CONTENT_DIGITS = 3;
 const REDIRECT_SHIFT = 9;
 
+/** So many values has the part of `made_for` that stands for title, tags and redirect type. */
+export const MADE_VALUES = 16 ** CONTENT_DIGITS;
+
+/** The content of a link whose row was edited in its file: negative, so that no row has it. It holds that of the row, and what the link was made with. */
+export function editedContent(content: number, made: number): number {
+  return -1 - (content * MADE_VALUES + (made % MADE_VALUES));
+}
+
 /** The cell `made_for`: what a link was created with, so that an edited or copied row is noticed in the file itself. */
 export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): string {
   const pair = Math.floor(key / 2 ** (53 - 4 * PAIR_DIGITS));
-  // A negative one is that of an edited row: the link was created with something else.
-  const text = content < 0 ? -1 - content : content;
-  const hash = Math.floor(text / REDIRECTS);
-  const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((text % REDIRECTS) << REDIRECT_SHIFT);
-  const rest = (content < 0 ? ~mixed : mixed) & 0xfff;
-  return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest, CONTENT_DIGITS);
+  const hash = Math.floor(content / REDIRECTS);
+  const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((content % REDIRECTS) << REDIRECT_SHIFT);
+  const rest = content < 0 ? -1 - content : mixed;
+  return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest & (MADE_VALUES - 1), CONTENT_DIGITS);
 }
 
 /** The number in a cell `made_for`; null where there is none. Spreadsheets take some for numbers, and drop the zeros before them. */

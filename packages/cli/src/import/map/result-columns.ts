@@ -98,17 +98,6 @@ function isShortUrlAt(url: string, origin: string): boolean {
   return url.startsWith(origin) && /^\/[^/\s?#]+$/.test(trimmed(url).slice(origin.length));
 }
 
-/** Refuses a row that an import has written for a link that it created, where somebody has deleted the short URL. */
-export function refuseLostUrl(name: string, row: Row, layout: ResultLayout): void {
-  if (!hasResults(row, layout)) return;
-  const { short_url, status } = resultsOf(row, layout.resultColumns);
-  if (status !== 'created' || short_url !== '') return;
-  throw inputError(
-    `${name}, line ${row.line}: the row says that its link was created, but has no short_url, so the link would be created again`,
-    'Put the short URL back. If the link is to be created, clear the status too.',
-  );
-}
-
 function missingColumns(found: ResultColumns): readonly ResultColumn[] {
   return LEAST_COLUMNS.filter((column) => found[column] === -1);
 }
@@ -161,17 +150,19 @@ export interface Claim extends ClaimOfLink {
   made_for: string;
 }
 
-export function claimOf(row: Row, layout: ResultLayout): Claim {
+/** @throws CliError (exit code 2) for a row that an import has written for a link that it created, where somebody has deleted the short URL */
+export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
+  const { line } = row;
   const own = ownLink(row, layout);
-  const doubt = own === undefined ? doubtOf(row, layout) : undefined;
-  const made_for = doubt === undefined ? '' : resultsOf(row, layout.resultColumns).made_for;
-  return { line: row.line, own, doubt, made_for };
-}
-
-function doubtOf(row: Row, layout: ResultLayout): string | undefined {
-  if (!hasResults(row, layout)) return undefined;
-  const { status, error } = resultsOf(row, layout.resultColumns);
-  return status === 'unknown' ? error || NO_RESPONSE : undefined;
+  const claim: Claim = { line, own, doubt: undefined, made_for: '' };
+  if (own !== undefined || !hasResults(row, layout)) return claim;
+  const { short_url, status, error, made_for } = resultsOf(row, layout.resultColumns);
+  if (status === 'unknown') return { ...claim, doubt: error || NO_RESPONSE, made_for };
+  if (status !== 'created' || short_url !== '') return claim;
+  throw inputError(
+    `${name}, line ${line}: the row says that its link was created, but has no short_url, so the link would be created again`,
+    'Put the short URL back. If the link is to be created, clear the status too.',
+  );
 }
 
 /** Whether a row has a place for each result. */

@@ -14,6 +14,7 @@ import {
   characterCount,
   isLongerThan,
   isNested,
+  looksLikeUrl,
   splitTags,
   targetProblem,
   trimmed,
@@ -79,7 +80,7 @@ export function createRowRules(
           keyProblem ??
           placeProblem(row, cells) ??
           nestedProblem(object, plan.columns, mapping) ??
-          linkProblem(link) ??
+          linkProblem(link, row) ??
           redirectProblem(redirect),
       };
     },
@@ -87,9 +88,24 @@ export function createRowRules(
   };
 }
 
-function linkProblem({ target_url, title, tags, domain_id }: CreateLinkBody): string | undefined {
+/** What a row of sums is called. */
+const TOTAL =
+  /^(?:(?:grand |sub ?)?totals?|sum|(?:zwischen|gesamt)?summe|gesamt|insgesamt|totale?s?|somme|suma)[\s:]*$/i;
+
+/** Below a table, spreadsheets have a row of sums. */
+function totalProblem({ cells, isSum }: Row, target: string): string | undefined {
+  if (looksLikeUrl(target)) return undefined;
+  const total = cells.find((cell) => TOTAL.test(cell.trim()));
+  if (total === undefined && isSum !== true) return undefined;
+  return `no link, but a total row${total === undefined ? '' : ` (${shown(total)})`}: take it out, or end the table above it`;
+}
+
+function linkProblem(
+  { target_url, title, tags, domain_id }: CreateLinkBody,
+  row: Row,
+): string | undefined {
   const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
-  if (problem !== undefined) return problem;
+  if (problem !== undefined) return totalProblem(row, target_url) ?? problem;
   if (title !== undefined) {
     if (isLongerThan(MAX_TITLE_LENGTH, title)) {
       return `title is ${characterCount(title)} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;

@@ -4,7 +4,6 @@ import { decodeFile } from './decode.ts';
 import { detectFormat, sampleRows } from './detect-format.ts';
 import type { Input } from './open-input.ts';
 import { createReader } from './read-rows.ts';
-import { unpackSheet } from './read-sheet.ts';
 import { headerIndex } from './title-rows.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
@@ -36,6 +35,9 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   isWhole: boolean;
   /** Path of the unpacked rows of an .xlsx sheet. */
   sheetRows: string | undefined;
+  sheet?: Plan['sheet'];
+  /** What the user should know of the choice of the sheet. */
+  notes?: string[];
   /** The line of a header that stands below a title. */
   headerLine?: number | undefined;
 }
@@ -94,8 +96,10 @@ async function readSheetHead(
   sheet: string | undefined,
   skipLines: number,
 ): Promise<Head> {
-  const sheetRows = await unpackSheet({ path, name, scratch }, sheet, skipLines);
-  const { text, encoding, isWhole } = await readText(sheetRows, { name });
+  // No other input needs the libraries of workbooks.
+  const { unpackSheet } = await import('./read-sheet.ts');
+  const unpacked = await unpackSheet({ path, name, scratch }, sheet, skipLines);
+  const { text, encoding, isWhole } = await readText(unpacked.path, { name });
   if (text === '') throw inputError(`${name}: the sheet is empty`);
   return {
     format: 'xlsx',
@@ -108,7 +112,9 @@ async function readSheetHead(
     firstLine: 1,
     text,
     isWhole,
-    sheetRows,
+    sheetRows: unpacked.path,
+    sheet: unpacked.sheet,
+    notes: unpacked.notes,
   };
 }
 

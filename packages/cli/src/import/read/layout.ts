@@ -42,6 +42,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
   const { columns, hasHeader, urlColumn, samples } = found;
   const { headerLine } = head;
   const notes = [
+    ...(head.notes ?? []),
     ...(headerLine === undefined
       ? []
       : [`The header is on line ${headerLine}. What stands above it is no row.`]),
@@ -63,6 +64,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     format,
     encoding,
     delimiter,
+    sheet: head.sheet,
     columns,
     hasHeader,
     mapping,

@@ -1,5 +1,6 @@
 import { inputError, shown } from '../errors.ts';
-import type { Plan, Row } from '../types.ts';
+import { looksLikeUrl } from '../map/cells.ts';
+import type { BookCell, Plan, Row } from '../types.ts';
 import { decodeFile } from './decode.ts';
 import type { Layout } from './layout.ts';
 import { type Line, LineSplitter, type RowReader } from './lines.ts';
@@ -50,7 +51,7 @@ function headerRows({ format, hasHeader }: Pick<Plan, 'format' | 'hasHeader'>): 
 /** @param firstLine - number of the line that the text begins with */
 export function createReader(
   name: string,
-  plan: Pick<Plan, 'format' | 'delimiter' | 'columns'>,
+  plan: Pick<Plan, 'format' | 'delimiter' | 'columns'> & Partial<Pick<Plan, 'mapping'>>,
   firstLine: number,
 ): RowReader {
   switch (plan.format) {
@@ -59,7 +60,7 @@ export function createReader(
     case 'jsonl':
       return new JsonlReader(name, plan.columns, firstLine);
     case 'xlsx':
-      return readerOfLines(new LineSplitter(name), toSheetRow);
+      return readerOfLines(new LineSplitter(name), (line) => toSheetRow(line, plan));
     default:
       return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
   }
@@ -242,8 +243,24 @@ function toUrlRow({ line, text }: Line): Row {
   return { line, cells: [text.trim()] };
 }
 
-/** The rows of a spreadsheet as {@link unpackSheet} writes them: one JSON array a line, `[row number, cells]`. */
-function toSheetRow({ text }: Line): Row {
-  const [line, cells]: [number, string[]] = JSON.parse(text);
-  return { line, cells };
+/**
+ * A row of a spreadsheet. A linked cell counts as its link where the target stands, unless it shows a URL itself; without a mapping,
+ * everywhere.
+ */
+function toSheetRow(
+  { text }: Line,
+  { columns, mapping }: Partial<Pick<Plan, 'columns' | 'mapping'>>,
+): Row {
+  const [line, cells, book, isSum]: [number, string[], Record<number, BookCell>, boolean] =
+    JSON.parse(text);
+  for (const [at, cell] of Object.entries(book)) {
+    const shows = cells[Number(at)] ?? '';
+    const isTarget = mapping === undefined || mapping.target_url === Number(at);
+    if (cell.link === undefined || !isTarget || looksLikeUrl(shows)) continue;
+    cell.text = shows;
+    cells[Number(at)] = cell.link;
+  }
+  // Cells that are empty at the end of a row are not stored.
+  while (cells.length < (columns?.length ?? 0)) cells.push('');
+  return { line, cells, book, isSum };
 }

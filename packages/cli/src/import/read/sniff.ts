@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { constants, gunzipSync } from 'node:zlib';
 import { inputError, systemReason } from '../errors.ts';
 
@@ -11,7 +11,11 @@ const NO_TABLE = 'Name a file with one link per row.';
 
 /** Binary files by the bytes that they begin with, or have at a position. */
 const KINDS: ReadonlyArray<{ magic: string; at?: number; kind: string; hint: string }> = [
-  { magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', kind: 'an old Excel file (.xls)', hint: EXPORT },
+  {
+    magic: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
+    kind: 'an old Excel file (.xls), or one with a password',
+    hint: EXPORT,
+  },
   { magic: '%PDF', kind: 'a PDF document', hint: EXPORT },
   { magic: 'SQLite format 3\0', kind: 'a SQLite database', hint: EXPORT },
   { magic: 'PAR1', kind: 'a Parquet file', hint: EXPORT },
@@ -37,10 +41,8 @@ const PACKED_KINDS: typeof KINDS = [
   ...KINDS,
 ];
 
-const LAST_MAGIC = 262;
-
-/** Bytes of a packed file that are unpacked for a look at what is in it. */
-const PACKED_BYTES = 4_096;
+/** Bytes of a file that are looked at; of a packed one, those that are unpacked for it. */
+const FIRST_BYTES = 4_096;
 
 /**
  * What the file is packed in, by its first bytes: a name may say anything. Undefined for text.
@@ -55,15 +57,17 @@ export async function sniffPacking(input: {
     throw inputError(`${input.name} can't be read: ${systemReason(cause)}`);
   });
   try {
-    const start = (await readAt(file, 0, LAST_MAGIC)).toString('latin1');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0);
+    const bytes = buffer.subarray(0, bytesRead);
+    const start = bytes.toString('latin1');
     if (start.startsWith(GZIP)) {
-      const found = kindOf(beginningOf(await readAt(file, 0, PACKED_BYTES)), PACKED_KINDS);
+      const found = kindOf(beginningOf(bytes), PACKED_KINDS);
       if (found === undefined) return 'gzip';
       const what = `packed with gzip, and what is in it is ${found.kind}`;
       throw inputError(`${input.name} is ${what}`, found.hint);
     }
     if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) {
-      await checkWorkbook(file, input.name);
+      await checkWorkbook(input.path, input.name);
       return 'xlsx';
     }
     const found = kindOf(start, KINDS);
@@ -88,43 +92,18 @@ function beginningOf(packed: Buffer): string {
   }
 }
 
-/** Bytes of the unpacked parts of a workbook: its sheet and texts are held in memory while they are read. */
-const MAX_WORKBOOK_BYTES = 2 ** 30;
-
-/** The directory of a zip archive ends with a record of 22 bytes and a comment of at most 65,535. */
-const MAX_END_BYTES = 22 + 65_535;
-const ENTRY_BYTES = 46;
-
-/** Looks into the directory at the end of a zip archive: is it a workbook, and of what size once it is unpacked? */
-async function checkWorkbook(file: FileHandle, name: string): Promise<void> {
-  const { size } = await file.stat();
-  const tail = await readAt(file, Math.max(0, size - MAX_END_BYTES), MAX_END_BYTES);
-  const end = tail.lastIndexOf('PK\x05\x06', undefined, 'latin1');
-  if (end === -1 || end + 22 > tail.length) {
+/** Looks into the directory of a zip archive: is it a workbook? */
+async function checkWorkbook(path: string, name: string): Promise<void> {
+  const { listParts } = await import('./workbook.ts');
+  const names = await listParts(path).catch(() => {
     throw inputError(
       `${name} is a spreadsheet or a zip archive, and its end is missing`,
       'It was probably not copied or downloaded completely.',
     );
-  }
-  const directory = await readAt(file, tail.readUInt32LE(end + 16), tail.readUInt32LE(end + 12));
-  const names: string[] = [];
-  let unpacked = 0;
-  for (let at = 0; at + ENTRY_BYTES <= directory.length; ) {
-    const nameEnd = at + ENTRY_BYTES + directory.readUInt16LE(at + 28);
-    unpacked += directory.readUInt32LE(at + 24);
-    names.push(directory.toString('utf8', at + ENTRY_BYTES, nameEnd));
-    at = nameEnd + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32);
-  }
-  if (!names.includes('xl/workbook.xml')) {
-    const { kind, hint } = zipKind(names);
-    throw inputError(`${name} is ${kind}`, hint);
-  }
-  if (unpacked > MAX_WORKBOOK_BYTES) {
-    throw inputError(
-      `${name} holds ${Math.round(unpacked / 2 ** 20)} MiB once it is unpacked, too much for a spreadsheet`,
-      'In the spreadsheet program, save the sheet as CSV (UTF-8): a CSV file may have any size.',
-    );
-  }
+  });
+  if (names.includes('xl/workbook.xml')) return;
+  const { kind, hint } = zipKind(names);
+  throw inputError(`${name} is ${kind}`, hint);
 }
 
 function zipKind(names: readonly string[]): { kind: string; hint: string } {
@@ -136,12 +115,4 @@ function zipKind(names: readonly string[]): { kind: string; hint: string } {
     return { kind: 'a Numbers document', hint: EXPORT };
   }
   return { kind: 'a zip archive', hint: UNPACK };
-}
-
-/** The bytes at a position, fewer at the end of the file. The length comes from the file, so it is not trusted. */
-async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { size } = await file.stat();
-  const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - position)));
-  const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
-  return buffer.subarray(0, bytesRead);
 }

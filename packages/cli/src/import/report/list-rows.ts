@@ -5,15 +5,15 @@ import { type ReportInput, type RowOutcome, reportRows } from './report-rows.ts'
 /** Collects the rows that a summary names, from the outcome of each row. */
 export function rowLister({
   source,
-  comparison,
+  found,
   evidence,
-}: Pick<ReportInput, 'source' | 'comparison' | 'evidence'>) {
+}: Pick<ReportInput, 'source' | 'found' | 'evidence'>) {
   const lists: RowLists = { problems: [], changed: [], new: [] };
-  const { changed, created } = evidence?.listed() ?? {};
+  const { changed, created } = evidence.listed();
   const isNew = (row: Row, number: number) =>
-    comparison?.matched.has(number) === true
-      ? created?.has(number) === true
-      : ownLink(row, source.layout) === undefined || comparison?.disowned.has(number) === true;
+    found.matched.has(number)
+      ? created.has(number)
+      : ownLink(row, source.layout) === undefined || found.disowned.has(number);
   const onRow = (row: Row, number: number, outcome: RowOutcome) => {
     const place = { line: row.line, row: number + 1 };
     if (outcome.status !== 'created' && outcome.status !== 'unsent') {
@@ -21,7 +21,7 @@ export function rowLister({
       if (lists.problems.length < MOST_LISTED) lists.problems.push({ ...place, status, reason });
       return;
     }
-    const list = changed?.has(number) === true ? lists.changed : lists.new;
+    const list = changed.has(number) ? lists.changed : lists.new;
     if (list.length === MOST_LISTED || (list === lists.new && !isNew(row, number))) return;
     const { target_url } = source.rules.link(row);
     const short_url = outcome.status === 'created' ? outcome.short_url : null;

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises';
+import { createReadStream, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { writeError } from '../errors.ts';
+import { inputError, writeError } from '../errors.ts';
 import { syncFolder } from '../sync-folder.ts';
-import { hasCode, keepChanged, type OwnFiles } from './keep-changed.ts';
+import { hasCode, ignoreMissing, keepChanged, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
@@ -105,15 +105,85 @@ async function keepRights(handle: FileHandle, { mode, uid, gid }: Stats): Promis
   await handle.chmod(mode & 0o777);
 }
 
-/** A file that is mounted by itself (into a container) can't be replaced: it gets the new content. */
+/**
+ * A file that is mounted by itself (into a container) can't be replaced: it gets the new content. That takes a moment in which the process may be
+ * killed, so a whole copy has a name of its own until then. The next run finds it (see {@link finishReplacement}).
+ */
 async function putInPlace(temporary: string, target: string): Promise<void> {
   try {
     await rename(temporary, target);
   } catch (error) {
     if (!hasCode(error, 'EBUSY') && !hasCode(error, 'EXDEV')) throw error;
-    await copyFile(temporary, target);
-    await rm(temporary, { force: true });
+    await overwrite(target, async () => {
+      await rename(temporary, wholeName(target));
+      await syncFolder(dirname(target));
+    });
   }
+}
+
+/**
+ * Nothing is removed before all of it is written and synced.
+ *
+ * @param prepare - done once it is known that the file can be written, and before its content is touched
+ */
+async function overwrite(target: string, prepare = async () => {}): Promise<void> {
+  const handle = await open(target, 'r+');
+  try {
+    await prepare();
+    await handle.truncate();
+    for await (const bytes of createReadStream(wholeName(target))) await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rm(wholeName(target), { force: true });
+}
+
+/**
+ * Ends what a run has begun that was killed while it wrote into a file which can't be replaced. Call it while no other run imports.
+ *
+ * @param mayWrite - not in a dry run
+ * @throws CliError (exit code 2) where somebody has changed the file since, or nothing may be written
+ */
+export async function finishReplacement(path: string, mayWrite: boolean): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const whole = wholeName(target);
+  if ((await lstat(whole).catch(ignoreMissing))?.isFile() !== true) return;
+  const isThere = (await lstat(target).catch(ignoreMissing)) !== undefined;
+  if (!mayWrite || (isThere && !(await isCut(target)))) {
+    throw inputError(
+      `${path} may have been cut: a run was stopped while it wrote the file. Its whole content is in ${whole}`,
+      `Copy that over ${path}, or remove it where ${path} is as you want it.`,
+    );
+  }
+  await (isThere ? overwrite(target) : rename(whole, target)).catch((cause) => {
+    throw writeError(path, cause);
+  });
+}
+
+/** Whether a file is no more than the beginning of the whole one, and zeros that a power cut has left. */
+async function isCut(target: string): Promise<boolean> {
+  const whole = createReadStream(wholeName(target))[Symbol.asyncIterator]();
+  try {
+    let expected = Buffer.alloc(0);
+    for await (const bytes of createReadStream(target) as AsyncIterable<Buffer>) {
+      while (expected.length < bytes.length) {
+        const { done, value } = await whole.next();
+        if (done) return false;
+        expected = Buffer.concat([expected, value]);
+      }
+      if (bytes.some((byte, index) => byte !== 0 && byte !== expected[index])) return false;
+      expected = expected.subarray(bytes.length);
+    }
+    return true;
+  } finally {
+    await whole.return?.();
+  }
+}
+
+function wholeName(target: string): string {
+  const id = createHash('sha256').update(basename(target)).digest('hex').slice(0, 24);
+  return join(dirname(target), `${temporaryPrefix(target)}${id}.whole`);
 }
 
 /** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */

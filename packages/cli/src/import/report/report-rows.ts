@@ -33,8 +33,8 @@ export interface ReportInput {
   source: ImportSource;
   journal: Journal;
   checked: Checked;
-  comparison: Comparison | undefined;
-  evidence: Evidence | undefined;
+  found: Comparison;
+  evidence: Evidence;
   settings: Pick<ImportSettings, 'defaults'>;
   /** The batches of new rows, in the order of the rows. */
   batches: readonly SentBatch[];
@@ -50,8 +50,8 @@ export async function reportRows(
   format: ResultsFormat,
   output: Pick<OutputFile, 'write'>,
 ): Promise<void> {
-  const { source, checked, comparison, evidence } = report;
-  const matches = evidence?.matches();
+  const { source, checked, found, evidence } = report;
+  const matches = evidence.matches();
   const sent = sentOutcomes(report);
   const left: RowOutcome = { status: 'unsent', error: report.whyUnsent };
   const outcomeOf = (row: Row, number: number): RowOutcome => {
@@ -59,11 +59,10 @@ export async function reportRows(
     if (checked.rejectedRows.has(number)) {
       return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
-    if (own !== undefined && comparison?.disowned.has(number) !== true) {
+    if (own !== undefined && !found.disowned.has(number)) {
       return { status: 'created', ...own, made_for: own.made_for || madeForRow(row, report) };
     }
-    const isMatched = comparison?.matched.has(number) === true;
-    const outcome = (isMatched ? matches?.(number) : sent.next().value) ?? left;
+    const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
     return outcome.status === 'created' ? outcome : { ...outcome, own };
   };
   await output.write(format.header);

@@ -78,16 +78,14 @@ export async function keepsEarlierResults(
 /** The results of a run that has ended so, and what the writing of them adds to its summary. */
 export async function writeResults(
   ended: ImportSummary,
-  sent: Sent & Pick<SendNewRows, 'source' | 'checked' | 'journal'>,
+  sent: SendNewRows & Sent,
   output: OutputFile,
-  settings: ImportSettings,
-  deps: ImportDeps,
 ): Promise<ImportSummary> {
-  const { source, journal } = sent;
+  const { source, journal, settings, deps } = sent;
   const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
     await reportRows(
-      { ...sent, whyUnsent: whyUnsent(ended, settings), settings, onRow },
+      { ...sent, whyUnsent: whyUnsent(ended, settings), onRow },
       createResultsFormat(settings, source.layout),
       output,
     );

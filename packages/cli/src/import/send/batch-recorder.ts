@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import {
   type BatchEvent,
   type BatchRange,
-  type BatchResultItem,
   JobFailedError,
   NotFoundError,
   type RecordedResult,
 } from '@shortlink/sdk';
-import type { Decision, LinkRange } from '../journal/batches.ts';
+import type { Batch, Decision } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ImportDeps, type ImportSettings, type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
@@ -23,26 +22,20 @@ interface BatchRecorderOptions {
   guard: () => Promise<void>;
 }
 
-/** A batch of this run, by the positions of its links among the new ones. */
-export interface SentBatch extends BatchRange, LinkRange {
-  /** Its number in the journal. */
-  id: number;
-  /** Whether it may still be found out what it has created. */
-  isOpen: boolean;
-  /** Links that the service has refused, where nothing is known of the others yet. */
-  refused: number;
-}
+/** A batch of this run, by the positions of its links among the new ones, and its number in the journal. */
+export type SentBatch = BatchRange & Pick<Batch, 'id'>;
 
 /** Follows the life of each batch: writes it to the journal before the next step, and notifies the user interface. */
 export class BatchRecorder {
   /** Batches that were sent and have not been found to be refused, by their first link. */
   readonly batches = new Map<number, SentBatch>();
-  readonly #counts = { batches: 0, created: 0, failed: 0, unknown: 0 };
   readonly #options: BatchRecorderOptions;
   readonly #keys = new Map<number, string>();
   /** Why it is not known what batches have created. */
   readonly #unknown = new Set<unknown>();
   #sent = 0;
+  #settled = 0;
+  #rowsDone = 0;
 
   constructor(options: BatchRecorderOptions) {
     this.#options = options;
@@ -55,16 +48,16 @@ export class BatchRecorder {
     return known;
   }
 
-  /** A batch that was sent and whose outcome could not be recorded, such as on a full disk, is unknown as well. */
+  /** What the journal knows of the links that were sent. Of a batch whose outcome could not be recorded, such as on a full disk, it is unknown. */
   finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
-    const { batches, created } = this.#counts;
-    let { failed } = this.#counts;
-    let links = 0;
-    for (const { count, refused } of this.batches.values()) {
-      links += count;
-      failed += refused;
+    const counts = { batches: this.#settled, created: 0, failed: 0, unknown: 0 };
+    for (const { id, count } of this.batches.values()) {
+      const { created, unanswered } = this.#options.journal.batch(id);
+      counts.created += created;
+      counts.unknown += unanswered;
+      counts.failed += count - created - unanswered;
     }
-    return { batches, created, failed, unknown: links - created - failed };
+    return counts;
   }
 
   /** Whether an error is that of a batch whose outcome is unknown. */
@@ -73,122 +66,90 @@ export class BatchRecorder {
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
-    const { journal, deps } = this.#options;
-    if (event.type === 'unknown') this.#unknown.add(event.error);
+    const { journal, deps, guard } = this.#options;
     const { first, count } = event;
     const batch = this.batches.get(first);
-    switch (event.type) {
-      case 'planned':
-        this.#keys.delete(first);
-        await this.#options.guard();
-        break;
-      case 'sent':
-        this.#begin({ first, count });
-        break;
-      case 'reduced':
-        // What is sent next, if its response is lost, was sent without these links.
-        if (batch !== undefined) this.#reduced(batch, event.results);
-        break;
-      case 'accepted':
-        if (batch !== undefined) journal.accepted(batch.id, event.job_id);
-        deps.onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
-        break;
-      case 'completed':
-        // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
-        if (batch === undefined) this.#record({ first, count }, decisionOf(event));
-        else this.#settled(batch, event);
-        break;
-      case 'failed':
-      case 'unknown':
-        if (batch !== undefined) this.#settled(batch, event);
-        break;
-      case 'resized':
-      case 'unsent':
-        if (batch !== undefined) journal.release(batch);
-        this.batches.delete(first);
-        if (event.type === 'resized') {
-          deps.onEvent({ type: 'batch-resized', from: count, reason: event.error.message });
-        }
-        break;
+    if (event.type === 'unknown') this.#unknown.add(event.error);
+    if (event.type === 'planned') {
+      this.#keys.delete(first);
+      await guard();
+    } else if (event.type === 'sent') {
+      this.#begin({ first, count });
+      this.#sent += 1;
+      deps.onEvent({ type: 'batch-sent', first, count, batch: this.#sent });
+    } else if (batch !== undefined) recordEvent(journal, batch, event);
+    // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
+    else if (event.type === 'completed') this.#begin({ first, count }, decisionOf(event));
+    if (event.type === 'accepted') {
+      deps.onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
+    } else if (event.type === 'resized' || event.type === 'unsent') this.batches.delete(first);
+    else if (isSettled(event) && this.batches.has(first)) {
+      this.#settled += 1;
+      this.#rowsDone += count;
+      deps.onEvent({ type: 'rows-done', done: this.#rowsDone });
+    }
+    if (event.type === 'resized') {
+      deps.onEvent({ type: 'batch-resized', from: count, reason: event.error.message });
     }
   }
 
-  #begin(range: BatchRange): void {
-    this.#record(range);
-    this.#sent += 1;
-    this.#options.deps.onEvent({ type: 'batch-sent', ...range, batch: this.#sent });
-  }
-
-  #record(range: BatchRange, decision?: Decision): void {
+  #begin(range: BatchRange, decision?: Decision): void {
     const { journal, source, settings, deps, idempotency } = this.#options;
     const domain = settings.defaults.domain_id;
     const links = source.linksOf(range);
     const request = {
-      links: links.map((link) => link.identity(domain)),
+      links: idempotency ? links : links.map((link) => link.stored(domain)),
       sentAt: new Date(deps.wallClock()).toISOString(),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
-      body: idempotency ? JSON.stringify(links) : undefined,
     };
-    const begun = journal.begin(request, decision);
-    const isOpen = decision === undefined;
-    this.batches.set(range.first, { ...range, ...begun, isOpen, refused: 0 });
-    if (decision !== undefined) this.#count(decision);
-  }
-
-  #reduced(batch: SentBatch, items: readonly BatchResultItem[]): void {
-    const results = resultsOf(items, NO_RESPONSE);
-    this.#options.journal.decide(batch, { results, isFinal: false });
-    batch.refused = results.filter(({ status }) => status === 'failed').length;
-  }
-
-  #settled(batch: SentBatch, event: SettledEvent): void {
-    const decision = decisionOf(event);
-    this.#options.journal.decide(batch, decision);
-    batch.isOpen = !decision.isFinal;
-    batch.refused = 0;
-    this.#count(decision);
-  }
-
-  #count({ results }: Decision): void {
-    const counts = this.#counts;
-    for (const { status } of results) counts[status] += 1;
-    counts.batches += 1;
-    const done = counts.created + counts.failed + counts.unknown;
-    this.#options.deps.onEvent({ type: 'rows-done', done });
+    this.batches.set(range.first, { ...range, id: journal.begin(request, decision).id });
   }
 }
 
 /** An event after which the run that sent a batch learns nothing more about it. */
 export type SettledEvent = Extract<BatchEvent, { type: 'completed' | 'failed' | 'unknown' }>;
 
+function isSettled(event: BatchEvent): event is SettledEvent {
+  return event.type === 'completed' || event.type === 'failed' || event.type === 'unknown';
+}
+
+/** Writes to the journal what an event says of a batch. `ids` are the numbers of its links, where they are not all of the batch. */
+export function recordEvent(
+  journal: Journal,
+  batch: Pick<Batch, 'id'>,
+  event: BatchEvent,
+  ids?: readonly number[],
+): void {
+  if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);
+  else if (event.type === 'resized' || event.type === 'unsent') journal.release(batch);
+  // What is sent next, if its response is lost, was sent without these links.
+  else if (event.type === 'reduced') {
+    journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });
+  } else if (isSettled(event)) journal.decide(batch, { ...decisionOf(event), ids });
+}
+
 export function decisionOf(event: SettledEvent): Decision {
-  switch (event.type) {
-    case 'completed':
-      return { isFinal: true, results: resultsOf(event.results) };
-    case 'failed': {
-      const { message } = event.error;
-      const results = event.results.map(({ error }) => ({ error: error || message }));
-      return { isFinal: true, results: resultsOf(results) };
-    }
-    case 'unknown': {
-      const { error, job_id } = event;
-      return {
-        // A job that has ended creates nothing more.
-        isFinal: JobFailedError.isInstance(error),
-        results: resultsOf(event.results, error.message),
-        // The service has deleted a job that is not found, or it belongs to another key's account.
-        job: NotFoundError.isInstance(error) ? undefined : job_id,
-        error: error.message,
-      };
-    }
+  if (event.type === 'completed') return { isFinal: true, results: resultsOf(event.results) };
+  const { message } = event.error;
+  if (event.type === 'failed') {
+    const results = event.results.map(({ error }) => ({ error: error || message }));
+    return { isFinal: true, results: resultsOf(results) };
   }
+  return {
+    // A job that has ended creates nothing more.
+    isFinal: JobFailedError.isInstance(event.error),
+    results: resultsOf(event.results, message),
+    // The service has deleted a job that is not found, or it belongs to another key's account.
+    job: NotFoundError.isInstance(event.error) ? undefined : event.job_id,
+    error: message,
+  };
 }
 
 const NO_RESULT = 'the response of the service does not hold this link';
 
 /** @param missing - why a link without a code and an error is unknown */
-export function resultsOf(items: readonly RecordedResult[], missing = NO_RESULT): LinkResult[] {
+function resultsOf(items: readonly RecordedResult[], missing = NO_RESULT): LinkResult[] {
   return items.map(({ code, short_url, error }) => {
     // A link that has its code exists, whatever else the service says about it.
     if (code && short_url) return { status: 'created', code, short_url };

@@ -1,21 +1,16 @@
 import type { BatchRange, CreateLinkBody } from '@shortlink/sdk';
-import { contentOf, identityOf, type LinkIdentity } from '../map/link-identity.ts';
+import { contentOf, pairOf } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { Row } from '../types.ts';
-
-type LinkStep = IteratorResult<NewLink, undefined>;
 
 /** Links that are forgotten at once: one by one would copy the others each time. */
 const FORGET_STEP = 4096;
 
-/**
- * The link of a new row, for `createMany`. It is made in the request's JSON, and only what the journal and the response need of it is
- * kept until the batch is settled.
- */
-class NewLink implements CreateLinkBody {
+/** The link of a new row. It is made in the request's JSON, and only what the journal needs of it is kept until the batch is settled. */
+class NewLink implements Pick<CreateLinkBody, 'target_url'> {
+  target_url = '';
   readonly #row: Row;
   readonly #rules: RowRules;
-  #target: string | undefined;
   #domain: string | undefined;
   #content = 0;
 
@@ -24,26 +19,17 @@ class NewLink implements CreateLinkBody {
     this.#rules = rules;
   }
 
-  get target_url(): string {
-    return this.#target ?? this.toJSON().target_url;
-  }
-
-  /** Links to one target on several domains are not alike: each has only its own result. */
-  get domain_id(): string | undefined {
-    return this.#domain;
-  }
-
   toJSON(): CreateLinkBody {
     const link = this.#rules.link(this.#row);
-    this.#target = link.target_url;
+    this.target_url = link.target_url;
     this.#domain = link.domain_id;
     this.#content = contentOf(link);
     return link;
   }
 
-  /** What the journal stores of the link. */
-  identity(defaultDomain: string | undefined): LinkIdentity {
-    return identityOf(this.target_url, this.#domain ?? defaultDomain, this.#content);
+  /** What the journal stores of the link, once it was written as JSON. */
+  stored(defaultDomain: string | undefined): [pair: string, content: number] {
+    return [pairOf(this.target_url, this.#domain ?? defaultDomain), this.#content];
   }
 }
 
@@ -79,16 +65,28 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
     return this;
   }
 
-  async next(): Promise<LinkStep> {
-    if (this.#first + this.#links.length >= this.#options.limit) {
-      return { done: true, value: undefined };
+  async next(): Promise<IteratorResult<NewLink, undefined>> {
+    const { rules, skips, limit } = this.#options;
+    while (this.#first + this.#links.length < limit) {
+      const row = this.#rows[this.#next];
+      if (row === undefined) {
+        const { done, value } = await this.#batches.next();
+        if (done) break;
+        this.#rows = value;
+        this.#next = 0;
+        continue;
+      }
+      this.#next += 1;
+      if (skips(row, this.#number++)) continue;
+      const link = new NewLink(row, rules);
+      this.#links.push(link);
+      return { done: false, value: link };
     }
-    const link = this.#takeLink();
-    return link === undefined ? this.#readOn() : { done: false, value: link };
+    return { done: true, value: undefined };
   }
 
   /** Ends the reading of the input. */
-  async return(): Promise<LinkStep> {
+  async return(): Promise<IteratorResult<NewLink, undefined>> {
     await this.#batches.return(undefined);
     return { done: true, value: undefined };
   }
@@ -104,31 +102,5 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
     if (settled < FORGET_STEP && settled < this.#links.length) return;
     this.#links = this.#links.slice(settled);
     this.#first = position;
-  }
-
-  /** The next link of the rows at hand. */
-  #takeLink(): NewLink | undefined {
-    for (;;) {
-      const row = this.#rows[this.#next];
-      if (row === undefined) return undefined;
-      this.#next += 1;
-      const number = this.#number;
-      this.#number += 1;
-      if (this.#options.skips(row, number)) continue;
-      const link = new NewLink(row, this.#options.rules);
-      this.#links.push(link);
-      return link;
-    }
-  }
-
-  async #readOn(): Promise<LinkStep> {
-    for (;;) {
-      const { done, value } = await this.#batches.next();
-      if (done) return { done: true, value: undefined };
-      this.#rows = value;
-      this.#next = 0;
-      const link = this.#takeLink();
-      if (link !== undefined) return { done: false, value: link };
-    }
   }
 }

@@ -2,15 +2,15 @@ import type { Usage } from '@shortlink/sdk';
 import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, compareAll, type ImportSource } from '../check/check-input.ts';
+import { addRows, type Checked, type ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
-import { type Comparison, Evidence } from '../check/evidence.ts';
+import type { Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import type { Forecast, ImportDeps, ImportSettings, Row } from '../types.ts';
+import type { Forecast, ImportDeps, ImportSettings, ImportSummary, Row } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
-import { type SendInput, type SendResult, sendRows } from './send-rows.ts';
+import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
 /** Rounds that may follow the first one to send again what got no response: a batch that fails three times would fail again. */
@@ -21,7 +21,7 @@ export interface SendNewRows {
   source: ImportSource;
   checked: Checked;
   found: Found;
-  evidence: Evidence | undefined;
+  evidence: Evidence;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
@@ -29,19 +29,12 @@ export interface SendNewRows {
 
 /** What is known of every row when sending has ended. */
 export interface Sent {
-  counts: {
-    created: number;
-    existing: number;
-    failed: number;
-    unknown: number;
-    unsent: number;
-    changed: number;
-    gone: number;
-    /** Batches that got a response. */
-    batches: number;
-  };
-  evidence: Evidence | undefined;
-  comparison: Comparison | undefined;
+  /** Of rows, except `gone`, and `batches` that got a response. */
+  counts: Pick<
+    ImportSummary,
+    'created' | 'existing' | 'failed' | 'unknown' | 'unsent' | 'changed' | 'gone' | 'batches'
+  >;
+  found: Found;
   /** The batches of new rows of the last round, in the order of the rows. */
   batches: readonly SentBatch[];
   forecast: Forecast | undefined;
@@ -68,38 +61,25 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
-  input: Omit<SendNewRows, 'found'>,
+  { source, checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
-): Promise<Pick<SendNewRows, 'found' | 'evidence'>> {
-  const { checked, journal, settings, deps } = input;
+): Promise<Found> {
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
-  if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return { ...input, found };
+  if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return found;
   const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
   const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
-  if (!canAsk && paths.length === 0) return { ...input, found };
-  const evidence = await evidenceOf(input);
-  const addAll = () => compareAll(input.source, checked, settings, evidence);
+  if (!canAsk && paths.length === 0) return found;
+  const addAll = async () => {
+    evidence.compareAll();
+    await addRows(source, checked, settings, evidence);
+  };
+  if (!evidence.keepsRows) await addAll();
   const ask = { evidence, addRows: addAll, journal, settings, deps };
-  if (canAsk) return { evidence, found: foundOf(checked, await askService(ask)) };
-  const names = await readBeside(paths, ask, settings, deps);
-  const comparison = await decideSimilar(ask, `${names.join(', ')} in the same folder names them`);
-  return { evidence, found: foundOf(checked, comparison) };
-}
-
-/** The evidence, also where nothing was known when the rows were checked. */
-async function evidenceOf({
-  source,
-  checked,
-  evidence = undefined,
-  journal,
-  settings,
-}: Omit<SendNewRows, 'found'>): Promise<Evidence> {
-  if (evidence !== undefined) return evidence;
-  const added = new Evidence(journal);
-  await addRows(source, checked, settings, added);
-  added.compare();
-  return added;
+  if (canAsk) return foundOf(checked, await askService(ask));
+  const names = await readBeside(paths, ask);
+  const how = `${names.join(', ')} in the same folder names them`;
+  return foundOf(checked, await decideSimilar(ask, how));
 }
 
 /**
@@ -109,84 +89,67 @@ async function evidenceOf({
  * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
-  const { checked, journal, settings, deps } = input;
-  let { evidence, found } = input;
+  const { source, checked, evidence, journal, settings, deps } = input;
+  let { found } = input;
   let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
-  let planned: Forecast | undefined;
+  let forecast: Forecast | undefined;
   let result: SendResult | undefined;
   let failure: Sent['failure'];
   let batches = 0;
+  const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
   for (let repeats = 0; ; repeats += 1) {
     result = undefined;
-    const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
     try {
       if (repeats === 0 && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
-      if (evidence !== undefined) {
-        // Where the service can be asked, nothing is sent again that it may have carried out.
-        const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
-        const settled = await settleOpenBatches({
-          journal,
-          evidence,
-          settings: { ...settings, onUnknown },
-          deps,
-          idempotency: service.idempotency,
-        });
-        failure = settled.failure;
-        if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
-      }
-      if (!isStopped()) {
-        ({ evidence, found } = await findOut({ ...input, evidence }, service, found));
-      }
+      // Where the service can be asked, nothing is sent again that it may have carried out.
+      const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
+      const settled = await settleOpenBatches({
+        ...{ journal, evidence, deps, idempotency: service.idempotency },
+        settings: { ...settings, onUnknown },
+      });
+      failure = settled.failure;
+      if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
+      if (!isStopped()) found = await findOut(input, service, found);
     } catch (error) {
       if (repeats === 0 && isRefusal(error)) throw error;
       failure = { error };
     }
     if (repeats === 0) {
-      if (evidence?.knowsMore) {
-        found = foundOf(checked, evidence.adopt(settings.inPlace));
-      }
+      if (evidence.knowsMore) found = foundOf(checked, evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
     const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
     if (found.new === 0 || mustDecide || isStopped()) break;
-    planned ??= planSending(found.new, service.usage, settings, deps);
+    forecast ??= planSending(found.new, service.usage, settings, deps);
     // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
-    const links = found.new - planned.left;
+    const links = found.new - forecast.left;
     if (links <= 0) break;
     deps.onEvent({ type: 'sending', existing: found.existing, links });
-    const plan = { links, batchSize: planned.batchSize, idempotency: service.idempotency };
-    result = await sendUnlinked(input, found.comparison, plan);
+    const plan = { links, batchSize: forecast.batchSize, idempotency: service.idempotency };
+    result = await sendRows({ ...input, ...plan, skips: hasLinkOrReject({ ...input, found }) });
     failure = result.failure;
     batches += result.counts.batches;
-    const isOpen = result.batches.some((batch) => batch.isOpen);
+    const isOpen = result.batches.some(({ id }) => journal.batch(id).isOpen);
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
-    evidence = await evidenceOf({ ...input, evidence });
+    if (!evidence.keepsRows) {
+      evidence.compareInOrder();
+      await addRows(source, checked, settings, evidence);
+    }
     found = foundOf(checked, evidence.compare());
   }
-  return {
-    counts: { ...countsOf(input, found, result), batches },
-    evidence,
-    comparison: found.comparison,
-    batches: result?.batches ?? [],
-    forecast: planned,
-    failure,
-    canAsk: service.canAsk,
-  };
+  const counts = { ...countsOf(input, found, result), batches };
+  const { canAsk } = service;
+  return { counts, found, batches: result?.batches ?? [], forecast, failure, canAsk };
 }
 
-/** Sends the rows that are neither rejected nor have a link. */
-function sendUnlinked(
-  { source, checked, journal, settings, deps }: SendNewRows,
-  comparison: Comparison | undefined,
-  plan: Pick<SendInput, 'links' | 'batchSize' | 'idempotency'>,
-): Promise<SendResult> {
-  const skips = (row: Row, number: number) =>
+/** The rows that are not sent. */
+function hasLinkOrReject({ source, checked, found }: SendNewRows) {
+  return (row: Row, number: number): boolean =>
     checked.rejectedRows.has(number) ||
-    comparison?.matched.has(number) === true ||
-    (ownLink(row, source.layout) !== undefined && comparison?.disowned.has(number) !== true);
-  return sendRows({ source, journal, settings, deps, skips, ...plan });
+    found.matched.has(number) ||
+    (ownLink(row, source.layout) !== undefined && !found.disowned.has(number));
 }
 
 /** Whether nothing may be sent, and the user has to decide something first. */
@@ -198,7 +161,7 @@ function isRefusal(error: unknown): boolean {
 function countsOf({ checked }: SendNewRows, found: Found, result?: SendResult) {
   const { created: sent = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
   const have = found.existing + sent;
-  const created = (found.comparison?.created ?? 0) + sent;
+  const created = found.created + sent;
   const doubtful = found.unknown + unknown;
   return {
     created,

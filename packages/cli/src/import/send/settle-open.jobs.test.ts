@@ -1,9 +1,15 @@
 import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
+import {
+  answer,
+  HOUR_MS,
+  link,
+  SENT_AT,
+  SettleScene,
+  stored,
+} from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity } from '../map/link-identity.ts';
-import { resultsOf } from './batch-recorder.ts';
 
 let scene: SettleScene;
 beforeEach(async () => {
@@ -57,7 +63,7 @@ describe('a job', () => {
     const refused = { target_url: 'https://a.example/', error: 'title is refused' };
     const [batch] = scene.journal.openBatches();
     const ids = batch && scene.journal.linksOf(batch).map(({ id }) => id);
-    const results = resultsOf([refused], 'The job takes too long');
+    const results = [{ status: 'failed', error: refused.error } as const];
     if (batch) scene.journal.decide(batch, { results, ids, isFinal: false, job: 'j1' });
     scene.service.onPoll = () => jobOf([refused, made('b', 'x'), made('a', 'y')]);
     expect((await scene.settle()).links).toEqual([link('b', 'x'), link('a', 'y')]);
@@ -77,19 +83,18 @@ describe('a job', () => {
     };
     const settled = await scene.settle({}, HOUR_MS, { links: { createMany } });
     expect(settled).toMatchObject({ isChanged: true, open: 1 });
-    expect(settled.links).toEqual([link('a', 'x'), link('b', null)]);
+    expect(settled.links).toEqual([link('a', 'x'), link('b', null, error.message)]);
     expect(scene.journal.openBatches()[0]?.job).toBe('j1');
   });
 
   test('gives no link the result of one on another domain', async () => {
     const { id } = scene.journal.begin({
       links: ['dom_a', 'dom_b'].map((name) =>
-        linkIdentity({ target_url: 'https://a.example/' }, name),
+        stored(linkIdentity({ target_url: 'https://a.example/' }, name)),
       ),
       sentAt: new Date(SENT_AT).toISOString(),
       idempotencyKey: undefined,
       domain: undefined,
-      body: undefined,
     });
     scene.journal.accepted(id, 'j1');
     // The other one was refused before the job was accepted, and the import ended before that was recorded.
@@ -108,11 +113,10 @@ describe('a job', () => {
   test('on another domain is compared by the target URL alone', async () => {
     scene.journal.accepted(
       scene.journal.begin({
-        links: [linkIdentity({ target_url: 'https://a.example/' }, 'dom_a')],
+        links: [stored(linkIdentity({ target_url: 'https://a.example/' }, 'dom_a'))],
         sentAt: new Date(SENT_AT).toISOString(),
         idempotencyKey: undefined,
         domain: 'dom_a',
-        body: undefined,
       }).id,
       'j1',
     );
@@ -139,7 +143,7 @@ describe('a job', () => {
   test('that is not found is not asked for again under its key, which would stand for the same job', async () => {
     scene.sent(['a'], { job: 'j1', key: 'k1' });
     scene.service.onPoll = () => answer(404);
-    expect(await scene.settle()).toMatchObject({ links: [link('a', null)], open: 1 });
+    expect(await scene.settle()).toMatchObject({ links: [{ code: null }], open: 1 });
     expect(await scene.settle()).toMatchObject({ open: 1 });
     expect(await scene.settle({ onUnknown: 'retry' })).toMatchObject({
       links: [],

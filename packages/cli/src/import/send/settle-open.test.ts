@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, HOUR_MS, link, SENT_AT, SettleScene } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
-import { linkIdentity } from '../map/link-identity.ts';
 
 let scene: SettleScene;
 beforeEach(async () => {
@@ -162,7 +161,7 @@ describe('a request whose key the service knows', () => {
     scene.sent(['a', 'b'], { key: 'k1' });
     const settled = await scene.settle();
     expect(settled).toMatchObject({ isChanged: true, failure: undefined, open: 1 });
-    expect(settled.links).toEqual([link('b', null)]);
+    expect(settled.links).toEqual([link('b', null, expect.any(String))]);
   });
 
   test.each([
@@ -245,11 +244,10 @@ describe('a request without a key', () => {
 
 test('links that a response left out are new under another key with --on-unknown retry', async () => {
   const batch = scene.journal.begin({
-    links: [linkIdentity({ target_url: 'https://a.example/' }, undefined)],
+    links: [{ target_url: 'https://a.example/' }],
     sentAt: new Date(SENT_AT).toISOString(),
     idempotencyKey: 'k1',
     domain: undefined,
-    body: '[]',
   });
   const results = [{ status: 'unknown', error: 'left out' }] as const;
   scene.journal.decide(batch, { results, isFinal: true });

@@ -5,10 +5,10 @@ import {
   type ShortlinkError,
 } from '@shortlink/sdk';
 import type { Comparison, Evidence } from '../check/evidence.ts';
-import type { Batch } from '../journal/batches.ts';
+import { type Batch, isAlive } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
-import { decisionOf, resultsOf } from './batch-recorder.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
+import { decisionOf, recordEvent } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
@@ -45,8 +45,8 @@ interface Settled {
 }
 
 interface Settling extends Settled {
-  /** Batches that were polled or sent again. */
-  followed: Set<number>;
+  /** Batches that were sent again. */
+  repeated: Set<number>;
   /** Whether anything was decided since the rows were compared. */
   isChanged: boolean;
 }
@@ -69,39 +69,30 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
   const settled: Settling = {
     comparison: undefined,
     failure: undefined,
-    followed: new Set(),
+    repeated: new Set(),
     isChanged: isUnanswered || isReleased,
   };
-  // A row whose link was refused may ask for one of another batch, which is followed then.
+  await pollJobs(
+    open.filter((batch) => batch.job !== undefined && isAlive(batch)),
+    input,
+    settled,
+  );
+  // A row whose link was refused may ask for one of another batch, which is sent again then.
   do {
-    await followOpenBatches(input, settled);
+    for (const batch of journal.openBatches()) {
+      if (settled.failure !== undefined || deps.stopSignal.aborted) break;
+      if (batch.job !== undefined || settled.repeated.has(batch.id)) continue;
+      if (mayBeSentAgain(batch, input)) await sendAgain(batch, input, settled);
+      else if (isRetry) {
+        journal.release(batch);
+        settled.isChanged = true;
+      }
+    }
     if (!settled.isChanged) break;
     settled.isChanged = false;
     settled.comparison = evidence.compare();
   } while (settled.comparison.unknown > 0 && settled.failure === undefined);
   return settled;
-}
-
-/** Follows the open batches, or forgets them, but for those that were followed before. */
-async function followOpenBatches(input: SettleInput, settled: Settling): Promise<void> {
-  const { journal, deps, settings } = input;
-  const followed = new Set(settled.followed);
-  const openBatches = () => journal.openBatches().filter(({ id }) => !followed.has(id));
-  const isEnded = () => settled.failure !== undefined || deps.stopSignal.aborted;
-  const jobs = openBatches().filter(({ job }) => job !== undefined);
-  for (let first = 0; first < jobs.length && !isEnded(); first += settings.concurrency) {
-    const some = jobs.slice(first, first + settings.concurrency);
-    await Promise.all(some.map((batch) => followBatch(batch, input, settled)));
-  }
-  for (const batch of openBatches()) {
-    if (isEnded()) break;
-    if (batch.job !== undefined) continue;
-    if (mayBeSentAgain(batch, input)) await followBatch(batch, input, settled);
-    else if (settings.onUnknown === 'retry') {
-      journal.release(batch);
-      settled.isChanged = true;
-    }
-  }
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
@@ -125,51 +116,82 @@ function ageOf({ sentAt }: Batch, { wallClock }: ImportDeps): number {
   return wallClock() - Date.parse(sentAt);
 }
 
-/** Polls the job of a batch; or sends the batch again under its key, as it was. */
-async function followBatch(
+/** Polls the jobs of batches. */
+async function pollJobs(
+  batches: readonly Batch[],
+  { journal, deps, settings }: SettleInput,
+  settled: Settling,
+): Promise<void> {
+  const byFirst = new Map<number, Batch>();
+  let first = 0;
+  const resume = batches.map((batch) => {
+    const { job = '', size } = batch;
+    const count = batch.created + batch.unanswered;
+    const record = { state: 'accepted', first, count, job_id: job } as const;
+    deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId: job });
+    byFirst.set(first, batch);
+    first += count;
+    return record;
+  });
+  function* links() {
+    for (const batch of batches) yield* journal.linksOf(batch);
+  }
+  const items = deps.client.links.createMany(links(), {
+    resume,
+    concurrency: settings.concurrency,
+    signal: deps.signal,
+    stopSignal: deps.stopSignal,
+    onJobProgress: ({ first }, { processed, total }) =>
+      deps.onEvent({
+        type: 'job-progress',
+        jobId: byFirst.get(first)?.job ?? '',
+        processed,
+        total,
+      }),
+    onBatch: (event) => {
+      const batch = byFirst.get(event.first);
+      if (batch === undefined) return;
+      const ids = journal.linksOf(batch).map(({ id }) => id);
+      settled.isChanged = record(event, batch, ids, journal) || settled.isChanged;
+    },
+  });
+  try {
+    for await (const _ of items);
+  } catch (error) {
+    if (!deps.signal.aborted) settled.failure ??= { error };
+  }
+}
+
+/** Sends a batch again under its key, as it was. */
+async function sendAgain(
   batch: Batch,
   { journal, deps }: SettleInput,
   settled: Settling,
 ): Promise<void> {
-  const { job, size, idempotencyKey = '', domain, firstLink } = batch;
-  settled.followed.add(batch.id);
+  const { size, idempotencyKey = '', domain, firstLink } = batch;
+  settled.repeated.add(batch.id);
+  const known = new Set(journal.linksOf(batch).map((link) => link.id));
+  const links = journal
+    .bodyOf(batch)
+    .map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
   const ended = new AbortController();
-  let keyExpires: NodeJS.Timeout | undefined;
-  const links = journal.linksOf(batch);
-  const onBatch = (ids: readonly number[]) => (event: BatchEvent) => {
-    if (event.type === 'accepted') clearTimeout(keyExpires);
-    if (event.type === 'resized') ended.abort();
-    settled.isChanged = record(event, batch, ids, journal) || settled.isChanged;
-  };
-  const poll = (jobId: string) => {
-    deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId });
-    return deps.client.links.createMany(links, {
-      resume: [{ state: 'accepted', first: 0, count: links.length, job_id: jobId }],
-      signal: deps.signal,
-      onJobProgress: (_, { processed, total }) =>
-        deps.onEvent({ type: 'job-progress', jobId, processed, total }),
-      onBatch: onBatch(links.map((link) => link.id)),
-    });
-  };
-  const sendAgain = () => {
-    const known = new Set(links.map((link) => link.id));
-    const again = journal
-      .bodyOf(batch)
-      .map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
-    // A rate limit may be waited for longer than the service knows the key.
-    keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
-    return deps.client.links.createMany(again, {
-      domain_id: domain,
-      batchSize: size,
-      concurrency: 1,
-      idempotencyKey: () => idempotencyKey,
-      signal: AbortSignal.any([deps.signal, ended.signal]),
-      stopSignal: deps.stopSignal,
-      onBatch: onBatch(Array.from({ length: size }, (_, index) => firstLink + index)),
-    });
-  };
+  // A rate limit may be waited for longer than the service knows the key.
+  const keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
+  const items = deps.client.links.createMany(links, {
+    domain_id: domain,
+    batchSize: size,
+    concurrency: 1,
+    idempotencyKey: () => idempotencyKey,
+    signal: AbortSignal.any([deps.signal, ended.signal]),
+    stopSignal: deps.stopSignal,
+    onBatch: (event) => {
+      if (event.type === 'accepted') clearTimeout(keyExpires);
+      if (event.type === 'resized') ended.abort();
+      settled.isChanged = record(event, batch, undefined, journal) || settled.isChanged;
+    },
+  });
   try {
-    for await (const _ of job === undefined ? sendAgain() : poll(job));
+    for await (const _ of items);
   } catch (error) {
     if (!ended.signal.aborted && !deps.signal.aborted) settled.failure ??= { error };
   } finally {
@@ -181,38 +203,19 @@ async function followBatch(
 function record(
   event: BatchEvent,
   batch: Batch,
-  ids: readonly number[],
+  ids: readonly number[] | undefined,
   journal: Journal,
 ): boolean {
-  switch (event.type) {
-    case 'reduced':
-      journal.decide(batch, {
-        results: resultsOf(event.results, NO_RESPONSE),
-        ids,
-        isFinal: false,
-      });
-      return false;
-    case 'accepted':
-      journal.accepted(batch.id, event.job_id);
-      return true;
-    case 'completed':
-    case 'failed':
-    case 'unknown': {
-      // A refusal that can't be read may be that of a proxy, and the link may exist.
-      if (event.type === 'failed' && hasLostDetails(event.error)) return false;
-      const decision = decisionOf(event);
-      journal.decide(batch, { ...decision, ids });
-      return decision.isFinal || event.results.some(({ code, error }) => code || error);
-    }
-    case 'resized':
-      // Details that were lost may have named the entries without which the batch was created, under a key of its own.
-      if (hasLostDetails(event.error)) return false;
-      // The key was never used, or its links would have come back: the rows are sent like any others.
-      journal.release(batch);
-      return true;
-    default:
-      return false;
-  }
+  if (event.type === 'planned' || event.type === 'sent' || event.type === 'unsent') return false;
+  // A refusal that can't be read may be that of a proxy, and the link may exist. Details that were lost may have named the entries without
+  // which the batch was created, under a key of its own.
+  if ((event.type === 'failed' || event.type === 'resized') && hasLostDetails(event.error))
+    return false;
+  // Of a resized batch, the key was never used, or its links would have come back: the rows are sent like any others.
+  recordEvent(journal, batch, event, ids);
+  if (event.type === 'reduced') return false;
+  if (event.type !== 'unknown') return true;
+  return decisionOf(event).isFinal || event.results.some(({ code, error }) => code || error);
 }
 
 /** A service whose body can be read and names no entries never does, and gets parts of the batch as batches of their own. */
