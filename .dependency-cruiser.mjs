@@ -1,8 +1,9 @@
 /**
- * Who may import whom, in the source of the three packages. Tests, benchmarks and examples may import anything.
+ * Who may import whom, in the source of the packages that are published. Tests, benchmarks and examples may import anything.
  *
  *   sdk      index > client > resources > bulk > http > errors > wire
  *   cli      main > run > commands > output > verify > import > the public entry of the SDK
+ *   conformance   main > index > run, reports;   it shares nothing with the others
  *   server   main > app, jobs, admin, store/<engine>;   http > domain, store.ts, @shortlink/sdk/wire
  */
 const source = (path) => `^packages/${path}`;
@@ -65,6 +66,13 @@ export default {
     forbid('cli', 'only output/ draws', npm('ora', 'cli-table3'), 'output/'),
     forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),
     forbid('cli', 'only the journal is SQLite', toSqlite, 'import/journal/'),
+
+    forbid(
+      'conformance',
+      'a mistake of ours must not be shared',
+      '^@shortlink/|^packages/(sdk|cli|server)/',
+    ),
+    forbid('conformance', 'it runs in every runtime', '^node:', 'main'),
 
     forbid('server', 'it shares @shortlink/sdk/wire with its clients, and no more', toClient),
     forbid(

@@ -50,6 +50,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     ],
   },
   { text: 'The protocol', link: '/protocol' },
+  { text: 'Checking a server', link: '/conformance' },
   {
     text: 'Reference',
     items: [

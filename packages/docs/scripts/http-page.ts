@@ -1,15 +1,17 @@
 import { openApiDocument } from '../../server/src/openapi/document.ts';
+import { EXAMPLE_URL, runExamples } from './http-examples.ts';
 import { anchor, code, shown, table } from './markdown.ts';
 
 /** A node of the API description: an object with any fields. */
 type Node = { readonly [field: string]: unknown };
 
-const DOCUMENT: Node = openApiDocument('https://go.example.com');
+const DOCUMENT: Node = openApiDocument(EXAMPLE_URL);
 const COMPONENTS = node(DOCUMENT['components']);
 const METHODS = ['get', 'head', 'post'];
 
 /** The page of the HTTP API, from the document that the server sends as `/openapi.json`. */
-export function httpPage(): string {
+export async function httpPage(): Promise<string> {
+  const { byOperation, byStatus } = await runExamples();
   const operations = Object.entries(node(DOCUMENT['paths'])).flatMap(([path, item]) =>
     METHODS.filter((method) => method in node(item)).map((method) => ({
       path,
@@ -25,7 +27,9 @@ export function httpPage(): string {
     return [
       `## ${title(text(tag['name']))}`,
       shown(text(tag['description'])),
-      ...own.map(operationSection),
+      ...own.map((operation) =>
+        operationSection(operation, byOperation[`${operation.method} ${operation.path}`]),
+      ),
     ];
   });
   const schemas = Object.entries(node(COMPONENTS['schemas'])).map(schemaSection);
@@ -34,6 +38,7 @@ export function httpPage(): string {
     text(node(DOCUMENT['info'])['description']),
     'A running server sends this description as an OpenAPI 3.1 document at `GET /openapi.json`. Every request below `/api/v1` carries the header `X-Api-Key`.',
     ...sections,
+    errorSection(byStatus),
     '## Schemas',
     ...schemas,
   ].join('\n\n');
@@ -46,14 +51,17 @@ interface Operation {
   shared: readonly Node[];
 }
 
-function operationSection({ path, method, operation, shared }: Operation): string {
+function operationSection(
+  { path, method, operation, shared }: Operation,
+  example: Examples['byOperation'][string] | undefined,
+): string {
   const body = node(operation['requestBody']);
   const parameters = [...shared, ...list(operation['parameters'])].map(resolve);
-  const responses = Object.entries(node(operation['responses'])).map(([status, response]) => {
-    const { description, headers, content } = resolve(node(response));
-    const names = Object.keys(node(headers)).filter((name) => name !== 'X-Request-Id');
-    return [status, shown(text(description)), bodyOf(node(content)), names.map(code).join(' ')];
-  });
+  const responses = Object.entries(node(operation['responses']));
+  // An error that every endpoint may respond with is described once, at the end.
+  const [own, common] = [false, true].map((isCommon) =>
+    responses.filter(([, response]) => '$ref' in node(response) === isCommon),
+  ) as [typeof responses, typeof responses];
   return [
     `### ${method} ${shown(path)} {#${anchor(`${method} ${path}`)}}`,
     `${shown(text(operation['summary']))}. ${text(operation['description'])}`,
@@ -70,9 +78,61 @@ function operationSection({ path, method, operation, shared }: Operation): strin
           ),
         ]),
     ...('content' in body ? [`Request body: ${bodyOf(node(body['content']))}.`] : []),
-    table(['status', 'meaning', 'body', 'headers'], responses),
+    ...(example === undefined ? [] : [exampleBlocks(example)]),
+    responseTable(own),
+    ...(common.length === 0
+      ? []
+      : [`Errors: ${common.map(([status]) => `[${status}](#errors)`).join(', ')}.`]),
   ].join('\n\n');
 }
+
+/** The same request as a command and as a call, and the response to it. */
+function exampleBlocks({
+  curl,
+  typescript,
+  status,
+  json,
+}: Examples['byOperation'][string]): string {
+  const request = `::: code-group\n\n\`\`\`sh [curl]\n${curl}\n\`\`\`\n\n\`\`\`ts [TypeScript]\n${typescript}\n\`\`\`\n\n:::`;
+  return `${request}\n\n${status}:\n\n\`\`\`json\n${json}\n\`\`\``;
+}
+
+function responseTable(responses: readonly (readonly [string, unknown])[]): string {
+  const rows = responses.map(([status, response]) => {
+    const { description, headers, content } = resolve(node(response));
+    const names = Object.keys(node(headers)).filter((name) => name !== 'X-Request-Id');
+    return [status, shown(text(description)), bodyOf(node(content)), names.map(code).join(' ')];
+  });
+  return table(['status', 'meaning', 'body', 'headers'], rows);
+}
+
+/** Every error that several endpoints respond with, once, and an example of each that a caller can cause. */
+function errorSection(examples: Examples['byStatus']): string {
+  const shared = new Map<string, Node>();
+  for (const item of Object.values(node(DOCUMENT['paths']))) {
+    for (const method of METHODS.filter((name) => name in node(item))) {
+      for (const [status, response] of Object.entries(
+        node(node(node(item)[method])['responses']),
+      )) {
+        const { $ref: reference } = node(response);
+        if (typeof reference === 'string') shared.set(`${status} ${reference}`, node(response));
+      }
+    }
+  }
+  const rows = [...shared].map(([name, response]) => [name.split(' ')[0] ?? '', response] as const);
+  const blocks = Object.entries(examples).map(
+    ([status, { curl, json }]) =>
+      `### ${status} {#error-${anchor(status)}}\n\n\`\`\`sh\n${curl}\n\`\`\`\n\n\`\`\`json\n${json}\n\`\`\``,
+  );
+  return [
+    '## Errors',
+    'Every error has `error`, a sentence for people, and `code`, a word for programs. Clients wait as `Retry-After` says.',
+    responseTable(rows.toSorted(([a], [b]) => Number(a) - Number(b))),
+    ...blocks,
+  ].join('\n\n');
+}
+
+type Examples = Awaited<ReturnType<typeof runExamples>>;
 
 /** The contents of a body: links to its schemas, or its media type. */
 function bodyOf(content: Node): string {

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { openSqliteStore } from '@shortlink/server';
+import { openSqliteStore } from '../../../server/src/store/sqlite/index.ts';
 
 /** The server's own table of links in a new file, with the server's own durability and nothing around it. */
 export async function openBareTable(
