@@ -2,7 +2,7 @@
  * Who may import whom, in the source of the packages that are published. Tests, benchmarks and examples may import anything.
  *
  *   sdk      index > client > resources > bulk > http > errors > wire
- *   cli      main > run > commands > output > verify > import > the public entry of the SDK
+ *   cli      main > start > run > run-command > commands > output > verify > import > the public entry of the SDK
  *   conformance   main > index > run, reports;   it shares nothing with the others
  *   server   main > app, jobs, admin, store/<engine>;   http > domain, store.ts, @shortlink/sdk/wire
  */
@@ -53,15 +53,25 @@ export default {
     forbid('sdk', 'shapes are checked in wire/ only', npm('zod'), 'wire/'),
     forbid('sdk', 'it runs in every runtime', '^node:'),
 
-    ...layers('cli', 'main', 'run', 'commands', 'output', 'verify', 'import'),
+    ...layers(
+      'cli',
+      'main',
+      'start',
+      'run',
+      'run-command',
+      'commands',
+      'output',
+      'verify',
+      'import',
+    ),
     forbid('cli', 'it uses the public entry of the SDK, and a server over HTTP', toWire),
     forbid('cli/import', 'import/ returns events and prints nothing', cli('(io|context)\\.ts')),
     forbid('cli/verify', 'verify/ returns verdicts and prints nothing', cli('(io|context)\\.ts')),
     forbid(
       'cli',
-      'only run, program and commands/ parse a command line',
+      'only run-command, program and commands/ parse a command line',
       npm('commander'),
-      '(run|program)\\.ts|commands/',
+      '(run-command|program)\\.ts|commands/',
     ),
     forbid('cli', 'only output/ draws', npm('ora', 'cli-table3'), 'output/'),
     forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),

@@ -1,5 +1,6 @@
 import { type Batch, isLink, isOpenLink, outcomeOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
+import { RowBuffer, type Values } from '../journal/row-buffer.ts';
 import {
   editedContent,
   fitOf,
@@ -14,7 +15,6 @@ import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
 import { type PairToAsk, readMatches, readNumbers, readPairs, toLink } from './read-evidence.ts';
-import { RowBuffer, type Values } from './row-buffer.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from './journal.ts';
 
 /** Rows that go into the database at once: one call for each of millions of rows would be slow. */
 const CHUNK_ROWS = 500;
