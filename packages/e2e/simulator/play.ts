@@ -201,8 +201,7 @@ class Stage {
     if (summary === undefined) return;
     const { created, existing, rejected, failed, unknown, unsent, stopped } = summary;
     const counts = { created, existing, rejected, failed, unknown, unsent };
-    const { reason = '', message = '' } = stopped ?? {};
-    this.#world.log(() => `${process.name} ends: ${JSON.stringify(counts)} ${reason} ${message}`);
+    this.#world.log(() => `${process.name} ends: ${JSON.stringify({ ...counts, ...stopped })}`);
   }
 
   #setUpService(plan: RunPlan): void {

@@ -2,6 +2,7 @@ import { CHANGES } from './changes.ts';
 import { EVIDENCE } from './evidence.ts';
 import { FALSE_WORDS } from './false-words.ts';
 import { BULK, CHECK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { REQUESTS } from './requests.ts';
 
 /** What a crash or a power cut must not be able to take away. */
 const DURABILITY: readonly Mutant[] = [
@@ -99,113 +100,6 @@ const DURABILITY: readonly Mutant[] = [
     'cli/src/import/run-import.ts',
     '    // Report: read the input once more',
     "    if (typeof settings.journal !== 'string') journal.forget();\n    // Report: read the input once more",
-  ),
-];
-
-/** What must not be sent, or not yet. */
-const REQUESTS: readonly Mutant[] = [
-  mutant(
-    'lost POST sent again',
-    `${HTTP}/retry.ts`,
-    "(isRepeatable || error.outcome === 'not-sent');\n  }\n  if (TimeoutError",
-    'true;\n  }\n  if (TimeoutError',
-  ),
-  mutant(
-    'POST sent again after a timeout',
-    `${HTTP}/retry.ts`,
-    "return isRepeatable || error.outcome === 'not-sent';",
-    'return true;',
-  ),
-  mutant(
-    'POST sent again after a 5xx',
-    `${HTTP}/retry.ts`,
-    'return isRepeatable && isPassing',
-    'return isPassing',
-  ),
-  mutant(
-    'POST sent again after a plain 503',
-    `${HTTP}/retry.ts`,
-    'error.status === 503 && saysWhen',
-    'error.status === 503',
-  ),
-  mutant(
-    '5xx taken for nothing done',
-    'sdk/src/errors/call-errors.ts',
-    'return !(error.status === 503',
-    'return false && !(error.status === 503',
-  ),
-  mutant(
-    'timeout taken for not sent',
-    `${HTTP}/send.ts`,
-    "{ outcome: 'unknown', timeoutMs }",
-    "{ outcome: 'not-sent', timeoutMs }",
-  ),
-  mutant(
-    'Retry-After ignored',
-    `${HTTP}/retry.ts`,
-    'Math.max(askedWaitMs(error), backoffMs(attempt, random))',
-    'backoffMs(attempt, random)',
-  ),
-  mutant(
-    'Retry-After cut short',
-    `${HTTP}/response-headers.ts`,
-    'Math.ceil(Number(value) * 1000)',
-    'Math.ceil(Number(value) * 900)',
-  ),
-  mutant(
-    '429 pauses one request only',
-    `${HTTP}/transport.ts`,
-    'this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
-    '',
-  ),
-  mutant(
-    'quota used once too often',
-    `${HTTP}/limiter.ts`,
-    'this.#remaining(window) > 0) continue',
-    'this.#remaining(window) >= 0) continue',
-  ),
-  mutant(
-    'window ends too early',
-    `${HTTP}/limiter.ts`,
-    'endsAt: countedAt + resetMs,',
-    'endsAt: countedAt + resetMs / 2,',
-  ),
-  mutant(
-    'pace without a window',
-    `${HTTP}/limiter.ts`,
-    'Math.max(this.#nextAt, windowEnd)',
-    'this.#nextAt',
-  ),
-  mutant(
-    'refused key does not end the run',
-    `${BULK}/batch-life.ts`,
-    "type: 'unsent', error });\n        this.#run.endWith(error);",
-    "type: 'unsent', error });",
-  ),
-  mutant(
-    "plan's batch size ignored",
-    'cli/src/import/check/forecast.ts',
-    'Math.min(size, usage?.batch_size ?? size)',
-    'size',
-  ),
-  mutant(
-    'another key for the same batch',
-    `${SEND}/settle-open.ts`,
-    'idempotencyKey: () => idempotencyKey,',
-    "idempotencyKey: () => idempotencyKey.concat('-2'),",
-  ),
-  mutant(
-    'key of a larger batch used for its parts',
-    `${SEND}/batch-recorder.ts`,
-    '        this.#keys.delete(first);\n',
-    '',
-  ),
-  mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
-  mutant(
-    'skip taken for retry',
-    `${SEND}/settle-open.ts`,
-    "else if (settings.onUnknown === 'retry')",
-    "else if (settings.onUnknown !== 'stop')",
   ),
 ];
 

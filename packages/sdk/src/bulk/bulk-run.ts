@@ -5,8 +5,7 @@ import { type BatchEnd, BatchLife } from './batch-life.ts';
 import { type Batch, BatchQueue } from './batch-queue.ts';
 import { sentOf } from './batch-request.ts';
 import { BatchSizing } from './batch-sizing.ts';
-import { alignResults, settle } from './results.ts';
-import { SettledItems, withQuickNext } from './settled-items.ts';
+import { alignResults, SettledItems, settle, withQuickNext } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 import type {
   BatchRange,
