@@ -153,13 +153,10 @@ export class Oracle {
     this.#countedRows = undefined;
     this.#told.clear();
     this.#named = new Counts();
-    if (!hasLost) {
-      this.#sent.beginAgain(this.#named);
-      return;
-    }
-    for (const code of this.#evidence.codes) this.#told.add(code);
-    this.#named.raise(this.#evidence.links);
-    this.#sent.beginAgain(this.#evidence.taken, this.#evidence.keys);
+    const { codes, links, taken, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
+    for (const code of codes) this.#told.add(code);
+    this.#named.raise(links);
+    this.#sent.beginAgain(taken, keys);
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {
