@@ -8,7 +8,7 @@ import type { BatchResponse } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
-import { type Batch, cut } from './batch-queue.ts';
+import { type Batch, cut } from './batch-plan.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
 import { resultsOf, type SettledBatch, settle } from './results.ts';
@@ -45,8 +45,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   /** Sends the batch and follows it to its end. */
   async send(): Promise<BatchEnd<T>> {
-    const { ending, options, sizing } = this.#run;
-    const wasFilling = sizing.isFilling;
+    const { ending, options, plan } = this.#run;
+    const wasFilling = plan.isFilling;
     if (!(await this.#emit({ type: 'planned' })) || ending.aborted) return this.#unsent();
     let response: BatchResponse | undefined;
     try {
@@ -58,10 +58,12 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
     if (response === undefined) {
       const [entry] = this.#batch.refused.values();
-      if (entry !== undefined) sizing.allRefused(this.#range.count, entry.cause);
+      if (entry !== undefined) plan.allRefused(this.#range.count, entry.cause);
       return this.#completed([]);
     }
-    this.#run.taken(this.#range.count, this.#sent);
+    plan.taken(this.#range.count, this.#sent);
+    // Other batches of this size may go out now, while the job of this one runs.
+    this.#run.notify();
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
     return this.follow(response.job_id, this.#sent);
@@ -178,20 +180,20 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   /** The POST ended with an error, after which links may have been created. */
   async #failed(error: ShortlinkError, wasFilling: boolean): Promise<BatchEnd<T>> {
-    const { options, sizing } = this.#run;
+    const { options, plan } = this.#run;
     const verdict = judgeError(error, {
       count: this.#sent,
-      largestTaken: sizing.largestTaken,
+      largestTaken: plan.largestTaken,
       hasOwnKey: options.idempotencyKey !== undefined,
       hasDomain: options.domain_id !== undefined,
-      mayFill: !wasFilling || sizing.mayFillAgain,
+      mayFill: !wasFilling || plan.mayFillAgain,
     });
     switch (verdict.type) {
       case 'unknown':
         this.#endWithUnknown(error);
         return this.#notTaken('unknown', error);
       case 'failed':
-        if (this.#range.count === 1) sizing.linkRefused(error);
+        if (this.#range.count === 1) plan.linkRefused(error);
         return this.#notTaken('failed', error);
       case 'unsent':
         await this.#emit({ type: 'unsent', error });
@@ -200,11 +202,11 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
     await this.#emit({ type: 'resized', error });
     if (verdict.type === 'resized') {
-      sizing.resized(verdict.size);
+      plan.resized(verdict.size);
       return { again: [this.#batch] };
     }
-    if (verdict.type === 'filled') sizing.filled();
-    else sizing.split(this.#range.count);
+    if (verdict.type === 'filled') plan.filled();
+    else plan.split(this.#range.count);
     const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
     return { again: cut(this.#batch, room) };
   }

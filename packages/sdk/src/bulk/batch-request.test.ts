@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
+import type { Batch } from './batch-plan.ts';
 import { batchRequest, derivedKey, keyOf, sentOffsets } from './batch-request.ts';
 
 const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> => ({

@@ -2,7 +2,7 @@ import * as check from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
+import type { Batch } from './batch-plan.ts';
 import type { BatchRange } from './types.ts';
 
 /**
