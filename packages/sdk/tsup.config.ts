@@ -104,7 +104,8 @@ export default defineConfig({
   target: 'es2023',
   platform: 'neutral',
   tsconfig: 'tsconfig.src.json',
-  dts: { compilerOptions: { noCheck: true } },
+  // What is marked as internal, such as the constructor of a resource, would bring private types into the declarations.
+  dts: { compilerOptions: { noCheck: true, stripInternal: true } },
   splitting: false,
   // Errors are printed all the same.
   silent: true,
