@@ -89,19 +89,6 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
   };
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...others }: Record<string, unknown> = fetchOptions ?? {};
-  for (const name of ['timeoutMs', 'totalTimeoutMs', 'maxRetryAfterMs'] as const) {
-    check.amount(name, options[name], 'milliseconds');
-  }
-  check.amount('maxResponseBytes', options.maxResponseBytes, 'bytes');
-  check.count('maxRetries', options.maxRetries);
-  const rate = options.requestsPerMinute;
-  check.that(
-    typeof rate === 'number' && rate > 0,
-    'requestsPerMinute',
-    rate,
-    'more than 0 requests',
-  );
-  if (typeof (options.fetch ?? Object) !== 'function') check.refuse('fetch', 'a function');
   // A key for all requests of a client would give the second one the response to the first.
   if (typeof options.idempotency !== 'boolean') {
     check.refuse('idempotency', 'true or false; a key is for one call');

@@ -39,17 +39,9 @@ export function createMany<T extends LinkInput>(
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
-  check.count('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
-  if (batchSize !== 'auto')
-    check.count('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
-  check.amount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
-  check.amount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
-  check.count('maxRetries', options.maxRetries ?? 0);
-  check.headers(options.headers);
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
-  check.oneOf('onUnknown', onUnknown, ['stop', 'continue']);
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
@@ -58,7 +50,7 @@ export function createMany<T extends LinkInput>(
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
-    maxDelayMs: check.amount('maxDelayMs', maxDelayMs, 'milliseconds'),
+    maxDelayMs,
     resume: checkRecords(options.resume ?? []),
   });
   return run.items();

@@ -8,15 +8,12 @@ import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
 import type { Limiter, OnPause, Outcome, Turn } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
-import type { Transport, TransportRequest, TransportResponse } from './request.ts';
+import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
 import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
-
-/** The options of a call that override those of the client. */
-type CallOption = 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'idempotency';
 
 /** A call: what is the same on each of its attempts, and how many of them were sent. */
 interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
@@ -45,7 +42,7 @@ const MAX_OVERTAKEN = 20;
  * says what follows a failed one. Its fields are private, so that no inspection, serialization or clone of the client gets at
  * the API key in the settings.
  */
-export class HttpTransport implements Transport {
+export class HttpTransport {
   readonly #settings: ClientSettings;
   readonly #limiter: Limiter;
   readonly #clock: Clock;
@@ -72,10 +69,7 @@ export class HttpTransport implements Transport {
     this.#report = createReport(settings.hooks, settings.logger);
   }
 
-  get hasIdempotency(): boolean {
-    return this.#settings.idempotency;
-  }
-
+  /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
@@ -103,9 +97,12 @@ export class HttpTransport implements Transport {
     const options = check.given(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
-    const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
+    const { idempotency, timeoutMs, totalTimeoutMs, maxRetries } = {
+      ...this.#settings,
+      ...options,
+    };
     const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && check.idempotency(given('idempotency'));
+    const setting = mayHaveKey && idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
@@ -123,13 +120,10 @@ export class HttpTransport implements Transport {
         fetchOptions,
         maxResponseBytes,
         redact: this.#redact,
-        timeoutMs: attemptLimit(
-          check.amount('timeoutMs', given('timeoutMs'), 'milliseconds'),
-          body,
-        ),
+        timeoutMs: attemptLimit(timeoutMs, body),
       },
-      totalTimeoutMs: check.amount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
-      maxRetries: check.count('maxRetries', given('maxRetries')),
+      totalTimeoutMs,
+      maxRetries,
       attempts: 0,
       lostAt: undefined,
     };
@@ -257,3 +251,6 @@ export class HttpTransport implements Transport {
     await this.#clock.delay(waitMs, signal);
   }
 }
+
+/** What the resources see of it. */
+export type Transport = Pick<HttpTransport, 'request'>;

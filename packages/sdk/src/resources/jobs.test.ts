@@ -3,8 +3,8 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { API_KEY } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import type { Transport } from '../http/request.ts';
 import type { Clock } from '../http/time.ts';
+import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
 import { Jobs } from './jobs.ts';
@@ -27,7 +27,6 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   let retryAfterMs: number | undefined;
   let readMs = 0;
   const transport: Transport = {
-    hasIdempotency: false,
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
@@ -47,7 +46,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
     readMs = ms;
   };
   const known = new KnownJobs(clock);
-  const settings = { apiKey: API_KEY, maxRetryAfterMs: 90_000 };
+  const settings = { apiKey: API_KEY, idempotency: false, maxRetryAfterMs: 90_000 };
   const jobs = new Jobs({ transport, settings, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }

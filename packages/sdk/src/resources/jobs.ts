@@ -4,9 +4,10 @@ import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createRedact } from '../http/failure.ts';
-import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
+import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
 import { type Clock, untilAborted } from '../http/time.ts';
+import type { Transport } from '../http/transport.ts';
 import {
   type ClientSettings,
   type RequestOptions,
@@ -36,7 +37,7 @@ const MAX_ODD_POLLS = 5;
 /** What the resources of one client work with. Tests replace the clock and the random number. */
 export interface ResourceParts {
   transport: Transport;
-  settings: Pick<ClientSettings, 'apiKey' | 'maxRetryAfterMs'>;
+  settings: Pick<ClientSettings, 'apiKey' | 'idempotency' | 'maxRetryAfterMs'>;
   known: KnownJobs;
   clock: Clock;
   random: () => number;
@@ -85,7 +86,6 @@ export class Jobs {
   async wait(jobId: string, options?: WaitOptions): Promise<Job> {
     check.jobId(jobId);
     const given = check.given(options, WAIT_OPTIONS);
-    check.amount('timeoutMs', given.timeoutMs ?? 0, 'milliseconds');
     try {
       return await this.#wait(jobId, given);
     } catch (error) {

@@ -94,8 +94,6 @@ export class Links {
   async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
     const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
     const { onProgress, jobTimeoutMs, ...call } = check.given(options, names);
-    // Before the request: afterwards no error may claim that nothing was sent.
-    check.amount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
     const { sent, body } = writtenBatch(batch);
     const { data } = await this.#postBatch(body, sent.links.length, call);
     const { signal, maxRetries, headers } = call;
@@ -141,7 +139,7 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#parts.transport.hasIdempotency,
+      hasIdempotency: this.#parts.settings.idempotency,
     };
     return createMany(deps, source, options);
   }

@@ -1,7 +1,7 @@
 import * as check from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { stateOutcome } from '../errors/call-errors.ts';
-import type { Transport } from '../http/request.ts';
+import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type LookupInput,
