@@ -98,23 +98,11 @@ export class Links {
     const { data } = await this.#postBatch(body, sent.links.length, call);
     const { signal, maxRetries, headers } = call;
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
-    try {
-      const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
-      const targets = sent.links.map(({ target_url }) => target_url);
-      const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
-      return {
-        ...data,
-        status: 'completed',
-        total: done.total || data.total,
-        results: [...results],
-      };
-    } catch (error) {
-      // An id that can't be polled is refused as if nothing had been sent.
-      if (data.status === 'processing' && InvalidOptionError.isInstance(error)) {
-        Object.assign(error, { jobId: data.job_id });
-      }
-      throw error;
-    }
+    const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
+    const targets = sent.links.map(({ target_url }) => target_url);
+    const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
+    const total = done.total || data.total;
+    return { ...data, status: 'completed', total, results: [...results] };
   }
 
   /**
