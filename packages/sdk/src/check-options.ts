@@ -182,6 +182,13 @@ export function notALink(option: string, value: unknown): InvalidOptionError {
   return new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
 }
 
+/** The error of a link or a batch that JSON can't hold, such as one with a BigInt or a getter that throws. */
+export function unwritable(option: string, cause: unknown): InvalidOptionError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const error = new InvalidOptionError(option, `data that can be written as JSON: ${why}`);
+  return Object.assign(error, { cause });
+}
+
 export function show(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

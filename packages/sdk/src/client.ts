@@ -50,8 +50,11 @@ export class Shortlink {
     const isShared = (['apiKey', 'baseUrl', 'requestsPerMinute'] as const).every(
       (name) => other?.settings[name] === settings[name],
     );
-    const limiter = isShared && other ? other.limiter : new Limiter(requestsPerMinute, systemClock);
-    const known = isShared && other ? other.known : new KnownJobs(systemClock);
+    const own = {
+      limiter: new Limiter(requestsPerMinute, systemClock),
+      known: new KnownJobs(systemClock),
+    };
+    const { limiter, known } = isShared && other ? other : own;
     this.#options = { ...options, apiKey, baseUrl };
     this.#account = { settings, limiter, known };
     const transport = new HttpTransport(settings, limiter);

@@ -1,5 +1,4 @@
-import { ConnectionError } from '../errors/call-errors.ts';
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';

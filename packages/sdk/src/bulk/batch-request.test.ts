@@ -80,7 +80,7 @@ describe('the body of a batch', () => {
     const { refused } = batch;
     expect([...refused.keys()]).toEqual([1_321, 1_400]);
     expect(refused.get(1_321)).toMatchObject({
-      error: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
+      error: expect.stringContaining('source[1321] must be data that can be written as JSON'),
       cause: { name: 'InvalidOptionError', cause: expect.any(Error) },
     });
     expect(refused.get(1_400)?.error).toContain(reason);

@@ -1,6 +1,4 @@
 import * as check from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
 import type { BatchRange } from './types.ts';
@@ -47,8 +45,10 @@ export function batchRequest(
       pieces.push(json);
       count += links.length;
     } catch (reason) {
-      if (to - from === 1) refused.set(first + from, unwritable(first + from, reason));
-      else for (let offset = from; offset < to; offset += 1) write(offset, offset + 1);
+      if (to - from === 1) {
+        const cause = check.unwritable(`source[${first + from}]`, reason);
+        refused.set(first + from, { error: cause.message, cause });
+      } else for (let offset = from; offset < to; offset += 1) write(offset, offset + 1);
     }
   };
   for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
@@ -56,8 +56,7 @@ export function batchRequest(
   }
   if (count === 0) return undefined;
   pieces.push(']}');
-  const isOmitted = (offset: number) => refused.has(first + offset);
-  const omitted = count < inputs.length ? [...inputs.keys()].filter(isOmitted) : [];
+  const omitted = [...inputs.keys()].filter((offset) => refused.has(first + offset));
   return { json: pieces.join(''), count, key: key && derivedKey(key, omitted) };
 }
 
@@ -71,14 +70,6 @@ function fieldsOf({ inputs, targets }: Batch<LinkInput>, offset: number): Create
   const link = pickLinkFields(inputs[offset] as LinkInput);
   targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
   return link;
-}
-
-function unwritable(position: number, reason: unknown): { error: string; cause: ShortlinkError } {
-  const why = reason instanceof Error ? reason.message : String(reason);
-  const expected = `a link that can be written as JSON: ${why}`;
-  const cause = new InvalidOptionError(`source[${position}]`, expected);
-  cause.cause = reason;
-  return { error: cause.message, cause };
 }
 
 /** What would be sent of a link; undefined where it can't be written. */

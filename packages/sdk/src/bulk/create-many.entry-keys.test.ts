@@ -113,7 +113,7 @@ describe('createMany: batches that can not be written', () => {
     expect(error).toBeUndefined();
     expect(outcomes(items)).toBe('cccfcccf');
     expect(items[3]).toMatchObject({
-      error: expect.stringMatching(/^source\[3\] must be a link that can be written as JSON: /),
+      error: expect.stringMatching(/^source\[3\] must be data that can be written as JSON: /),
       cause: { name: 'InvalidOptionError', message },
     });
     expect(service.bodies.map(({ links: sent }) => sent)).toEqual([links(3), links(3, 4)]);

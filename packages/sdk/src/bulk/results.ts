@@ -2,7 +2,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
-import { sentOf } from './batch-request.ts';
+import { sentOf, sentOffsets } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** A batch whose links all have an outcome. Items are made as they are yielded: a batch may have 10,000. */
@@ -47,14 +47,14 @@ export function settle<T extends LinkInput>(
  * @param missing the error of links that have no result, where all other links have theirs
  */
 export function resultsOf(
-  { first, inputs, targets, refused }: Batch<LinkInput>,
+  batch: Batch<LinkInput>,
   results: readonly RecordedResult[],
   missing?: string,
 ): readonly BatchResultItem[] {
-  const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
-  const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
-  const urls = refused.size === 0 ? targets : targets.filter(isSent);
-  let all = alignResults(urls, results, (place) => sentOf(sent[place])?.domain_id);
+  const { first, inputs, targets, refused } = batch;
+  const sent = sentOffsets(batch);
+  const urls = sent.map((offset) => targets[offset] ?? '');
+  let all = alignResults(urls, results, (n) => sentOf(inputs[sent[n] ?? 0])?.domain_id);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -63,11 +63,13 @@ export function resultsOf(
     }
   }
   if (sent.length === inputs.length) return all;
-  let place = 0;
+  const found = new Map(sent.map((offset, n) => [offset, all[n]]));
   return inputs.map((_, offset) => {
-    const target_url = targets[offset] ?? '';
-    const error = refused.get(first + offset)?.error;
-    return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
+    const refusal = {
+      target_url: targets[offset] ?? '',
+      error: refused.get(first + offset)?.error,
+    };
+    return found.get(offset) ?? refusal;
   });
 }
 

@@ -88,10 +88,11 @@ interface KnownWindow {
 export class Limiter {
   readonly #clock: Clock;
 
-  /** Requests that were sent, that are under way, and that got through. */
+  /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
+  passed = 0;
+  /** Requests that were sent, and those of them that are under way. */
   #sent = 0;
   #inFlight = 0;
-  #passed = 0;
 
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** The part of the pause that the service asked for. A client that shares the limiter may accept less of it. */
@@ -114,11 +115,6 @@ export class Limiter {
     this.#clock = clock;
   }
 
-  /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
-  get passed(): number {
-    return this.#passed;
-  }
-
   /**
    * Waits until a request may be sent. After a wait it looks again, because much may have changed.
    *
@@ -127,7 +123,7 @@ export class Limiter {
    */
   async turn(options: TurnOptions): Promise<Turn> {
     const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
-    const passed = this.#passed;
+    const passed = this.passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
       const statedMs = Math.max(quotaMs, this.#askedUntil - this.#clock.now());
@@ -167,7 +163,7 @@ export class Limiter {
     if (status === 429) {
       this.#learned.refuse(turn.sentAt, turn.countedAt, retryAfterMs);
     } else if (status !== undefined) {
-      this.#passed += 1;
+      this.passed += 1;
       this.#learned.pass(turn.sentAt);
     }
     for (const window of windows) this.#learn(turn, window);

@@ -1,7 +1,11 @@
 import * as check from '../check-options.ts';
 import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
-import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import {
+  JobFailedError,
+  JobTimeoutError,
+  ResponseShapeError,
+  TimeoutError,
+} from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createRedact } from '../http/failure.ts';
 import { type ResponsePromise, responsePromise } from '../http/request.ts';

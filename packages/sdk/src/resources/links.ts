@@ -2,7 +2,6 @@ import { createMany } from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
 import * as check from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
   type AttemptWatch,
   type ResponsePromise,
@@ -191,8 +190,6 @@ function written<T>(option: string, make: () => T) {
     const sent = make();
     return { sent, body: JSON.stringify(sent) };
   } catch (error) {
-    const invalid = new InvalidOptionError(option, `data that JSON can hold (${String(error)})`);
-    invalid.cause = error;
-    throw invalid;
+    throw check.unwritable(option, error);
   }
 }
