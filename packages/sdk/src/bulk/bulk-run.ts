@@ -6,26 +6,19 @@ import { type Batch, BatchPlan } from './batch-plan.ts';
 import { sentOf } from './batch-request.ts';
 import { alignResults, type SettledBatch, settle } from './results.ts';
 import { SourceReader } from './source-reader.ts';
-import type {
-  BatchRange,
-  BatchRecord,
-  BulkItem,
-  BulkSource,
-  CreateManyDeps,
-  CreateManyOptions,
-} from './types.ts';
+import type * as bulk from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
 /** The options of a run, every default filled in. */
-export interface RunOptions extends CreateManyOptions {
+export interface RunOptions extends bulk.CreateManyOptions {
   domain_id?: string | undefined;
   batchSize: number;
   concurrency: number;
   maxDelayMs: number;
   /** In the order of the source, without overlaps. */
-  resume: readonly BatchRecord[];
+  resume: readonly bulk.BatchRecord[];
 }
 
 /**
@@ -33,7 +26,7 @@ export interface RunOptions extends CreateManyOptions {
  * after each change, so that nothing waits on a promise that may never settle.
  */
 export class BulkRun<T extends LinkInput> {
-  readonly deps: CreateManyDeps;
+  readonly deps: bulk.CreateManyDeps;
   readonly options: RunOptions;
   readonly plan: BatchPlan<T>;
 
@@ -50,7 +43,7 @@ export class BulkRun<T extends LinkInput> {
   readonly #reader: SourceReader<T>;
   /** Where the source is read next, and the records of an earlier run from there on, the next one last. */
   #position = 0;
-  readonly #records: BatchRecord[];
+  readonly #records: bulk.BatchRecord[];
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
@@ -65,7 +58,7 @@ export class BulkRun<T extends LinkInput> {
   #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
 
-  constructor(deps: CreateManyDeps, source: BulkSource<T>, options: RunOptions) {
+  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: RunOptions) {
     this.deps = deps;
     this.options = options;
     this.plan = new BatchPlan(options.batchSize);
@@ -98,7 +91,7 @@ export class BulkRun<T extends LinkInput> {
   }
 
   /** Yields the links of every settled batch in order, then throws what ended the run, if anything did. */
-  async *items(): AsyncGenerator<BulkItem<T>, void, undefined> {
+  async *items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const { signal, stopSignal } = this.options;
     const unfollow = onAbort(signal, () => this.abort(signal?.reason));
     const unfollowStop = onAbort(stopSignal, () => this.endSoftly());
@@ -164,7 +157,7 @@ export class BulkRun<T extends LinkInput> {
   }
 
   /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
-  #nextRange(): BatchRange & { record?: BatchRecord | undefined } {
+  #nextRange(): bulk.BatchRange & { record?: bulk.BatchRecord | undefined } {
     const { size } = this.plan;
     const first = this.#position;
     const record = this.#records.at(-1);
@@ -210,7 +203,7 @@ export class BulkRun<T extends LinkInput> {
     else await this.#resume(batch, record);
   }
 
-  async #resume(batch: Batch<T>, record: BatchRecord): Promise<void> {
+  async #resume(batch: Batch<T>, record: bulk.BatchRecord): Promise<void> {
     if (record.state === 'planned') {
       this.#send(batch);
       return;

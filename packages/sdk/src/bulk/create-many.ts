@@ -2,13 +2,7 @@ import * as check from '../check-options.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
-import type {
-  BatchRecord,
-  BulkItem,
-  BulkSource,
-  CreateManyDeps,
-  CreateManyOptions,
-} from './types.ts';
+import type * as bulk from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -33,10 +27,10 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
  * @throws InvalidOptionError
  */
 export function createMany<T extends LinkInput>(
-  deps: CreateManyDeps,
-  source: BulkSource<T>,
-  asGiven?: CreateManyOptions,
-): AsyncGenerator<BulkItem<T>, void, undefined> {
+  deps: bulk.CreateManyDeps,
+  source: bulk.BulkSource<T>,
+  asGiven?: bulk.CreateManyOptions,
+): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
@@ -57,7 +51,7 @@ export function createMany<T extends LinkInput>(
 }
 
 /** What an earlier run recorded, in the order of the source. */
-function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
+function checkRecords(resume: Iterable<bulk.BatchRecord>): readonly bulk.BatchRecord[] {
   const records = [...resume].sort((a, b) => a.first - b.first);
   let end = 0;
   for (const { first, count, state } of records) {
