@@ -2,7 +2,7 @@ import * as check from './check-options.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
-import { LOG_LEVELS, makeLogger } from './http/watching.ts';
+import { LOG_LEVELS, makeLog } from './http/watching.ts';
 import {
   CLIENT_OPTIONS,
   type ClientSettings,
@@ -103,7 +103,7 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
     baseUrl: check.baseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
     fetchOptions: others,
     headers: check.headers(headers),
-    logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
+    log: makeLog(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
 }
 

@@ -66,7 +66,7 @@ export class HttpTransport {
     this.#clock = clock;
     this.#random = random;
     this.#redact = createRedact(settings.apiKey);
-    this.#report = createReport(settings.hooks, settings.logger);
+    this.#report = createReport(settings.hooks, settings.log);
   }
 
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
