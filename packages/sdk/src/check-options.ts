@@ -2,7 +2,7 @@ import { InvalidOptionError } from './errors/call-errors.ts';
 import type { HeadersInput } from './options.ts';
 import { MAX_BATCH_LINKS } from './wire/limits.ts';
 
-// Imported as `check`: each function returns what is good, and throws an InvalidOptionError for what is not.
+// Imported as `check`: each function throws an InvalidOptionError for what can't be used.
 
 /** Visible ASCII: what a header carries unchanged through every runtime and proxy. */
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -21,7 +21,10 @@ const CHECKS: Readonly<Record<string, (value: never) => unknown>> = {
   maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
   maxRetries: (value) => count('maxRetries', value, 0),
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
-  requestsPerMinute: (value) => that(value > 0, 'requestsPerMinute', value, 'more than 0 requests'),
+  requestsPerMinute: (value) => {
+    const isGood = typeof value === 'number' && value > 0;
+    that(isGood, 'requestsPerMinute', value, 'more than 0 requests');
+  },
 };
 
 type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
@@ -56,10 +59,7 @@ export function given<T extends object>(options: T | null | undefined, words: st
 
 /** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
 function stem(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^a-z]|ms$/g, '')
-    .replace(/ies$/, 'y');
+  return name.toLowerCase().replace(/[^a-z]|ms$|ies$|(?<=tr)y$/g, '');
 }
 
 /** A value that may be iterated. A string is not one: it would be read letter by letter. */

@@ -16,7 +16,8 @@ import { UsageResource } from './resources/usage.ts';
 
 /** What the clients of one account share. */
 interface Account {
-  settings: ClientSettings;
+  /** Key, address and pace: clients with the same ones share it. */
+  name: string;
   limiter: Limiter;
   known: KnownJobs;
 }
@@ -46,19 +47,15 @@ export class Shortlink {
   constructor(options?: ShortlinkOptions) {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
+    const name = [apiKey, baseUrl, requestsPerMinute].join(' ');
+    const known = new KnownJobs(systemClock);
+    const own = { name, known, limiter: new Limiter(requestsPerMinute, systemClock) };
     const other = options && accounts.get(options);
-    const isShared = (['apiKey', 'baseUrl', 'requestsPerMinute'] as const).every(
-      (name) => other?.settings[name] === settings[name],
-    );
-    const own = {
-      limiter: new Limiter(requestsPerMinute, systemClock),
-      known: new KnownJobs(systemClock),
-    };
-    const { limiter, known } = isShared && other ? other : own;
+    this.#account = other?.name === name ? other : own;
     this.#options = { ...options, apiKey, baseUrl };
-    this.#account = { settings, limiter, known };
-    const transport = new HttpTransport(settings, limiter);
-    const parts = { transport, settings, known, clock: systemClock, random: Math.random };
+    const transport = new HttpTransport(settings, this.#account.limiter);
+    const shared = { known: this.#account.known, clock: systemClock, random: Math.random };
+    const parts = { transport, settings, ...shared };
     this.jobs = new Jobs(parts);
     this.links = new Links(parts, this.jobs);
     this.usage = new UsageResource(parts);

@@ -2,7 +2,6 @@ import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
-import type { RequestOptions } from '../options.ts';
 import type { BatchResponse } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -14,9 +13,10 @@ import { resultsOf, type SettledBatch, settle } from './results.ts';
 import type { BatchRange, BatchStep } from './types.ts';
 
 /** How a batch's life ended: with outcomes, or with nothing created, and then it may be sent again, whole or in parts. */
-export type BatchEnd<T extends LinkInput> =
-  | { settled: SettledBatch<T> }
-  | { settled?: never; again: readonly Batch<T>[] };
+export interface BatchEnd<T extends LinkInput> {
+  settled?: SettledBatch<T>;
+  again?: readonly Batch<T>[];
+}
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
@@ -75,7 +75,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
    * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
    */
   async follow(job_id: string, total?: number): Promise<BatchEnd<T>> {
-    const { deps, options } = this.#run;
+    const { deps, options, signal } = this.#run;
     const onProgress = async (job: Job) => {
       try {
         await options.onJobProgress?.(this.#range, job);
@@ -85,8 +85,9 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     };
     let job: Job;
     try {
-      const timeoutMs = options.jobTimeoutMs;
-      job = await deps.waitForJob(job_id, { ...this.#options(), timeoutMs, total, onProgress });
+      const { jobTimeoutMs: timeoutMs, maxRetries, headers } = options;
+      const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
+      job = await deps.waitForJob(job_id, how);
     } catch (thrown) {
       const error = this.#asShortlinkError(thrown);
       const isFailed = JobFailedError.isInstance(error);
@@ -146,8 +147,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         if (request.count < this.#range.count) {
           this.#unreported.push({ type: 'reduced', results: resultsOf(this.#batch, []) });
         }
-        const { timeoutMs } = options;
-        const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
+        const { timeoutMs, maxRetries, headers } = options;
+        const how = { signal, timeoutMs, maxRetries, headers, idempotency: request.key };
         try {
           return await deps.postBatch(request, how, this);
         } catch (error) {
@@ -162,12 +163,6 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       // So that the next event comes after this one.
       await this.#reporting;
     }
-  }
-
-  /** Options that every request of the run has. */
-  #options(): Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
-    const { signal, options } = this.#run;
-    return { signal, maxRetries: options.maxRetries, headers: options.headers };
   }
 
   /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
@@ -197,7 +192,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       case 'unsent':
         await this.#emit({ type: 'unsent', error });
         this.#run.endWith(error);
-        return { again: [] };
+        return {};
     }
     await this.#emit({ type: 'resized', error });
     if (verdict.type === 'resized') {
@@ -215,7 +210,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const message = 'The run ended before this batch was sent';
     const error = new ConnectionError(message, { outcome: 'not-sent', cause });
     await this.#emit({ type: 'unsent', error });
-    return { again: [] };
+    return {};
   }
 
   /** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */

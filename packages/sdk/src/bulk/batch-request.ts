@@ -3,12 +3,6 @@ import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/lin
 import type { Batch } from './batch-plan.ts';
 import type { BatchRange } from './types.ts';
 
-/**
- * Links that are written at once: an engine keeps every object that it gives to `JSON.stringify` until this returns, and the
- * garbage collector would copy 10,000 of them.
- */
-const PIECE_LINKS = 200;
-
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
 
@@ -30,34 +24,20 @@ export function batchRequest(
   key: string | undefined,
 ): BatchRequest | undefined {
   const { first, inputs, refused } = batch;
-  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
-  // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
-  const pieces = [`{${domain}"links":[`];
-  let count = 0;
-  const write = (from: number, to: number) => {
+  const links: string[] = [];
+  for (const offset of sentOffsets(batch)) {
     try {
-      const links: CreateLinkBody[] = [];
-      for (let offset = from; offset < to; offset += 1) {
-        if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
-      }
-      const json = JSON.stringify(links).slice(1, -1);
-      if (count > 0 && links.length > 0) pieces.push(',');
-      pieces.push(json);
-      count += links.length;
+      links.push(JSON.stringify(fieldsOf(batch, offset)));
     } catch (reason) {
-      if (to - from === 1) {
-        const cause = check.unwritable(`source[${first + from}]`, reason);
-        refused.set(first + from, { error: cause.message, cause });
-      } else for (let offset = from; offset < to; offset += 1) write(offset, offset + 1);
+      const cause = check.unwritable(`source[${first + offset}]`, reason);
+      refused.set(first + offset, { error: cause.message, cause });
     }
-  };
-  for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
-    write(from, Math.min(from + PIECE_LINKS, inputs.length));
   }
-  if (count === 0) return undefined;
-  pieces.push(']}');
+  if (links.length === 0) return undefined;
+  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
   const omitted = [...inputs.keys()].filter((offset) => refused.has(first + offset));
-  return { json: pieces.join(''), count, key: key && derivedKey(key, omitted) };
+  const json = `{${domain}"links":[${links.join()}]}`;
+  return { json, count: links.length, key: key && derivedKey(key, omitted) };
 }
 
 /** Which links of a batch its request has: all but the refused ones. */

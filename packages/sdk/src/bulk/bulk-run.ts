@@ -41,8 +41,7 @@ export class BulkRun<T extends LinkInput> {
   readonly overdue = this.#overdue.signal;
 
   readonly #reader: SourceReader<T>;
-  /** Where the source is read next, and the records of an earlier run from there on, the next one last. */
-  #position = 0;
+  /** The records of an earlier run that lie ahead, the next one last. */
   readonly #records: bulk.BatchRecord[];
   #inFlight = 0;
   /** Links read and not yet yielded. */
@@ -159,7 +158,7 @@ export class BulkRun<T extends LinkInput> {
   /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
   #nextRange(): bulk.BatchRange & { record?: bulk.BatchRecord | undefined } {
     const { size } = this.plan;
-    const first = this.#position;
+    const first = this.#reader.taken;
     const record = this.#records.at(-1);
     if (record?.first === first) return { first, count: record.count, record };
     return { first, count: record === undefined ? size : Math.min(size, record.first - first) };
@@ -184,14 +183,13 @@ export class BulkRun<T extends LinkInput> {
   async #takeNext(): Promise<void> {
     const { first, count, record } = this.#nextRange();
     const inputs = this.#reader.take(count);
-    this.#position += inputs.length;
     const isWhole = inputs.length === count;
     if (record !== undefined && isWhole) this.#records.pop();
     if (this.#reader.isDrained) {
       this.#sourceEnded = true;
       const [last] = this.#records;
       if (last !== undefined && this.#reader.failure === undefined) {
-        const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#position}`;
+        const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#reader.taken}`;
         check.refuse('resume', expected);
       }
     }
@@ -232,9 +230,9 @@ export class BulkRun<T extends LinkInput> {
   #start(life: Promise<BatchEnd<T>>): void {
     this.#inFlight += 1;
     life
-      .then((end) => {
-        if (end.settled === undefined) this.plan.put(...end.again);
-        else this.#settled.set(end.settled.first, end.settled);
+      .then(({ settled, again = [] }) => {
+        this.plan.put(...again);
+        if (settled !== undefined) this.#settled.set(settled.first, settled);
       })
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {

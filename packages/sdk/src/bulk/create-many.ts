@@ -17,12 +17,7 @@ const RECORD_STATES: readonly string[] = ['completed', 'accepted', 'planned', 'f
 const DEFAULT_MAX_DELAY_MS = 1_000;
 
 /**
- * Checks what `links.createMany` is given, and fills in defaults; nothing is read or sent before the first `next()`.
- *
- * Entries that the service refuses as invalid are yielded as `failed`, and the run continues. It ends where more batches would
- * fail or be in doubt: at a plan limit, a refused key, a rate limit longer than the client may wait, a service that can't be
- * reached or that refuses every link, a batch with an unknown outcome, an error of the source or of `onBatch`, an aborted
- * `signal`. Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
+ * Checks what `links.createMany` is given, and fills in defaults. Nothing is read or sent before the first `next()`.
  *
  * @throws InvalidOptionError
  */

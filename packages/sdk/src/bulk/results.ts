@@ -17,16 +17,13 @@ export interface MissingOutcome {
   cause?: ShortlinkError;
 }
 
-const NO_RESULT: MissingOutcome = {
-  outcome: 'unknown',
-  error: 'The response has no result for this link',
-};
+const NO_RESULT = 'The response has no result for this link';
 
 /** The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. */
 export function settle<T extends LinkInput>(
   { first, inputs, refused }: Batch<T>,
   results: readonly RecordedResult[],
-  missing = NO_RESULT,
+  missing: MissingOutcome = { outcome: 'unknown', error: NO_RESULT },
 ): SettledBatch<T> {
   const item = (offset: number): BulkItem<T> => {
     const index = first + offset;

@@ -70,7 +70,6 @@ export class ResponseShapeError extends ShortlinkError {
 export class JobFailedError extends ShortlinkError {
   static override readonly kind = 'JobFailedError';
   declare readonly name: 'JobFailedError';
-
   declare readonly jobId: string;
   /** The response that ended the wait. */
   declare readonly job: Job;
@@ -87,7 +86,6 @@ export class JobFailedError extends ShortlinkError {
 export class JobTimeoutError extends ShortlinkError {
   static override readonly kind = 'JobTimeoutError';
   declare readonly name: 'JobTimeoutError';
-
   declare readonly jobId: string;
   /** The limit that was passed, in milliseconds. */
   declare readonly timeoutMs: number;

@@ -29,17 +29,14 @@ export function isRetryable(error: unknown, call: RetryCall): boolean {
   if (error.status === 503 && saysWhen) return true;
   // 409 that says when to come back: another request with the same key is still running.
   if (error.status === 409) return call.hasIdempotencyKey && saysWhen;
-  return isRepeatable && isPassing(error.status);
+  // The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented".
+  const mayPass = error.status === 408 || (error.status >= 500 && error.status !== 501);
+  return isRepeatable && mayPass;
 }
 
 /** A request that only asks. */
 function isRead({ method, createsNothing }: RetryCall): boolean {
   return method === 'GET' || createsNothing === true;
-}
-
-/** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
-function isPassing(status: number): boolean {
-  return status === 408 || (status >= 500 && status !== 501);
 }
 
 /**

@@ -251,6 +251,3 @@ export class HttpTransport {
     await this.#clock.delay(waitMs, signal);
   }
 }
-
-/** What the resources see of it. */
-export type Transport = Pick<HttpTransport, 'request'>;

@@ -11,7 +11,7 @@ import { createRedact } from '../http/failure.ts';
 import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
 import { type Clock, untilAborted } from '../http/time.ts';
-import type { Transport } from '../http/transport.ts';
+import type { HttpTransport } from '../http/transport.ts';
 import {
   type ClientSettings,
   type RequestOptions,
@@ -40,7 +40,7 @@ const MAX_ODD_POLLS = 5;
 
 /** What the resources of one client work with. Tests replace the clock and the random number. */
 export interface ResourceParts {
-  transport: Transport;
+  transport: Pick<HttpTransport, 'request'>;
   settings: Pick<ClientSettings, 'apiKey' | 'idempotency' | 'maxRetryAfterMs'>;
   known: KnownJobs;
   clock: Clock;

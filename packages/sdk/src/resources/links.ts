@@ -106,7 +106,8 @@ export class Links {
 
   /**
    * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The source is
-   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice.
+   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice. An entry
+   * that the service refuses is yielded as `failed`. Leaving the loop early aborts what is in flight, and closes the source.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {

@@ -1,7 +1,6 @@
 import * as check from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { stateOutcome } from '../errors/call-errors.ts';
-import type { Transport } from '../http/transport.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type LookupInput,
@@ -10,6 +9,7 @@ import {
   readLookup,
 } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
+import type { ResourceParts } from './jobs.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
 export type LookupEntry = string | URL | LookupInput;
@@ -30,7 +30,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 
 /** Looks all entries up, in as many requests as they need, one after the other. */
 export async function lookup(
-  transport: Transport,
+  transport: ResourceParts['transport'],
   source: LookupSource,
   options: RequestOptions | undefined,
 ): Promise<LookupResult[]> {
@@ -68,7 +68,7 @@ export async function lookup(
  * link, but with `more`. They would look as if they had none, so they are asked again.
  */
 async function askAll(
-  transport: Transport,
+  transport: ResourceParts['transport'],
   name: 'links' | 'codes',
   jsons: readonly string[],
   options: RequestOptions | undefined,
