@@ -62,11 +62,8 @@ export function resultsOf(
   if (sent.length === inputs.length) return all;
   const found = new Map(sent.map((offset, n) => [offset, all[n]]));
   return inputs.map((_, offset) => {
-    const refusal = {
-      target_url: targets[offset] ?? '',
-      error: refused.get(first + offset)?.error,
-    };
-    return found.get(offset) ?? refusal;
+    const error = refused.get(first + offset)?.error;
+    return found.get(offset) ?? { target_url: targets[offset] ?? '', error };
   });
 }
 

@@ -30,7 +30,7 @@ export interface Turn {
 }
 
 /** How a request ended. */
-export interface Outcome {
+export interface RequestEnd {
   /** The service may have counted it. @default true */
   wasSent?: boolean;
   /** Status of the response, its `Retry-After`, and what it says about the quota, where there is one. */
@@ -153,7 +153,10 @@ export class Limiter {
    * A request that was certainly never sent gives its part of the quota back, except where a later one has replaced what is
    * known of the window. It keeps its place in the caller's pace.
    */
-  finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: Outcome = {}): void {
+  finish(
+    turn: Turn,
+    { wasSent = true, status, retryAfterMs, windows = [] }: RequestEnd = {},
+  ): void {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     for (const window of wasSent ? [] : this.#windows.values()) {

@@ -6,7 +6,7 @@ import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings, type RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import type { Limiter, OnPause, Outcome, Turn } from './limiter.ts';
+import type { Limiter, OnPause, RequestEnd, Turn } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
 import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
@@ -183,7 +183,7 @@ export class HttpTransport {
   ): Promise<TransportResponse<T> | Failure> {
     const { id, method, path, ignoresQuota, lostAt, watch } = call;
     let turn: Turn | undefined;
-    let outcome: Outcome = { wasSent: false };
+    let end: RequestEnd = { wasSent: false };
     try {
       turn = await this.#limiter.turn({
         failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
@@ -202,14 +202,14 @@ export class HttpTransport {
       this.#report('onRequest', about);
       const sentAt = this.#clock.now();
       call.lostAt ??= sentAt;
-      outcome = { wasSent: true };
+      end = { wasSent: true };
       const raw = await send(call.attempt, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
       this.#report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
       const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
-      outcome = { wasSent: true, status, retryAfterMs, windows };
+      end = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
         const where = `${method} ${path} at ${this.#settings.baseUrl}`;
         throw readError(raw, this.#redact, retryAfterMs, where);
@@ -218,14 +218,14 @@ export class HttpTransport {
       return { data, status, headers, requestId, sentAt, retryAfterMs };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
-      outcome.wasSent &&= !(ConnectionError.isInstance(error) && error.outcome === 'not-sent');
+      end.wasSent &&= !(ConnectionError.isInstance(error) && error.outcome === 'not-sent');
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
-      const isRefused = RateLimitError.isInstance(error) && Boolean(outcome.retryAfterMs);
+      const isRefused = RateLimitError.isInstance(error) && Boolean(end.retryAfterMs);
       const isOvertaken = isRefused && turn !== undefined && this.#limiter.passed > turn.passed;
-      return { error, wasSent: outcome.wasSent === true, isOvertaken };
+      return { error, wasSent: end.wasSent === true, isOvertaken };
     } finally {
-      if (turn) this.#limiter.finish(turn, outcome);
+      if (turn) this.#limiter.finish(turn, end);
     }
   }
 
