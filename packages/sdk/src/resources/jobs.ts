@@ -100,11 +100,7 @@ export class Jobs {
     }
   }
 
-  async #wait(
-    jobId: string,
-    options: WaitOptions,
-    accepted: AcceptedJob | undefined,
-  ): Promise<Job> {
+  async #wait(jobId: string, options: WaitOptions, accepted?: AcceptedJob): Promise<Job> {
     const { known, clock, random } = this.#parts;
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = clock.now();
