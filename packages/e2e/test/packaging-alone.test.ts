@@ -53,7 +53,10 @@ test('the declarations of the client name no type of zod and none of its own par
   const seen = new Set(['index.d.ts', 'index.d.cts']);
   for (const file of seen) {
     const text = await readFile(join(dist, file), 'utf8');
-    expect(/zod|HttpTransport|KnownJobs|ResourceParts|ClientSettings/i.exec(text)?.[0], file).toBeUndefined();
+    expect(
+      /zod|HttpTransport|KnownJobs|ResourceParts|ClientSettings/i.exec(text)?.[0],
+      file,
+    ).toBeUndefined();
     for (const [, name = '', extension] of text.matchAll(/from '\.\/([\w.-]+?)\.(c?js)'/g)) {
       seen.add(`${name}.d.${extension === 'cjs' ? 'cts' : 'ts'}`);
     }
