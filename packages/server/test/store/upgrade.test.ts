@@ -8,7 +8,7 @@ import {
   PUBLIC_URL,
   resultsOf,
   sha256,
-} from '../../src/store/contract/fixtures.ts';
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { indexAll } from '../../src/store/contract/lookup.test-suite.ts';
 import { toJobInput } from '../../src/store/links.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';

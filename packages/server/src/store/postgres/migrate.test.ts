@@ -1,7 +1,7 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
 import { MIGRATION_LOCK, migrate, migrations } from './migrate.ts';
