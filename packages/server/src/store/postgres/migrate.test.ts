@@ -193,13 +193,13 @@ test('a step that fails leaves the schema as it was', async () => {
   const url = await newDatabase();
   await execute(
     url,
-    'CREATE FUNCTION refund_request(text, bigint, bigint, bigint, text) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+    'CREATE FUNCTION take_places(text, bigint, bigint, bigint, text[], bigint[]) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
   );
   await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'internal' });
   const applied = await execute(url, 'SELECT version FROM schema_migrations');
-  expect(applied).toEqual([{ version: 1 }]);
-  await execute(url, 'DROP FUNCTION refund_request');
-  expect(await migratePostgres(url)).toEqual({ from: 1, to: newest });
+  expect(applied).toEqual([{ version: 1 }, { version: 2 }]);
+  await execute(url, 'DROP FUNCTION take_places');
+  expect(await migratePostgres(url)).toEqual({ from: 2, to: newest });
 });
 
 test.each([

@@ -60,24 +60,12 @@ const linkChanges: Migration = {
     CREATE TRIGGER links_deleted AFTER DELETE ON links BEGIN
       INSERT INTO link_changes (code) VALUES (OLD.code);
     END;
-    CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
-    CREATE TRIGGER domains_updated AFTER UPDATE ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
-    CREATE TRIGGER domains_deleted AFTER DELETE ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
+    -- Those of domains and accounts are made by step 12.
 
     CREATE TABLE link_clicks (
       code TEXT PRIMARY KEY,
       clicks INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE VIEW link_details AS
-      SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
-        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count
-      FROM links; -- titles are read as JSON strings
   `,
 };
 
@@ -93,9 +81,6 @@ const operators: Migration = {
     ALTER TABLE api_keys ADD COLUMN expires_at INTEGER;
     ALTER TABLE api_keys ADD COLUMN replaced_by TEXT; -- id of the key it was rotated to
     ALTER TABLE domains ADD COLUMN removed_at INTEGER;
-    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
 
     CREATE TABLE key_uses (
       key_id TEXT NOT NULL PRIMARY KEY,
@@ -175,12 +160,12 @@ const targets: Migration = {
       INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
 
-    DROP VIEW link_details;
+    DROP VIEW IF EXISTS link_details;
     CREATE VIEW link_details AS
       SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
         click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count,
         target_number, substr(id, 1, 13) AS id_time
-      FROM links;
+      FROM links; -- titles are read as JSON strings
   `,
 };
 
@@ -204,7 +189,7 @@ const changeOwners: Migration = {
   name: 'change owners',
   sql: `
     ALTER TABLE link_changes ADD COLUMN owner TEXT; -- id of the account or domain whose links changed
-    ${['domains_inserted', 'domains_updated', 'domains_deleted', 'accounts_disabled'].map((name) => `DROP TRIGGER ${name};`).join('\n')}
+    ${['domains_inserted', 'domains_updated', 'domains_deleted', 'accounts_disabled'].map((name) => `DROP TRIGGER IF EXISTS ${name};`).join('\n')}
     CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
       INSERT INTO link_changes (owner) VALUES (NEW.id);
     END;
