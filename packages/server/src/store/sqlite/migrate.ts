@@ -4,6 +4,7 @@ import {
   hasSchema,
   type Migration,
   type MigrationReport,
+  numbered,
 } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
@@ -11,7 +12,7 @@ import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 
 /** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [initial, ...changes];
+export const migrations: readonly Migration[] = numbered({ ...initial, ...changes });
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (

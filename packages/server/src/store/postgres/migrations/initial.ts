@@ -1,4 +1,4 @@
-import type { Migration } from '../../migration.ts';
+import type { Steps } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `position` is insertion order, which is how lists are sorted. Text of clients
@@ -8,10 +8,8 @@ import type { Migration } from '../../migration.ts';
  * Nothing that a link refers to is ever deleted. Counters stand in narrow tables of their own, with room in each page, so
  * that an update rewrites a few bytes and no index.
  */
-export const initial: Migration = {
-  version: 1,
-  name: 'initial',
-  sql: `
+export const initial: Steps = {
+  initial: `
     CREATE TABLE accounts (
       id text PRIMARY KEY,
       position bigint GENERATED ALWAYS AS IDENTITY,
