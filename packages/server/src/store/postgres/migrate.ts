@@ -23,7 +23,7 @@ export const MIGRATION_LOCK = 7_305_812_447;
 /** Without parameters: PostgreSQL keeps the snapshot of a statement with them, and an index that is built concurrently waits for that. */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
-/** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
+/** How long a look at the schema may take, in milliseconds: a database that takes longer counts as unreachable. */
 const LOOK_MS = 4_000;
 
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */

@@ -21,7 +21,7 @@ export const initial: Steps = {
 
     CREATE TABLE link_totals (
       account_id text PRIMARY KEY REFERENCES accounts (id),
-      used bigint NOT NULL DEFAULT 0 -- places taken, also by links of jobs that still run
+      used bigint NOT NULL DEFAULT 0 -- quota slots taken, also by links of jobs that still run
     ) WITH (fillfactor = 50);
 
     CREATE TABLE api_keys (

@@ -11,7 +11,7 @@ export const initial: Steps = {
       name TEXT NOT NULL,
       plan TEXT NOT NULL,
       limits TEXT NOT NULL, -- JSON of PlanLimits
-      links_used INTEGER NOT NULL DEFAULT 0, -- places taken, also by links of jobs that still run
+      links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run
       created_at INTEGER NOT NULL
     ) STRICT;
 

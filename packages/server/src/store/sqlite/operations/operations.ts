@@ -3,11 +3,10 @@ import * as operators from '../../operators.ts';
 import type { Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import type { Writer } from '../write-core.ts';
+import { probe, pruneSome, runJobChunk } from './background.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
-import { probe, pruneSome } from './housekeeping.ts';
 import { addClicks } from './links.ts';
-import { runJobChunk } from './run-job-chunk.ts';
 import { indexLinks } from './targets.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
