@@ -14,7 +14,10 @@ import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 import { isLockTimeout } from './postgres-errors.ts';
 
-/** Every step of the schema, in order. A released step is never edited: a change is a new step. */
+/**
+ * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
+ * database ends with the same schema (see `upgrade.test.ts`).
+ */
 export const migrations: readonly Migration[] = numbered({ ...initial, ...changes });
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
