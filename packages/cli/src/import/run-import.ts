@@ -213,12 +213,8 @@ async function check(
     const checked = await checkInput(source, settings, evidence, rejects, deps, origins);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
-    // Rows that name their links are compared with each other, also where nothing else knows of any.
-    if (checked.claims > 0 && (evidence.isInOrder || !evidence.keepsRows)) {
-      evidence.compareAll();
-      await addRows(source, checked, settings, evidence);
-    }
-    const found = foundOf(checked, evidence.compare());
+    evidence.addRows = () => addRows(source, checked, settings, evidence);
+    const found = foundOf(checked, await evidence.compare());
     for (const message of surprises(found, checked, journal, settings)) {
       deps.onEvent({ type: 'warning', message });
     }

@@ -89,6 +89,21 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     ]);
   });
 
+  test('a look-up that fails half-way gives no link to two rows', async () => {
+    world.service.maxFound = 2;
+    const twins = Array.from({ length: 5 }, () => row(1));
+    world.write('input.csv', file(...twins));
+    await world.import();
+    world.write('input.csv', file(...twins, row(1)));
+    world.service.onLookup = (n) =>
+      n === 2 ? { type: 'answer', status: 501, body: { error: 'Something failed' } } : undefined;
+    expect(await world.import()).toMatchObject({
+      ...{ created: 0, existing: 5, unsent: 1 },
+      stopped: { reason: 'error' },
+    });
+    expect(codesOf()).toEqual(['0000001', '0000002', '0000003', '0000004', '0000005', '']);
+  });
+
   test('the domain is a part of what is asked', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,dom\n');
     await world.import();

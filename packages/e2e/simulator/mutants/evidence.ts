@@ -59,7 +59,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'doubts left although the service was asked',
     `${CHECK}/ask-service.ts`,
-    '  evidence.settle();\n',
+    '  await evidence.settle();\n',
     '',
   ),
   mutant(
@@ -71,8 +71,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links of the results not kept in the journal',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence?.knowsMore) {',
-    'if (evidence === null) {',
+    'if (evidence.knowsMore) found',
+    'if (evidence === null) found',
   ),
   mutant(
     'doubts of the results not kept in the journal',

@@ -16,8 +16,6 @@ const IN_FLIGHT_MS = 60_000;
 
 export interface Ask {
   evidence: Evidence;
-  /** Adds all rows again, so that they are compared with more links than those of the journal. */
-  addRows: () => Promise<void>;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
@@ -32,9 +30,8 @@ export interface Ask {
 export async function askService(ask: Ask): Promise<Comparison> {
   const { evidence, journal, deps } = ask;
   await untilWorked(journal, deps);
-  for (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
-  if (evidence.isInOrder && evidence.knowsMore) await ask.addRows();
-  evidence.settle();
+  for await (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
+  await evidence.settle();
   return await decideSimilar(ask, 'Only the service knows of them');
 }
 
@@ -89,7 +86,7 @@ export async function decideSimilar(
   how: string,
 ): Promise<Comparison> {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
-  const comparison = evidence.compare();
+  const comparison = await evidence.compare();
   const { lines, first } = evidence.similar();
   if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;
   const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
@@ -104,5 +101,5 @@ export async function decideSimilar(
     );
   }
   evidence.onSimilar = decision;
-  return evidence.compare();
+  return await evidence.compare();
 }

@@ -42,16 +42,15 @@ export async function filesBeside(
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(
   paths: readonly string[],
-  { evidence, addRows, settings, deps }: Ask,
+  { evidence, settings, deps }: Ask,
 ): Promise<string[]> {
   const names: string[] = [];
   let before = 0;
   for (const path of paths) {
     await readOther(path, evidence, settings, deps);
-    if (evidence.isInOrder && evidence.knowsMore) await addRows();
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
-    evidence.compare();
+    await evidence.compare();
     const { lines } = evidence.similar();
     if (lines > before) names.push(basename(path));
     before = lines;

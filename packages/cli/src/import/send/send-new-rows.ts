@@ -2,7 +2,7 @@ import type { Usage } from '@shortlink/sdk';
 import { CliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, type ImportSource } from '../check/check-input.ts';
+import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import type { Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -61,7 +61,7 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
-  { source, checked, evidence, journal, settings, deps }: SendNewRows,
+  { checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
@@ -70,12 +70,7 @@ export async function findOut(
   const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
   const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
   if (!canAsk && paths.length === 0) return found;
-  const addAll = async () => {
-    evidence.compareAll();
-    await addRows(source, checked, settings, evidence);
-  };
-  if (!evidence.keepsRows) await addAll();
-  const ask = { evidence, addRows: addAll, journal, settings, deps };
+  const ask = { evidence, journal, settings, deps };
   if (canAsk) return foundOf(checked, await askService(ask));
   const names = await readBeside(paths, ask);
   const how = `${names.join(', ')} in the same folder names them`;
@@ -89,7 +84,7 @@ export async function findOut(
  * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
-  const { source, checked, evidence, journal, settings, deps } = input;
+  const { checked, evidence, journal, settings, deps } = input;
   let { found } = input;
   let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
   let forecast: Forecast | undefined;
@@ -115,7 +110,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
     }
     if (repeats === 0) {
-      if (evidence.knowsMore) found = foundOf(checked, evidence.adopt(settings.inPlace));
+      if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
@@ -133,11 +128,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const isOpen = result.batches.some(({ id }) => journal.batch(id).isOpen);
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
-    if (!evidence.keepsRows) {
-      evidence.compareInOrder();
-      await addRows(source, checked, settings, evidence);
-    }
-    found = foundOf(checked, evidence.compare());
+    found = foundOf(checked, await evidence.compare());
   }
   const counts = { ...countsOf(input, found, result), batches };
   const { canAsk } = service;
