@@ -52,9 +52,9 @@ export const EVIDENCE: readonly Mutant[] = [
   ),
   mutant(
     'reuse taken for create',
-    `${CHECK}/match-rows.ts`,
+    `${CHECK}/evidence-sql.ts`,
     'if (isReused) {',
-    'if (isReused && hasOwn) {',
+    'if (isReused && hasDoubts) {',
   ),
   mutant(
     'doubts left although the service was asked',
