@@ -248,6 +248,7 @@ class Stage {
         stopSignal: stop.soft.signal,
         requestCount: () => this.#network.countOf(process),
         now: () => world.clock.now,
+        uptime: () => world.clock.now,
         wallClock: () => world.wallClock(),
       };
       this.#programs.runImport(settings, deps).then(

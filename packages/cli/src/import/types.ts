@@ -298,6 +298,8 @@ export interface ImportDeps {
   requestCount: () => number;
   /** A clock for durations, in milliseconds. */
   now: () => number;
+  /** How long the machine has run, in milliseconds: no correction of its clock changes that. */
+  uptime: () => number;
   /** The time, as `Date.now()` counts. */
   wallClock: () => number;
 }

@@ -129,7 +129,7 @@ export class Evidence {
 
   #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.add([this.#nextOther, ...link, ofRow, null, made, 0]);
+    this.#links.add([this.#nextOther, ...link, ofRow, made, 0]);
     this.#nextOther += 1;
   }
 
@@ -249,13 +249,12 @@ export class Evidence {
   /** Brings in what the journal knows by now, but for the links whose rows have them. */
   #load(): void {
     for (const batch of this.#journal.batches()) {
-      const { id, firstLink, size, isOpen, job, decided } = batch;
+      const { id, firstLink, size, job, decided } = batch;
       const state = `${decided.length} ${job}`;
       if (this.#loaded.get(id) === state) continue;
       if (this.#loaded.has(id)) this.#db.prepare(sql.DROP_BATCH).run(firstLink, firstLink + size);
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
-      const inJob = isOpen && job !== undefined ? 1 : null;
       for (const link of this.#journal.linksIn(batch)) {
         if (!isLink(link) || this.#order?.links.has(link.number)) continue;
         const { number, key, content, pair, result } = link;
@@ -264,7 +263,7 @@ export class Evidence {
             ? [result.code, result.short_url, null]
             : [null, null, result?.error ?? null];
         const wasOpen = this.#open.has(number) ? 1 : 0;
-        this.#links.add([number, 0, key, content, pair, ...known, null, inJob, null, wasOpen]);
+        this.#links.add([number, 0, key, content, pair, ...known, null, null, wasOpen]);
       }
     }
     this.#flush();

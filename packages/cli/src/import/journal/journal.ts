@@ -125,10 +125,10 @@ export class Journal {
     return lacking.length > 0;
   }
 
-  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. Jobs can still be polled. */
+  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. */
   settle(found: ReadonlyMap<number, [code: string, short_url: string]>): void {
     for (const batch of this.batches()) {
-      if (batch.isOpen ? batch.job !== undefined : batch.unanswered === 0) continue;
+      if (!batch.isOpen && batch.unanswered === 0) continue;
       const entries = this.linksIn(batch).map((link): Entry => {
         return isOpenLink(link) ? (found.get(link.number) ?? 0) : null;
       });

@@ -67,11 +67,14 @@ export async function findOut(
 ): Promise<Found> {
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
   if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return found;
-  const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
-  const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
-  if (!canAsk && paths.length === 0) return found;
   const ask = { evidence, journal, settings, deps };
-  if (canAsk) return foundOf(checked, await askService(ask));
+  if (canAsk) {
+    await askService(ask);
+    return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
+  }
+  const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
+  const paths = isAsked ? await filesBeside(settings, journal.path) : [];
+  if (paths.length === 0) return found;
   const names = await readBeside(paths, ask);
   const how = `${names.join(', ')} in the same folder names them`;
   return foundOf(checked, await decideSimilar(ask, how));
@@ -104,7 +107,12 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       });
       failure = settled.failure;
       if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
-      if (!isStopped()) found = await findOut(input, service, found);
+      if (!isStopped() && repeats === 0) found = await findOut(input, service, found);
+      else if (!isStopped() && service.canAsk) {
+        // Links that other rows could have are by now those of this run itself.
+        await askService(input);
+        found = foundOf(checked, await evidence.compare());
+      }
     } catch (error) {
       if (repeats === 0 && isRefusal(error)) throw error;
       failure = { error };
