@@ -123,16 +123,17 @@ class Stage {
     this.#service.unlimit();
     let ended: Ended;
     let isRefused = false;
+    let hasMoved = false;
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
-      ended = await this.#playRun(quiet, this.#decide(policy, isRefused));
+      ended = await this.#playRun(quiet, { ...this.#decide(policy, isRefused), hasMoved });
       const refusal = refusalOf(ended);
       if (refusal !== undefined) {
         // Nothing was sent, since links may or may not be those of the rows: the user has read why.
-        this.#files.setAside(refusal.message);
+        hasMoved = this.#files.setAside(refusal.message);
         isRefused = true;
       } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
         break;

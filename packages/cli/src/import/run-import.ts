@@ -233,7 +233,7 @@ async function check(
 }
 
 function countsOf({ new: unsent, existing, changed, gone, unknown }: Found) {
-  return { existing, changed, gone, unknown, unsent };
+  return { new: unsent, existing, changed, gone, unknown, unsent };
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

@@ -239,6 +239,8 @@ export interface ImportSummary {
   rows: number;
   /** Rows whose link this run created. */
   created: number;
+  /** Rows that were created, failed, are unsent, or became unknown in this run. */
+  new: number;
   /** Rows whose link existed before. */
   existing: number;
   /** Of these, rows whose title, tags or redirect type were edited since. */

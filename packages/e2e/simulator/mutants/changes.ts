@@ -26,8 +26,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'refusals not recorded before the next request',
     `${SEND}/batch-recorder.ts`,
-    "else if (event.type === 'reduced') {\n",
-    "else if (event.type === 'reduced' && ids !== undefined) {\n",
+    'journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });',
+    '',
   ),
   mutant(
     'wait for a rate limit longer than the life of a key',
@@ -68,8 +68,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'row that its file calls unknown sent again',
     `${MAP}/result-columns.ts`,
-    "if (status === 'unknown') return { ...claim",
-    "if (status === 'in doubt') return { ...claim",
+    "if (status === 'unknown') return { ...claim,",
+    "if (status === 'in doubt') return { ...claim,",
   ),
   mutant(
     'line read by the keys of another line',

@@ -71,8 +71,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links of the results not kept in the journal',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence.knowsMore) found',
-    'if (evidence === null) found',
+    'if (evidence.knowsMore) found =',
+    'if (evidence.knowsMore && repeats > 0) found =',
   ),
   mutant(
     'doubts of the results not kept in the journal',
@@ -83,8 +83,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'files under other names not read',
     `${SEND}/send-new-rows.ts`,
-    'const paths = canAsk || !isAsked ? [] :',
-    'const paths = canAsk || isAsked ? [] :',
+    'const paths = isAsked ? await',
+    'const paths = !isAsked ? await',
   ),
   mutant(
     'journals under other names not read',

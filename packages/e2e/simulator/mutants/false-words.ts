@@ -61,9 +61,9 @@ export const FALSE_WORDS: readonly Mutant[] = [
   },
   mutant(
     'rows of unknown outcome taken for existing ones',
-    `${CHECK}/read-evidence.ts`,
-    "if (typeof short_url !== 'string')\n",
-    'if (short_url === undefined)\n',
+    `${CHECK}/evidence-sql.ts`,
+    'SELECT count(short_url) AS existing,',
+    'SELECT count(*) AS existing,',
   ),
   mutant(
     'existing rows counted as created',
@@ -75,7 +75,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
     'a row that got an older link counted as created',
     `${CHECK}/evidence-sql.ts`,
     'OR was_open = 1) AS created',
-    'OR EXISTS (SELECT 1 FROM temp.link WHERE was_open = 1)) AS created',
+    'OR was_open IS NOT NULL) AS created',
   ),
   mutant(
     'edited rows not counted',
@@ -104,8 +104,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'one link more than --limit',
     `${SEND}/link-source.ts`,
-    'this.#links.length < limit',
-    'this.#links.length <= limit',
+    'while (this.#first + this.#links.length < limit) {',
+    'while (this.#first + this.#links.length <= limit) {',
   ),
   mutant(
     'rejected rows do not stop the run',

@@ -74,20 +74,20 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    'else if (isSettled(event)) journal.decide(batch',
-    'else if (isSettled(event) && ids !== undefined) journal.decide(batch',
+    ' else if (isSettled(event)) journal.decide(batch, { ...decisionOf(event), ids });',
+    '',
   ),
   mutant(
     'job not recorded',
     `${SEND}/batch-recorder.ts`,
     "if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);",
-    "if (event.type === 'accepted') return;",
+    "if (event.type === 'accepted');",
   ),
   mutant(
     'refused batch stays recorded',
     `${SEND}/batch-recorder.ts`,
-    "event.type === 'unsent') journal.release(batch);",
-    "event.type === 'unsent') return;",
+    "else if (event.type === 'resized' || event.type === 'unsent') journal.release(batch);",
+    "else if (event.type === 'resized' || event.type === 'unsent');",
   ),
   mutant(
     'sent although it was not recorded',
@@ -121,13 +121,13 @@ const ROWS: readonly Mutant[] = [
     'first edited row not matched',
     `${CHECK}/evidence-sql.ts`,
     "db.exec(matchBy('key, pair', CERTAIN));",
-    "db.exec(`${matchBy('key, pair', CERTAIN)} WHERE n > 1`);",
+    "db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
     `${JOURNAL}/batches.ts`,
-    'if (isCreated(entry)) return { status',
-    'if (isCreated(entry) && (isOpen || unanswered === 0)) return { status',
+    'if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;',
+    'if (entry !== null) known[index] = entry;',
   ),
   mutant(
     'invalid rows sent',
@@ -138,8 +138,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'limit counted anew in each round',
     `${SEND}/send-new-rows.ts`,
-    'found.new - forecast.left',
-    'Math.min(forecast.links, found.new)',
+    'const links = found.new - forecast.left;',
+    'const links = Math.min(forecast.links, found.new);',
   ),
   mutant(
     'unsent batches skipped in the results',

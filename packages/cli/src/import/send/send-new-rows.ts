@@ -32,7 +32,7 @@ export interface Sent {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: Pick<
     ImportSummary,
-    'created' | 'existing' | 'failed' | 'unknown' | 'unsent' | 'changed' | 'gone' | 'batches'
+    'new' | 'created' | 'existing' | 'failed' | 'unknown' | 'unsent' | 'changed' | 'gone' | 'batches'
   >;
   found: Found;
   /** The batches of new rows of the last round, in the order of the rows. */
@@ -94,6 +94,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let result: SendResult | undefined;
   let failure: Sent['failure'];
   let batches = 0;
+  let unknownBefore = 0;
   const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
   for (let repeats = 0; ; repeats += 1) {
     result = undefined;
@@ -120,6 +121,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     if (repeats === 0) {
       if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
+      unknownBefore = found.unknown;
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
     const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
@@ -138,7 +140,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
     found = foundOf(checked, await evidence.compare());
   }
-  const counts = { ...countsOf(input, found, result), batches };
+  const counts = { ...countsOf(input, found, result, unknownBefore), batches };
   const { canAsk } = service;
   return { counts, found, batches: result?.batches ?? [], forecast, failure, canAsk };
 }
@@ -157,17 +159,24 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */
-function countsOf({ checked }: SendNewRows, found: Found, result?: SendResult) {
+function countsOf(
+  { checked }: SendNewRows,
+  found: Found,
+  result: SendResult | undefined,
+  unknownBefore: number,
+) {
   const { created: sent = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
   const have = found.existing + sent;
   const created = found.created + sent;
   const doubtful = found.unknown + unknown;
+  const unsent = checked.rows - checked.rejected - have - doubtful - failed;
   return {
+    new: created + failed + unsent + Math.max(0, doubtful - unknownBefore),
     created,
     existing: have - created,
     failed,
     unknown: doubtful,
-    unsent: checked.rows - checked.rejected - have - doubtful - failed,
+    unsent,
     changed: found.changed,
     gone: found.gone,
   };
