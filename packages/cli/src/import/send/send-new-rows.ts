@@ -33,7 +33,15 @@ export interface Sent {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: Pick<
     ImportSummary,
-    'new' | 'created' | 'existing' | 'failed' | 'unknown' | 'unsent' | 'changed' | 'gone' | 'batches'
+    | 'new'
+    | 'created'
+    | 'existing'
+    | 'failed'
+    | 'unknown'
+    | 'unsent'
+    | 'changed'
+    | 'gone'
+    | 'batches'
   >;
   found: Found;
   /** The batches of new rows of the last round, in the order of the rows. */
