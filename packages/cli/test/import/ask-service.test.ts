@@ -154,6 +154,17 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     expect(world.service.lookups).toEqual([]);
   });
 
+  test('a response that says nothing is not taken for a service without look-up', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    loseAll();
+    world.service.usage = () => {
+      world.service.usage = undefined;
+      return { type: 'answer', status: 200, body: {} };
+    };
+    expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
+  });
+
   test.each([500, 200])('what it offers can not be known (%i): nothing is sent', async (status) => {
     world.service.usage = () => ({ type: 'answer', status, body: [] });
     world.write('input.csv', file(row(1)));
