@@ -122,8 +122,7 @@ class Stage {
     const quiet = quietly(last);
     this.#service.unlimit();
     let ended: Ended;
-    let isRefused = false;
-    let hasMoved = false;
+    let [isRefused, hasMoved] = [false, false];
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
@@ -133,8 +132,7 @@ class Stage {
       const refusal = refusalOf(ended);
       if (refusal !== undefined) {
         // Nothing was sent, since links may or may not be those of the rows: the user has read why.
-        hasMoved = this.#files.setAside(refusal.message);
-        isRefused = true;
+        [isRefused, hasMoved] = [true, this.#files.setAside(refusal.message)];
       } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
         break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
