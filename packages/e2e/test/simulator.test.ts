@@ -85,6 +85,17 @@ test.each([
   expect(exitCode).toBe(0);
 });
 
+test.each([
+  ['a row is not in doubt where a batch was cut by entries that were refused', '7303320'],
+  ['a request may still arrive although the wall clock was set forward', '30515'],
+  ['a look-up that fails half-way gives no link to two rows', '7401041'],
+  ['links of a job that can not be polled are no reason to stop the others', '7403280'],
+])('%s, with files lost', { timeout: LIMIT_MS }, async (_rule, seed) => {
+  const { exitCode, stdout } = await simulate('--seeds', '1', '--from', seed, '--workers', '1');
+  expect(stdout).toContain('1 seeds, 0 failures');
+  expect(exitCode).toBe(0);
+});
+
 test('the same seed gives the same trace, to the last byte', { timeout: LIMIT_MS }, async () => {
   // The second one is played on our own server.
   for (const seed of ['42', '50']) {

@@ -144,6 +144,22 @@ describe('what became of a batch', () => {
   });
 });
 
+test('a link that was found while its request had no response is one link', () => {
+  begin(['a', 'b'], { idempotencyKey: 'k' });
+  journal.close();
+  open();
+  journal.add([
+    { ...identity('b'), code: 'x', short_url: 'https://s.example/x', status: 'created' },
+  ]);
+  journal.beginCreating();
+  const [batch] = journal.openBatches();
+  if (batch) journal.decide(batch, { results: [created('y'), created('x')], isFinal: true });
+  expect(links()).toEqual([
+    ['a', 'y', null],
+    ['b', 'x', null],
+  ]);
+});
+
 test('links that were refused are forgotten by the next run', () => {
   const batch = begin(['a']);
   journal.decide(batch, { results: [failed('no')], isFinal: true });
