@@ -39,6 +39,14 @@ const LIMITS = {
 
 const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
 
+/** The SDK from its sources, so that a change of it is tested at once, and nothing has to be built. */
+const SDK = join(import.meta.dirname, 'packages/sdk/src');
+const PRELOADED = join(import.meta.dirname, 'packages/tools/src/sdk-from-source.ts');
+const FROM_SOURCE = [
+  { find: /^@shortlink\/sdk$/, replacement: join(SDK, 'index.ts') },
+  { find: /^@shortlink\/sdk\/wire$/, replacement: join(SDK, 'wire/index.ts') },
+];
+
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
  * (`x.ts`, `x.test.ts`). The assertions of type tests (`x.test-d.ts`) are types, so `pnpm typecheck` checks them. End-to-end tests
@@ -48,11 +56,13 @@ const unit = (
   name: string,
   { isFast = false, setupFiles = [] as string[], inline = [] as RegExp[] } = {},
 ) => ({
+  resolve: { alias: FROM_SOURCE },
   test: {
     name,
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: isFast ? slowTestsOf(`packages/${name}`) : [],
+    execArgv: ['--import', PRELOADED],
     // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
     // So a test file puts back what it replaces.
     isolate: false,

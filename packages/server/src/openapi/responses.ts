@@ -25,8 +25,14 @@ export const componentHeaders: Record<string, OpenApiObject> = {
 /** Headers that only some responses of a kind have. */
 const SOMETIMES: Record<string, OpenApiObject> = {
   [HEADERS.retryAfter]: { ...componentHeaders[HEADERS.retryAfter], required: false },
-  Accept: header('The content type that is taken.', { const: 'application/json' }),
-  'Accept-Encoding': header('The content encoding that is taken.', { const: 'identity' }),
+  Accept: {
+    ...header('The content type that is taken.', { const: 'application/json' }),
+    required: false,
+  },
+  'Accept-Encoding': {
+    ...header('The content encoding that is taken.', { const: 'identity' }),
+    required: false,
+  },
 };
 
 /** A body of JSON, by its schema or the name of one. */

@@ -1,0 +1,43 @@
+// Which tests of a package reach a file, the nearest first.
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { slowTestsOf } from '../../../../vitest.config.ts';
+
+/** Files of a package by what they import, with relative paths. */
+const graphs = new Map<string, Map<string, string[]>>();
+
+const IMPORT = /(?:from|import|import\() ?'(\.[^']+)'/g;
+
+function graphOf(root: string): Map<string, string[]> {
+  const known = graphs.get(root);
+  if (known !== undefined) return known;
+  const importers = new Map<string, string[]>();
+  for (const file of globSync('{src,test}/**/*.ts', { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8');
+    for (const [, path = ''] of text.matchAll(IMPORT)) {
+      const imported = relative(root, join(root, dirname(file), path));
+      importers.set(imported, [...(importers.get(imported) ?? []), file]);
+    }
+  }
+  graphs.set(root, importers);
+  return importers;
+}
+
+/**
+ * @param root - folder of the package
+ * @param file - relative to it
+ * @returns paths relative to `root`: tests that need nothing real, or where there are none, those that do
+ */
+export function nearestTests(root: string, file: string): string[] {
+  const importers = graphOf(root);
+  const seen = new Set([file]);
+  let ring = [file];
+  while (ring.length > 0) {
+    ring = ring.flatMap((name) => importers.get(name) ?? []).filter((name) => !seen.has(name));
+    for (const name of ring) seen.add(name);
+  }
+  const tests = [...seen].filter((name) => name.endsWith('.test.ts'));
+  const slow = new Set(slowTestsOf(root));
+  const fast = tests.filter((name) => !slow.has(name));
+  return fast.length > 0 ? fast : tests;
+}
