@@ -9,7 +9,16 @@
 // first, and the SDK from its source. A survivor may be equivalent to the code: look before you write a test.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { parseArgs } from 'node:util';
@@ -60,7 +69,8 @@ async function main(): Promise<number> {
     writeFileSync(join(sandbox, file), text);
     if (isNoticed) noticed += 1;
     else survivors.push(describe(mutant));
-    if (!isNoticed) console.log(`[${index + 1} of ${mutants.length}] not noticed: ${describe(mutant)}`);
+    if (!isNoticed)
+      console.log(`[${index + 1} of ${mutants.length}] not noticed: ${describe(mutant)}`);
   }
   const share = (100 * noticed) / mutants.length;
   console.log(`${mutants.length} faults planted, ${noticed} noticed (${share.toFixed(1)}%)`);
@@ -97,7 +107,9 @@ function drawnFrom<T>(all: readonly T[], count: number, seed: number): T[] {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };
-  return Array.from({ length: Math.min(count, all.length) }, () => left.splice(next(left.length), 1)).flat();
+  return Array.from({ length: Math.min(count, all.length) }, () =>
+    left.splice(next(left.length), 1),
+  ).flat();
 }
 
 /** Numbers of the lines of each file that were changed since a commit, by the diff without context. */
@@ -123,7 +135,10 @@ function changedLines(since: string): Map<string, Set<number>> {
 /** The sources of the workspace, beside the modules that are installed in it. */
 function copyWorkspace(): void {
   rmSync(sandbox, { recursive: true, force: true });
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
   for (const file of files.split('\n')) {
     if (!existsSync(join(ROOT, file)) || file === '') continue;
     mkdirSync(dirname(join(sandbox, file)), { recursive: true });
@@ -156,7 +171,15 @@ async function doTestsPass(file: string, limitMs: number): Promise<boolean> {
 
 async function run(root: string, tests: readonly string[], limitMs: number): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const args = ['run', '--bail', '1', '--project', root.slice('packages/'.length), '--reporter', 'dot'];
+  const args = [
+    'run',
+    '--bail',
+    '1',
+    '--project',
+    root.slice('packages/'.length),
+    '--reporter',
+    'dot',
+  ];
   const child = spawn(execPath, [vitest, ...args, ...tests], {
     cwd: sandbox,
     env,

@@ -1,3 +1,4 @@
+import type { Random } from '../random.ts';
 import {
   type Account,
   type Attempt,
@@ -8,7 +9,6 @@ import {
 } from './ledger.ts';
 import { judgeAnswer } from './oracle.ts';
 import { type Action, choose } from './plan.ts';
-import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';
 import { PUBLIC_URL, type World } from './world.ts';

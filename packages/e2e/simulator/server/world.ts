@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
+import type { Random } from '../random.ts';
 import type { Server } from './load-server.ts';
-import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 
 export const PUBLIC_URL = 'https://sho.rt';
