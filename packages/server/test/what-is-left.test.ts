@@ -70,6 +70,44 @@ describe('a create', () => {
   });
 });
 
+test('the usage of an account is read once at a time, however many ask while others wait', async () => {
+  const app = await Fixture.open();
+  const key = await app.caller();
+  const { usage } = app.store;
+  const readings: ReturnType<typeof held>[] = [];
+  let running = 0;
+  let most = 0;
+  app.store.usage = async (...args) => {
+    running += 1;
+    most = Math.max(most, running);
+    const reading = held();
+    readings.push(reading);
+    await reading.promise;
+    running -= 1;
+    return usage(...args);
+  };
+  const ask = () => app.get(key, USAGE);
+  const begun = (count: number) => expect.poll(() => readings.length).toBe(count);
+  const asked = [ask()];
+  await begun(1);
+  asked.push(ask());
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  readings[0]?.release();
+  // The first is done, and the second about to begin.
+  await asked[0];
+  asked.push(ask());
+  await begun(2);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  asked.push(ask());
+  readings[1]?.release();
+  await begun(3);
+  readings[2]?.release();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const { release } of readings) release();
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(most).toBe(1);
+});
+
 test('of the keys that were used, some are remembered: not all that there ever were', async () => {
   const recorded: string[] = [];
   const store = {
