@@ -12,7 +12,7 @@ env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/com
 
 /** What a test imports that starts a process, listens on a port, or opens a database on a disk. */
 const REAL_THINGS =
-  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy|contract\.test-suite/;
+  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy/;
 
 /** Tests of many random cases: the longest of those that need nothing real. */
 const LONG = [
@@ -21,9 +21,17 @@ const LONG = [
   'src/bulk/create-many.property.test.ts',
 ];
 
+/** Tests that take a moment although they import such a thing, for a test or two. */
+const FAST_ALL_THE_SAME = [
+  'src/import/report/output-file.test.ts',
+  'test/import/mounted-file.test.ts',
+  'test/what-is-left.test.ts',
+];
+
 /** What `pnpm test:fast` leaves out of a package. It follows from what the files import, so that no list can become outdated. */
 export const slowTestsOf = (root: string) =>
   globSync('{src,test}/**/*.test.ts', { cwd: root })
+    .filter((file) => !FAST_ALL_THE_SAME.includes(file))
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);
 

@@ -1,91 +1,75 @@
-/** Days since the epoch: what chooses the seeds of a night. */
-export const DAY = Math.floor(Date.now() / 86_400_000);
-
-/** Seeds of a night. Each night begins behind those of the one before. */
-const IMPORTS = 200_000;
-const HISTORIES = 20_000;
-
-/** What a night plays: the command, and which number of its output counts what was played. */
+/** What a night plays: the words after `pnpm`, and what the page counts of it. */
 export interface Part {
-  /** The words after `pnpm`. */
   command: readonly string[];
-  /** What is counted, for the page. */
+  amount: number;
   unit: string;
-  /** Finds the number in the output. The last one counts. */
-  counts: RegExp;
   env?: Record<string, string>;
-  /** Finds a seed that fails, and the words that play it alone, shortened. */
-  again?: { seed: RegExp; command: (seed: string) => readonly string[] };
 }
 
-const e2e = (...words: string[]) => ['--filter', '@shortlink/e2e', ...words];
-const KILLS = '400';
-const ROUNDS = '100';
-const REQUESTS = '100000';
+const IMPORTS = 200_000;
+const HISTORIES = 20_000;
+const KILLS = 400;
+const ROUNDS = 100;
+const REQUESTS = 100_000;
+const ROWS = 1_000_000;
+const MUTANTS = 120;
+const FAILOVERS = 20;
 
-/** Every part of a night by its name, which is the name of its job. */
-export const PARTS: Record<string, Part> = {
-  imports: {
-    command: ['simulate', '--seeds', String(IMPORTS), '--from', String(DAY * IMPORTS)],
-    unit: 'simulated imports',
-    counts: /(\d+) simulated imports/g,
-    again: { seed: /^seed (\d+): /m, command: (seed) => ['simulate', '--seed', seed] },
-  },
-  histories: {
-    // It prints the shortest history of a failing seed by itself.
-    command: ['simulate:server', '--seeds', String(HISTORIES), '--from', String(DAY * HISTORIES)],
-    unit: 'simulated histories of the server',
-    counts: /(\d+) histories/g,
-  },
-  'bugs-imports': {
-    command: ['simulate', '--mutants'],
-    unit: 'planted bugs of the import looked for',
-    counts: /^(\d+) planted bugs/gm,
-  },
-  'bugs-server': {
-    command: ['simulate:server', '--mutants'],
-    unit: 'planted bugs of the server looked for',
-    counts: /^(\d+) planted bugs/gm,
-  },
-  kills: {
-    command: e2e('kill', KILLS),
-    unit: 'imports killed',
-    counts: /(?<=kills: )(\d+)/g,
-  },
-  'power-cuts': {
-    command: e2e('kill', KILLS, '--power-cuts'),
-    unit: 'imports killed by a power cut',
-    counts: /(?<=kills: )(\d+)/g,
-  },
-  torture: {
-    command: e2e('torture', ROUNDS),
-    unit: 'servers killed under load',
-    counts: /(?<=kills: )(\d+)/g,
-  },
-  'torture-cluster': {
-    command: e2e('torture', ROUNDS),
-    unit: 'servers of three killed under load',
-    counts: /(?<=kills: )(\d+)/g,
-    env: { SHORTLINK_E2E_BACKEND: 'cluster' },
-  },
-  fuzz: {
-    command: e2e('fuzz', REQUESTS, String(DAY)),
-    unit: 'random requests',
-    counts: /^(\d+) requests in/gm,
-  },
-  million: {
-    command: e2e('million'),
-    unit: 'links imported at once into three servers',
-    counts: /(?<=\brows: )(\d+)/g,
-  },
-  failovers: {
-    command: ['failovers'],
-    unit: 'failovers of PostgreSQL under load',
-    counts: /(\d+) failovers/g,
-  },
-  mutants: {
-    command: ['mutants', '--count', '120'],
-    unit: 'small faults planted',
-    counts: /^(\d+) faults planted/gm,
-  },
-};
+const e2e = (...words: (string | number)[]) => ['--filter', '@shortlink/e2e', ...words.map(String)];
+
+/**
+ * Every part of a night by its name, which is the name of its job. The day chooses what is drawn: each night begins behind the seeds of the one
+ * before.
+ *
+ * @param day - days since the epoch
+ */
+export function partsOf(day: number): Record<string, Part> {
+  const seeds = (count: number) => ['--seeds', String(count), '--from', String(day * count)];
+  return {
+    imports: {
+      command: ['simulate', ...seeds(IMPORTS)],
+      amount: IMPORTS,
+      unit: 'seeds of simulated imports',
+    },
+    histories: {
+      command: ['simulate:server', ...seeds(HISTORIES), '--workers', '2'],
+      amount: HISTORIES,
+      unit: 'seeds of the simulated server',
+    },
+    'bugs-of-imports': {
+      command: ['simulate', '--mutants'],
+      amount: 1,
+      unit: 'times every planted bug of the import',
+    },
+    'bugs-of-server': {
+      command: ['simulate:server', '--mutants', '--workers', '2'],
+      amount: 1,
+      unit: 'times every planted bug of the server',
+    },
+    kills: { command: e2e('kill', KILLS), amount: KILLS, unit: 'killed imports' },
+    'power-cuts': {
+      command: e2e('kill', KILLS, '--power-cuts'),
+      amount: KILLS,
+      unit: 'imports without power',
+    },
+    torture: { command: e2e('torture', ROUNDS), amount: ROUNDS, unit: 'killed servers' },
+    'torture-of-three': {
+      command: e2e('torture', ROUNDS),
+      amount: ROUNDS,
+      unit: 'killed servers that share a PostgreSQL',
+      env: { SHORTLINK_E2E_BACKEND: 'cluster' },
+    },
+    failovers: {
+      command: ['failovers'],
+      amount: FAILOVERS,
+      unit: 'failovers of PostgreSQL under load',
+    },
+    fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
+    million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
+    mutants: {
+      command: ['mutants', '--count', String(MUTANTS), '--seed', String(day)],
+      amount: MUTANTS,
+      unit: 'small faults planted in the sources',
+    },
+  };
+}

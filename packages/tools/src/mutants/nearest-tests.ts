@@ -26,9 +26,10 @@ function graphOf(root: string): Map<string, string[]> {
 /**
  * @param root - folder of the package
  * @param file - relative to it
- * @returns paths relative to `root`: tests that need nothing real, or where there are none, those that do
+ * @returns paths relative to `root`: tests that import the file, then those that reach it and need nothing real; where there are none, all that
+ * reach it
  */
-export function nearestTests(root: string, file: string): string[] {
+export function nearestTests(root: string, file: string, most: number): string[] {
   const importers = graphOf(root);
   const seen = new Set([file]);
   let ring = [file];
@@ -38,6 +39,7 @@ export function nearestTests(root: string, file: string): string[] {
   }
   const tests = [...seen].filter((name) => name.endsWith('.test.ts'));
   const slow = new Set(slowTestsOf(root));
-  const fast = tests.filter((name) => !slow.has(name));
-  return fast.length > 0 ? fast : tests;
+  const direct = new Set(importers.get(file));
+  const near = tests.filter((name) => direct.has(name) || !slow.has(name));
+  return (near.length > 0 ? near : tests).slice(0, most);
 }
