@@ -67,9 +67,7 @@ async function main(): Promise<number> {
     const isNoticed = !(await doTestsPass(file, limitMs));
     writeFileSync(join(sandbox, file), text);
     if (isNoticed) noticed += 1;
-    else survivors.push(describe(mutant));
-    if (!isNoticed)
-      console.log(`[${index + 1} of ${mutants.length}] not noticed: ${describe(mutant)}`);
+    else console.log(`[${index + 1} of ${mutants.length}] not noticed: ${describe(mutant)}`);
   }
   const share = (100 * noticed) / mutants.length;
   console.log(`${mutants.length} faults planted, ${noticed} noticed (${share.toFixed(1)}%)`);

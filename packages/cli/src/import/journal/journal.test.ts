@@ -95,6 +95,20 @@ describe('what became of a batch', () => {
     expect(links()).toEqual([['a', 'x', null]]);
   });
 
+  test('is forgotten of this service alone, where another one left out links as well', () => {
+    const leftOut = () =>
+      journal.decide(begin(['a']), { results: [unknown('left out')], isFinal: true });
+    leftOut();
+    journal.close();
+    open('https://other.example');
+    expect(journal.releaseUnanswered()).toBe(false);
+    leftOut();
+    expect(journal.releaseUnanswered()).toBe(true);
+    journal.close();
+    open();
+    expect(links()).toEqual([['a', null, 'left out']]);
+  });
+
   test('of which only a part is known stays open', () => {
     const batch = begin(['a', 'b', 'c']);
     const results = [created('x'), failed('no'), unknown(NO_RESPONSE)];
