@@ -63,6 +63,7 @@ class History {
     this.#world = new World(server, this.#scheduler, random);
     this.#story = new Story(this.#scheduler);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
+    this.#world.onFault = () => this.ledger.faults.push(this.ledger.events);
     this.#world.onCommit = () => this.#story.report(judgeState(this.#world, this.ledger));
   }
 

@@ -38,6 +38,12 @@ function isCounted({ witness, answer }: Attempt): boolean {
   return answer.status < 500 && answer.status !== 429;
 }
 
+/** Nobody can know whether it was counted: it got no response, or the database failed while it was counted or given back. */
+function isDoubtful({ witness, answer }: Attempt): boolean {
+  if (witness.admittedAt === undefined) return false;
+  return answer === undefined || (answer.status >= 500 && witness.isDoubtful === true);
+}
+
 /** Whether no attempt at it can have stored anything, as far as clients know. */
 function isRefused({ attempts }: Create): boolean {
   return attempts.every(({ answer }) => {
@@ -59,7 +65,8 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (status >= 500) {
     // A look-up waits for jobs, and time may pass in a leap meanwhile.
     const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
-    return ledger.wasRough || mayWait ? undefined : `${status} although nothing failed`;
+    const hasFailed = ledger.faults.some((event) => event > attempt.began);
+    return hasFailed || mayWait ? undefined : `${status} although nothing failed meanwhile`;
   }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
@@ -67,14 +74,26 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (create.badEntry !== undefined) return status === 400 ? undefined : `a bad entry is ${status}`;
   if (status === 403) return judgePlanLimit(ledger, create, json);
   if (status === 409) {
-    return create.attempts.length > 1 || create.conflictsWith !== undefined
+    return ledger.attempts.some((other) => isBeside(other, attempt))
       ? undefined
-      : '409 without another request';
+      : '409 without another request under the key at that time';
   }
   if (create.conflictsWith !== undefined) {
     return status === 422 ? undefined : `another body under the same idempotency key is ${status}`;
   }
   return judgeCreated(create, status, json);
+}
+
+/** Whether another create under the same key was under way in the same process, at any time while this one was. */
+function isBeside(other: Attempt, { number, account, instance, create, began }: Attempt): boolean {
+  return (
+    other.number !== number &&
+    other.what === 'create' &&
+    other.account === account &&
+    other.instance === instance &&
+    other.create?.idempotencyKey === create?.idempotencyKey &&
+    (other.ended ?? began) >= began
+  );
 }
 
 /** 429 is right only when a window can be full, and `Retry-After` must lead to its end. */
@@ -265,20 +284,26 @@ async function judgeJob(world: World, create: Create): Promise<string | undefine
   return judgeItems(create, JSON.parse(`[${chunks.join(',')}]`), create.count);
 }
 
+/** How many requests there are of each window, by its end. */
+function countsBy(window: WindowName, attempts: readonly Attempt[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const { witness } of attempts) {
+    const end = endOf(window, witness.admittedAt ?? 0);
+    counts.set(end, (counts.get(end) ?? 0) + 1);
+  }
+  return counts;
+}
+
 function judgeWindows(world: World, ledger: Ledger): string | undefined {
   for (const account of ledger.accounts) {
     const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
     for (const window of WINDOWS) {
-      const counts = new Map<number, number>();
-      for (const attempt of attempts.filter(isCounted)) {
-        const end = endOf(window, attempt.witness.admittedAt ?? 0);
-        counts.set(end, (counts.get(end) ?? 0) + 1);
-      }
-      const { most } = bounds(account, `requests_per_${window}`);
+      const counts = countsBy(window, attempts.filter(isCounted));
+      const doubts = countsBy(window, attempts.filter(isDoubtful));
+      const { most: allowed } = bounds(account, `requests_per_${window}`);
       for (const [end, count] of counts) {
-        if (count > most)
-          return `${account.name}: ${count} requests in a ${window} that has ${most}`;
-        if (ledger.wasRough || attempts.some((attempt) => attempt.answer === undefined)) continue;
+        if (count > allowed)
+          return `${account.name}: ${count} requests in a ${window} that has ${allowed}`;
         const [row] = world.rows<{ used: number }>(
           'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
           account.id,
@@ -286,8 +311,10 @@ function judgeWindows(world: World, ledger: Ledger): string | undefined {
           end,
         );
         // Counters of windows that ended long ago are deleted.
-        if (row !== undefined && end > world.scheduler.now && row.used !== count) {
-          return `${account.name}: ${count} requests in a ${window}, and ${row.used} are counted`;
+        const most = count + (doubts.get(end) ?? 0);
+        const isLive = row !== undefined && end > world.scheduler.now;
+        if (isLive && (row.used < count || row.used > most)) {
+          return `${account.name}: ${count} requests in a ${window}, or up to ${most}, and ${row.used} are counted`;
         }
       }
     }
