@@ -49,7 +49,7 @@ const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-g
 
 /** The SDK from its sources, so that a change of it is tested at once, and nothing has to be built. */
 const SDK = join(import.meta.dirname, 'packages/sdk/src');
-const PRELOADED = join(import.meta.dirname, 'packages/tools/src/sdk-from-source.ts');
+const PRELOADED = join(import.meta.dirname, 'packages/tools/test/sdk-from-source.ts');
 const FROM_SOURCE = [
   { find: /^@shortlink\/sdk$/, replacement: join(SDK, 'index.ts') },
   { find: /^@shortlink\/sdk\/wire$/, replacement: join(SDK, 'wire/index.ts') },

@@ -5,6 +5,9 @@ import type { Mutant, Simulation } from './simulation.ts';
 /** A planted bug must be found within so many seeds. */
 const MUTANT_SEEDS = 20_000;
 
+/** Options that only one of the simulations has. */
+const OF_ONE = ['plain', 'losses', 'keep'] as const;
+
 /** Leaves out what only some scenarios have. */
 export interface Variant {
   isPlain: boolean;
@@ -64,11 +67,13 @@ export function readCommand(simulation: Simulation, args: string[]): Command {
       seed: { type: 'string' },
       mutants: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
-      ...(own.includes('plain') && { plain: { type: 'boolean' } as const }),
-      ...(own.includes('losses') && { losses: { type: 'boolean' } as const }),
-      ...(own.includes('keep') && { keep: { type: 'string' } as const }),
+      plain: { type: 'boolean' },
+      losses: { type: 'boolean' },
+      keep: { type: 'string' },
     },
   });
+  const foreign = OF_ONE.find((name) => values[name] !== undefined && !own.includes(name));
+  if (foreign !== undefined) throw new Error(`Unknown option '--${foreign}'`);
   if (values.help) return { kind: 'help', text: helpOf(simulation) };
   const { mutants = false, seed } = values;
   const kind = seed !== undefined ? 'seed' : mutants ? 'mutants' : 'seeds';

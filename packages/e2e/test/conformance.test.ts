@@ -91,11 +91,14 @@ test('the program ends with 2 and one sentence where it can not check anything',
 
 /** Deno may use only the network. */
 const RUNTIMES = [
-  ['bun/bin/bun.exe', 'run'],
-  ['deno/deno', 'run', '--no-prompt', '--no-remote', '--allow-net=127.0.0.1'],
-] as const;
+  { program: 'bun/bin/bun.exe', args: ['run'] },
+  {
+    program: 'deno/deno',
+    args: ['run', '--no-prompt', '--no-remote', '--allow-net=127.0.0.1'],
+  },
+];
 
-test.each(RUNTIMES)('the library runs in %s', async (program, ...args) => {
+test.each(RUNTIMES)('the library runs in $program', async ({ program, args }) => {
   await world.newFolder();
   const { key: apiKey } = await world.caller('custom');
   const library = import.meta.resolve('@shortlink/conformance');

@@ -23,8 +23,8 @@ import { dirname, join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { parseArgs } from 'node:util';
 import { ROOT } from './manifests.ts';
-import { type Mutation, mutationsOf } from './mutants/mutations.ts';
-import { nearestTests } from './mutants/nearest-tests.ts';
+import { changedLines, nearestTests } from './mutants-scope.ts';
+import { type Mutation, mutationsOf } from './mutations.ts';
 
 /** The least share that the tests must notice, in percent. Some of the others are equivalent to the code. */
 const LEAST_NOTICED = 75;
@@ -36,7 +36,7 @@ const NEAREST = 12;
 const ENDLESS = 8;
 const LEAST_LIMIT_MS = 60_000;
 
-const PACKAGES = ['sdk', 'cli', 'server', 'conformance'];
+const PACKAGES = ['sdk', 'tables', 'cli', 'server', 'conformance'];
 
 interface Mutant extends Mutation {
   file: string;
@@ -107,26 +107,6 @@ function drawnFrom<T>(all: readonly T[], count: number, seed: number): T[] {
   return Array.from({ length: Math.min(count, all.length) }, () =>
     left.splice(next(left.length), 1),
   ).flat();
-}
-
-/** Numbers of the lines of each file that were changed since a commit, by the diff without context. */
-function changedLines(since: string): Map<string, Set<number>> {
-  const diff = execFileSync('git', ['diff', '--unified=0', since, '--', 'packages'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-  });
-  const lines = new Map<string, Set<number>>();
-  let file = '';
-  for (const line of diff.split('\n')) {
-    if (line.startsWith('+++ b/')) file = line.slice(6);
-    const [, from, count = '1'] = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
-    if (from === undefined) continue;
-    const numbers = lines.get(file) ?? new Set();
-    lines.set(file, numbers);
-    for (let n = 0; n < Number(count); n += 1) numbers.add(Number(from) + n);
-  }
-  return lines;
 }
 
 /** The sources of the workspace, beside the modules that are installed in it. */

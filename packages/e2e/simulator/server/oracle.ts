@@ -1,27 +1,6 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
-import { type Account, type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
+import { bounds, endOf, judgeClicks, judgeWindows, WINDOWS } from './counters.ts';
+import { type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
 import type { World } from './world.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
-type WindowName = 'minute' | 'day' | 'month';
-
-const WINDOWS: readonly WindowName[] = ['minute', 'day', 'month'];
-
-/** The end of the window in UTC that holds a time. It names the window, too. Written anew, so that it can't share a mistake. */
-function endOf(window: WindowName, time: number): number {
-  if (window === 'minute') return time - (time % MINUTE_MS) + MINUTE_MS;
-  if (window === 'day') return time - (time % DAY_MS) + DAY_MS;
-  const date = new Date(time);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-}
-
-/** The smallest and the largest limit that was ever in force; unlimited is infinite. */
-function bounds(account: Account, name: keyof PlanLimits): { least: number; most: number } {
-  const values = account.limits.map((limits) => limits[name] ?? Number.POSITIVE_INFINITY);
-  return { least: Math.min(...values), most: Math.max(...values) };
-}
 
 /** A request that the service counted, or may have counted, at some time since this event. */
 function mayCount({ witness, answer, ended }: Attempt, since: number): boolean {
@@ -30,18 +9,6 @@ function mayCount({ witness, answer, ended }: Attempt, since: number): boolean {
   if (answer.status < 500) return answer.status !== 429;
   // Those that fail on the side of the service are given back before they are answered.
   return witness.isDoubtful === true || (ended ?? since) >= since;
-}
-
-/** Its response says that it was counted. */
-function isCounted({ witness, answer }: Attempt): boolean {
-  if (witness.admittedAt === undefined || answer === undefined) return false;
-  return answer.status < 500 && answer.status !== 429;
-}
-
-/** Nobody can know whether it was counted: it got no response, or the database failed while it was counted or given back. */
-function isDoubtful({ witness, answer }: Attempt): boolean {
-  if (witness.admittedAt === undefined) return false;
-  return answer === undefined || (answer.status >= 500 && witness.isDoubtful === true);
 }
 
 /** Whether no attempt at it can have stored anything, as far as clients know. */
@@ -282,59 +249,4 @@ async function judgeJob(world: World, create: Create): Promise<string | undefine
     chunks.push(Buffer.from(bytes ?? []).toString());
   }
   return judgeItems(create, JSON.parse(`[${chunks.join(',')}]`), create.count);
-}
-
-/** How many requests there are of each window, by its end. */
-function countsBy(window: WindowName, attempts: readonly Attempt[]): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const { witness } of attempts) {
-    const end = endOf(window, witness.admittedAt ?? 0);
-    counts.set(end, (counts.get(end) ?? 0) + 1);
-  }
-  return counts;
-}
-
-function judgeWindows(world: World, ledger: Ledger): string | undefined {
-  for (const account of ledger.accounts) {
-    const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
-    for (const window of WINDOWS) {
-      const counts = countsBy(window, attempts.filter(isCounted));
-      const doubts = countsBy(window, attempts.filter(isDoubtful));
-      const { most: allowed } = bounds(account, `requests_per_${window}`);
-      for (const [end, count] of counts) {
-        if (count > allowed)
-          return `${account.name}: ${count} requests in a ${window} that has ${allowed}`;
-        const [row] = world.rows<{ used: number }>(
-          'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
-          account.id,
-          window,
-          end,
-        );
-        // Counters of windows that ended long ago are deleted.
-        const most = count + (doubts.get(end) ?? 0);
-        const isLive = row !== undefined && end > world.scheduler.now;
-        if (isLive && (row.used < count || row.used > most)) {
-          return `${account.name}: ${count} requests in a ${window}, or up to ${most}, and ${row.used} are counted`;
-        }
-      }
-    }
-  }
-  return undefined;
-}
-
-function judgeClicks(world: World, ledger: Ledger): string | undefined {
-  for (const [code, { sent, answered }] of ledger.clicks) {
-    const [row] = world.rows<{ clicks: number }>(
-      'SELECT clicks FROM link_clicks WHERE code = ?',
-      code,
-    );
-    const counted = row?.clicks ?? 0;
-    // The clicks of a commit in doubt are written once more.
-    if (counted > sent && world.doubtfulCommits === 0)
-      return `${code}: ${counted} clicks of ${sent} redirects`;
-    if (!ledger.wasRough && counted !== answered) {
-      return `${code}: ${counted} clicks of ${answered} redirects`;
-    }
-  }
-  return undefined;
 }

@@ -1,7 +1,29 @@
-// Which tests of a package reach a file, the nearest first.
+// Which lines `pnpm mutants` changes, and which tests it tries a change with.
+import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { slowTestsOf } from '../../../../vitest.config.ts';
+import { slowTestsOf } from '../../../vitest.config.ts';
+import { ROOT } from './manifests.ts';
+
+/** Numbers of the lines of each file that were changed since a commit, by the diff without context. */
+export function changedLines(since: string): Map<string, Set<number>> {
+  const diff = execFileSync('git', ['diff', '--unified=0', since, '--', 'packages'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  const lines = new Map<string, Set<number>>();
+  let file = '';
+  for (const line of diff.split('\n')) {
+    if (line.startsWith('+++ b/')) file = line.slice(6);
+    const [, from, count = '1'] = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
+    if (from === undefined) continue;
+    const numbers = lines.get(file) ?? new Set();
+    lines.set(file, numbers);
+    for (let n = 0; n < Number(count); n += 1) numbers.add(Number(from) + n);
+  }
+  return lines;
+}
 
 /** Files of a package by what they import, with relative paths. */
 const graphs = new Map<string, Map<string, string[]>>();
