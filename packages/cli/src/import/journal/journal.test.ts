@@ -65,6 +65,22 @@ test('a request that was begun is open, with everything that another run needs o
   expect(journal.hasLinks()).toBe(true);
 });
 
+test('records that are written together are all there, or none of them, and others can follow', () => {
+  journal.write(() => ['a', 'b', 'c'].map((name) => begin([name])));
+  const failing = () => {
+    for (const name of ['d', 'e']) begin([name]);
+    throw new Error('stopped');
+  };
+  expect(() => journal.write(failing)).toThrow('stopped');
+  begin(['f']);
+  journal.close();
+  open();
+  const names = journal
+    .batches()
+    .flatMap((batch) => journal.linksIn(batch).map(({ pair }) => pair));
+  expect(names.map((pair) => pair.slice(8, 9))).toEqual(['a', 'b', 'c', 'f']);
+});
+
 test('a job is polled, and its request not sent again', () => {
   const { id } = begin(['a'], {
     idempotencyKey: 'k',
