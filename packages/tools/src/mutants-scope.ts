@@ -51,7 +51,7 @@ function graphOf(root: string): Map<string, string[]> {
  * @returns paths relative to `root`: tests that import the file, then those that reach it and need nothing real; where there are none, all that
  * reach it
  */
-export function nearestTests(root: string, file: string, most: number): string[] {
+export function nearestTests(root: string, file: string): string[] {
   const importers = graphOf(root);
   const seen = new Set([file]);
   let ring = [file];
@@ -63,5 +63,5 @@ export function nearestTests(root: string, file: string, most: number): string[]
   const slow = new Set(slowTestsOf(root));
   const direct = new Set(importers.get(file));
   const near = tests.filter((name) => direct.has(name) || !slow.has(name));
-  return (near.length > 0 ? near : tests).slice(0, most);
+  return near.length > 0 ? near : tests;
 }
