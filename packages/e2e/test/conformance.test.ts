@@ -46,6 +46,15 @@ test.each([
   },
 );
 
+test('several processes behind one port keep the protocol as one does', async () => {
+  await using several = await World.create({ args: ['--workers', '2'] });
+  const { key: apiKey } = await several.caller('custom');
+  const report = await runConformance({ baseUrl: several.server.url, apiKey, isCoreOnly: true });
+  const failing = report.verdicts.filter(({ result }) => result === 'fails');
+  expect(failing.map(({ id, ...verdict }) => [id, verdict])).toEqual([]);
+  expect(report.verdicts.filter(({ result }) => result === 'holds').length).toBeGreaterThan(30);
+});
+
 /** Runs the built program in a folder of its own, on the server. */
 async function programOn(key: string) {
   await world.newFolder();
