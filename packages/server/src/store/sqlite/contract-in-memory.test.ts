@@ -1,4 +1,4 @@
-import { PUBLIC_URL } from '../contract/fixtures.ts';
+import { PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { openSqliteStore } from './index.ts';
 
