@@ -12,7 +12,7 @@ import { isFilled, readLinks } from './read-links.ts';
 const JOURNAL = /\.shortlink-journal$/;
 
 /** Files that may be results: by their columns, not their names. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson)$/i;
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;
