@@ -101,7 +101,7 @@ export default {
       'server',
       'only what answers HTTP knows hono',
       npm('hono'),
-      '(app|service)\\.ts|(http|analytics)/',
+      '(app|service|start-server)\\.ts|(http|analytics)/',
     ),
     forbid(
       'server',

@@ -47,7 +47,7 @@ test('progress: a bar that grows, rows, rate and time left, then one sentence', 
   await writeUrls(2_000);
   const terminal = shortlink(['import', 'urls.csv', ...SLOWLY]);
   const shown = await terminal.until(
-    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 2,000 {3}[\d,.]+ rows\/s.* {3}\d+:\d\d left/,
+    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 2,000 rows {3}[\d,.]+\/s.* {3}\d+:\d\d left/,
   );
   await terminal.until(new RegExp(`░ +(?!${shown[1]}%)\\d+%`), shown.index + shown[0].length);
   expect(await terminal.exitCode).toBe(0);
