@@ -1,6 +1,7 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { workbook } from '../../cli/test/import/workbook-fixture.ts';
 import type { CodeBlock } from './code-blocks.ts';
 import { CLI_PROGRAM, SERVER_PROGRAM } from './programs.ts';
 import { runCommand } from './run-command.ts';
@@ -53,6 +54,13 @@ last() { grep -oE "$1_[A-Za-z0-9]+" printed | tail -1; }
 ends_with() { local want=$1; shift; local got=0; "$@" || got=$?; [ "$got" = "$want" ]; }
 `;
 
+/** What a block shows of a workbook are the cells of its sheet. */
+function contentOf(file: string, code: string, key: string, world: World): string | Buffer {
+  if (!file.endsWith('.xlsx')) return filledIn(code, key, world.server.url);
+  const rows = code.trim().split('\n');
+  return workbook({ Links: rows.map((row) => row.split(',')) });
+}
+
 /** Writes the files that a page shows into a folder of its own and runs its commands there, one block after the other. */
 export async function runPage(
   page: string,
@@ -64,7 +72,7 @@ export async function runPage(
   await symlink(PACKAGES, join(cwd, 'node_modules'));
   await writeFile(join(cwd, 'printed'), '');
   for (const { file, code } of blocks) {
-    if (file !== undefined) await writeFile(join(cwd, file), filledIn(code, key, world.server.url));
+    if (file !== undefined) await writeFile(join(cwd, file), contentOf(file, code, key, world));
   }
   // An import writes files beside its input, so it gets a copy of the sample data.
   await cp(EXAMPLE_DATA, join(cwd, 'examples/data'), { recursive: true });

@@ -17,12 +17,14 @@ export const MENTIONS: readonly string[] = [
   'examples/ci/apply-links.yml',
   'examples/ci/plan-links.yml',
   'packages/docs/importing/ci.md',
+  'packages/docs/start/install.md',
   'README.md',
 ];
 
 /** Files that name the address of the site. */
 export const SITE_MENTIONS: readonly string[] = [
   'README.md',
+  'packages/docs/cli/scripts.md',
   ...PUBLISHED.map((folder) => `${folder}/README.md`),
 ];
 
@@ -69,6 +71,11 @@ export function siteUrl(url: string): string {
   return `https://${owner}.github.io/${name}/`;
 }
 
+/** The image of the server, which the release pushes under the repository's owner. */
+function imageOf(url: string): string {
+  return `ghcr.io/${slugOf(url).split('/')[0]}/shortlink-server`;
+}
+
 export async function readManifest(folder: string, root = ROOT): Promise<Manifest> {
   return JSON.parse(await readFile(`${root}/${folder}/package.json`, 'utf8'));
 }
@@ -95,8 +102,11 @@ export async function spreadRepository(root = ROOT): Promise<void> {
   }
   for (const file of new Set([...MENTIONS, ...SITE_MENTIONS])) {
     const text = await readFile(`${root}/${file}`, 'utf8');
-    const moved = text.replaceAll(siteUrl(before), siteUrl(url));
-    await writeFile(`${root}/${file}`, moved.replaceAll(slugOf(before), slugOf(url)));
+    const moves = [siteUrl, imageOf, slugOf].map(
+      (nameOf) => [nameOf(before), nameOf(url)] as const,
+    );
+    const moved = moves.reduce((now, [from, to]) => now.replaceAll(from, to), text);
+    await writeFile(`${root}/${file}`, moved);
   }
 }
 
