@@ -51,7 +51,7 @@ export default defineConfig({
           searchOptions: { boostDocument: (id: string) => (id.includes('/reference/') ? 0.3 : 1) },
         },
         _render: (source, env, markdown) =>
-          env.frontmatter?.search === false ? '' : markdown.render(source, env),
+          env.frontmatter?.['search'] === false ? '' : markdown.render(source, env),
       },
     },
     editLink: {

@@ -4,8 +4,13 @@
 //   pnpm figures               fill the documents from what is recorded
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { formatSection, type Machine, type MeasuredSection } from './format.ts';
-import { formatSizing, type Sizing } from './sizing.ts';
+import {
+  formatSection,
+  formatSizing,
+  type Machine,
+  type MeasuredSection,
+  type Sizing,
+} from './format.ts';
 
 const FIGURES = new URL('../../figures/', import.meta.url);
 

@@ -7,21 +7,25 @@ export function markMain(): void {
 }
 
 /**
- * Results of the search are links. The theme calls each an option of a list box, which may hold no link, so that screen readers
- * don't come to it; and when the box is closed, it lets the focus fall to the page's beginning.
+ * Results of the search are links. The theme calls each an option of a list box in a button, which may hold no link, and names it
+ * otherwise than it looks; and when the box is closed, it lets the focus fall to the page's beginning.
  */
 export function watchSearch(): void {
   let isOpen = false;
   new MutationObserver(() => {
     const box = document.querySelector('.VPLocalSearchBox');
-    for (const element of box?.querySelectorAll('[role="listbox"], [role="option"]') ?? []) {
-      element.removeAttribute('role');
-      element.removeAttribute('aria-selected');
+    if (box !== null && box.role !== 'dialog')
+      Object.assign(box, { role: 'dialog', ariaLabel: 'Search' });
+    for (const name of ['aria-expanded', 'aria-haspopup', 'aria-labelledby', 'aria-owns']) {
+      box?.removeAttribute(name);
+    }
+    for (const element of box?.querySelectorAll('.results, .results *') ?? []) {
+      for (const name of ['role', 'aria-selected', 'aria-label']) element.removeAttribute(name);
     }
     const wasOpen = isOpen;
     isOpen = box !== null;
     if (wasOpen && !isOpen && document.activeElement === document.body) searchButton()?.focus();
-  }).observe(document.body, { childList: true, subtree: true });
+  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ['aria-selected'] });
 }
 
 function searchButton(): HTMLElement | null {
