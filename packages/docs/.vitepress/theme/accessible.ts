@@ -22,6 +22,8 @@ export function watchSearch(): void {
     for (const element of box?.querySelectorAll('.results, .results *') ?? []) {
       for (const name of ['role', 'aria-selected', 'aria-label']) element.removeAttribute(name);
     }
+    // A key is shown by a sign alone, and only a picture may have a name.
+    for (const key of box?.querySelectorAll('kbd[aria-label]') ?? []) key.role = 'img';
     const wasOpen = isOpen;
     isOpen = box !== null;
     if (wasOpen && !isOpen && document.activeElement === document.body) searchButton()?.focus();
