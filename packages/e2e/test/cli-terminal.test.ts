@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { workbook } from '../../cli/test/import/workbook-fixture.ts';
+import { workbook } from '../../tables/test/workbook-fixture.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { TargetHosts } from './domain/targets.ts';
 import {
+  BOOLEAN,
   DATABASE,
   type DatabaseSetting,
   HOST,
@@ -13,6 +14,7 @@ import {
   PATH,
   TOKEN,
   WEB_URL,
+  WORKERS,
   whole,
 } from './setting-values.ts';
 
@@ -22,6 +24,8 @@ export interface Settings {
   databaseConnections: number;
   /** Address to listen on. @default '127.0.0.1' */
   host: string;
+  /** Processes that share the port. @default 1 */
+  workers: number;
   /** `0` picks a free one. @default 8787 */
   port: number;
   /** Origin of the default short domain. @default the address the server listens on */
@@ -30,6 +34,10 @@ export interface Settings {
   rootUrl: string | undefined;
   /** Where unknown short links redirect to. @default the response is 404 */
   notFoundUrl: string | undefined;
+  /** Whether the query of a short URL is added to that of its target. @default false */
+  forwardQuery: boolean;
+  /** Whether prefetches and the previews of chat programs are counted as clicks. @default false */
+  countPreviews: boolean;
   /** @default 'info' */
   logLevel: LogLevel;
   /** Hosts that new links may lead to, with their subdomains; empty allows every host. @default [] */
@@ -91,6 +99,12 @@ export const SETTINGS = {
     'port to listen on; 0 picks a free one',
     '8787',
   ),
+  workers: setting(
+    '--workers <n>',
+    WORKERS,
+    'processes that share the port; auto is one for each core',
+    '1',
+  ),
   publicUrl: setting(
     '--public-url <url>',
     ORIGIN,
@@ -105,6 +119,18 @@ export const SETTINGS = {
     '--not-found-url <url>',
     WEB_URL,
     'where unknown short links redirect to (default: they are answered with 404)',
+  ),
+  forwardQuery: setting(
+    '--forward-query <boolean>',
+    BOOLEAN,
+    'true adds the query of a short URL to that of its target, whose own parameters win',
+    'false',
+  ),
+  countPreviews: setting(
+    '--count-previews <boolean>',
+    BOOLEAN,
+    'true counts prefetches of browsers and previews of chat programs as clicks',
+    'false',
   ),
   targetAllow: setting(
     '--target-allow <hosts>',

@@ -1,0 +1,213 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type InputError, inputError, systemReason } from './errors.ts';
+import { LineCounter } from './lines.ts';
+
+/** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
+const BLOCK_BYTES = 64 * 1024;
+
+/** Room before each block for the beginning of a line that the block before it ended in. */
+const CARRY_BYTES = 8 * 1024;
+
+const LF = 10;
+
+export interface DecodeOptions {
+  /** Name of the file in messages. */
+  name: string;
+  /** `--encoding`; undefined is UTF-8, or UTF-16 by its byte order mark. */
+  encoding: string | undefined;
+  /** `gzip`: the text is unpacked while it is read. */
+  packing?: 'gzip' | undefined;
+  /** Called once with the encoding that was chosen, and whether a byte order mark is there. */
+  onEncoding?: ((encoding: string, hasBom: boolean) => void) | undefined;
+  /** Called with the bytes of each read of the file, still packed. They are overwritten later. */
+  onBytes?: ((bytes: Uint8Array) => void) | undefined;
+}
+
+/**
+ * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one. It ends with
+ * a line where lines are not longer than some kilobytes, so that a reader of rows has nothing to put together.
+ *
+ * @throws InputError that names line and byte, when the bytes are not in the encoding
+ */
+export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let offset = 0;
+  const decode = async (bytes: Uint8Array, isLast: boolean): Promise<string> => {
+    if (decoder === undefined) {
+      const { encoding, hasBom } = chooseEncoding(bytes, options.encoding);
+      options.onEncoding?.(encoding, hasBom);
+      decoder = new TextDecoder(encoding, { fatal: true });
+    }
+    try {
+      // Node 22.13 reads windows-1252 as Latin 1 unless it streams.
+      const text = decoder.decode(bytes, { stream: true });
+      offset += bytes.length;
+      return isLast ? text + decoder.decode() : text;
+    } catch {
+      const { name, packing } = options;
+      const blocks = packing === 'gzip' ? unpackedBlocks(path, { name }) : readBlocks(path, {});
+      throw await invalidBytesError(blocks, name, decoder.encoding, offset);
+    }
+  };
+
+  let carry = Buffer.alloc(0);
+  const blocks =
+    options.packing === 'gzip' ? unpackedBlocks(path, options) : readBlocks(path, options);
+  for await (const { buffer, end } of blocks) {
+    const start = CARRY_BYTES - carry.length;
+    carry.copy(buffer, start);
+    const cut = cutAtLine(buffer, start, end);
+    if (cut > start) yield await decode(buffer.subarray(start, cut), false);
+    carry = Buffer.from(buffer.subarray(cut, end));
+  }
+  const text = await decode(carry, true);
+  if (text !== '') yield text;
+}
+
+/** Bytes from {@link CARRY_BYTES} to `end` of a buffer that is used again later. */
+interface Block {
+  buffer: Buffer;
+  end: number;
+}
+
+/** The blocks of a file. The next one is read while this one is parsed. */
+async function* readBlocks(
+  path: string,
+  { onBytes }: Pick<DecodeOptions, 'onBytes'>,
+): AsyncGenerator<Block> {
+  const file = await open(path, 'r');
+  const read = (into: Buffer) => {
+    const reading = file.read(into, CARRY_BYTES, BLOCK_BYTES, null);
+    // It may fail before it is awaited: the error is reported there.
+    reading.catch(() => {});
+    return reading;
+  };
+  const size = CARRY_BYTES + BLOCK_BYTES;
+  let spare: Buffer = Buffer.allocUnsafe(size);
+  let reading = read(Buffer.allocUnsafe(size));
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await reading;
+      if (bytesRead === 0) return;
+      reading = read(spare);
+      const end = CARRY_BYTES + bytesRead;
+      onBytes?.(buffer.subarray(CARRY_BYTES, end));
+      yield { buffer, end };
+      spare = buffer;
+    }
+  } finally {
+    await reading.catch(() => {});
+    await file.close();
+  }
+}
+
+/** The blocks of a gzip file, unpacked while they are read: however large it becomes, it takes no more memory. */
+async function* unpackedBlocks(
+  path: string,
+  { name, onBytes }: Pick<DecodeOptions, 'name' | 'onBytes'>,
+): AsyncGenerator<Block> {
+  const source = createReadStream(path, { highWaterMark: BLOCK_BYTES });
+  if (onBytes !== undefined) source.on('data', (bytes) => onBytes(Buffer.from(bytes)));
+  const unpacked = createGunzip({ chunkSize: BLOCK_BYTES });
+  // Errors of either come out of the one that is read.
+  pipeline(source, unpacked, () => {});
+  const buffer = Buffer.allocUnsafe(CARRY_BYTES + BLOCK_BYTES);
+  let line = 1;
+  try {
+    for await (const bytes of unpacked as AsyncIterable<Buffer>) {
+      bytes.copy(buffer, CARRY_BYTES);
+      yield { buffer, end: CARRY_BYTES + bytes.length };
+      for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) line += 1;
+    }
+  } catch (cause) {
+    throw unpackError(name, line, cause);
+  }
+}
+
+function unpackError(name: string, line: number, cause: unknown): InputError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (code === 'Z_BUF_ERROR') {
+    return inputError(
+      `${name} ends in the middle of its gzip data, about line ${line}`,
+      'It was probably not copied or downloaded completely.',
+    );
+  }
+  const what = code.startsWith('Z_') ? 'the gzip data is damaged' : systemReason(cause);
+  return inputError(`${name} can't be unpacked: ${what}, about line ${line}`);
+}
+
+/** Behind the last line break between `start` and `end`; at `end`, where too much would be carried over. */
+function cutAtLine(buffer: Buffer, start: number, end: number): number {
+  const cut = Math.max(start, buffer.lastIndexOf(LF, end - 1) + 1);
+  return end - cut > CARRY_BYTES ? end : cut;
+}
+
+const BOMS: ReadonlyArray<{ bytes: readonly number[]; encoding: string }> = [
+  { bytes: [0xef, 0xbb, 0xbf], encoding: 'utf-8' },
+  { bytes: [0xff, 0xfe], encoding: 'utf-16le' },
+  { bytes: [0xfe, 0xff], encoding: 'utf-16be' },
+];
+
+/**
+ * The encoding to read a file with, as the Encoding Standard names it. A byte order mark wins over a Unicode label
+ * (the standard's rule for `decode`), so that `--encoding utf-16` reads both byte orders. That of UTF-8 wins over every label: a file
+ * that was filled in by an earlier run is UTF-8 from then on, and the command still names its old encoding.
+ */
+function chooseEncoding(firstBytes: Uint8Array, wanted = 'utf-8') {
+  const bom = BOMS.find(({ bytes }) => bytes.every((byte, index) => firstBytes[index] === byte));
+  const counts = bom !== undefined && (bom.encoding === 'utf-8' || wanted.startsWith('utf-'));
+  return { encoding: counts ? bom.encoding : wanted, hasBom: counts };
+}
+
+/** More than the longest character of any encoding of the Encoding Standard. */
+const LONGEST_CHARACTER_BYTES = 8;
+
+/** Bytes of a bad sequence that the message shows. */
+const SHOWN_BYTES = 4;
+
+/**
+ * Says where a file stops being text. Reading has failed in the piece that begins at `pieceStart`, and a decoder reports
+ * no position, so the file is read once more: whole blocks up to there, then byte by byte. The bad sequence begins
+ * after the last byte that completed a character.
+ */
+async function invalidBytesError(
+  blocks: AsyncIterable<Block>,
+  name: string,
+  encoding: string,
+  pieceStart: number,
+): Promise<InputError> {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  const lines = new LineCounter();
+  // Stopping some bytes early makes sure that a character which straddles the border is seen from its first byte.
+  const careful = Math.max(0, pieceStart - LONGEST_CHARACTER_BYTES);
+  const rest: Buffer[] = [];
+  let position = 0;
+  for await (const { buffer, end } of blocks) {
+    const known = Math.min(end, CARRY_BYTES + Math.max(0, careful - position));
+    lines.add(decoder.decode(buffer.subarray(CARRY_BYTES, known), { stream: true }));
+    rest.push(Buffer.from(buffer.subarray(known, end)));
+    position += end - CARRY_BYTES;
+    if (position > pieceStart + 2 * (BLOCK_BYTES + CARRY_BYTES)) break;
+  }
+  const bytes = Buffer.concat(rest);
+  let good = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    try {
+      const text = decoder.decode(bytes.subarray(index, index + 1), { stream: true });
+      lines.add(text);
+      if (text !== '') good = index + 1;
+    } catch {
+      break;
+    }
+  }
+  const bad = [...bytes.subarray(good, good + SHOWN_BYTES)].map((byte) =>
+    byte.toString(16).toUpperCase().padStart(2, '0'),
+  );
+  return inputError(
+    `${name}, line ${lines.line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`,
+    `Save the file as UTF-8, or name its encoding: --encoding ${bytes.includes(0) ? 'utf-16le' : 'windows-1252'}`,
+  );
+}

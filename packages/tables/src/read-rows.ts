@@ -1,0 +1,260 @@
+import { looksLikeUrl, toCell } from './cells.ts';
+import { decodeFile } from './decode.ts';
+import { inputError, shown } from './errors.ts';
+import type { TableLayout } from './layout.ts';
+import { type Line, LineSplitter, type RowReader } from './lines.ts';
+import type { Input } from './open-input.ts';
+import { CsvReader } from './read-csv.ts';
+import type { BookCell, Plan, Row } from './types.ts';
+
+/**
+ * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
+ * cost more than reading it. For JSON Lines, `layout.plan.columns` gains the keys as they are met.
+ *
+ * @param onBytes - called with the bytes of each read of the file, as they are on the disk
+ */
+export async function* readRows(
+  input: Pick<Input, 'path' | 'name' | 'packing'>,
+  layout: Pick<TableLayout, 'plan' | 'preamble' | 'firstLine' | 'sheetRows'>,
+  onBytes?: (bytes: Uint8Array) => void,
+): AsyncGenerator<Row[]> {
+  const { plan, preamble } = layout;
+  const reader = createReader(input.name, plan, layout.firstLine);
+  let skip = headerRows(plan);
+  let skipCharacters = preamble.length;
+  const below = (rows: Row[]): Row[] => {
+    const skipped = Math.min(skip, rows.length);
+    skip -= skipped;
+    return skipped === 0 ? rows : rows.slice(skipped);
+  };
+  const pieces = decodeFile(layout.sheetRows ?? input.path, {
+    name: input.name,
+    encoding: plan.encoding,
+    packing: input.packing === 'gzip' ? 'gzip' : undefined,
+    onBytes,
+  });
+  for await (const piece of pieces) {
+    const text = skipCharacters === 0 ? piece : piece.slice(skipCharacters);
+    skipCharacters -= piece.length - text.length;
+    const rows = below(reader.push(text));
+    if (rows.length > 0) yield rows;
+  }
+  const rows = below(reader.end());
+  if (rows.length > 0) yield rows;
+}
+
+/** Rows that the reader returns before the first one of data. The keys of JSON Lines are no row of their own. */
+function headerRows({ format, hasHeader }: Pick<Plan, 'format' | 'hasHeader'>): number {
+  return hasHeader && format !== 'jsonl' ? 1 : 0;
+}
+
+/** @param firstLine - number of the line that the text begins with */
+export function createReader(
+  name: string,
+  plan: Pick<Plan, 'format' | 'delimiter' | 'columns'> & Partial<Pick<Plan, 'mapping'>>,
+  firstLine: number,
+): RowReader {
+  switch (plan.format) {
+    case 'urls':
+      return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
+    case 'jsonl':
+      return new JsonlReader(name, plan.columns, firstLine);
+    case 'xlsx':
+      return readerOfLines(new LineSplitter(name), (line) => toSheetRow(line, plan));
+    default:
+      return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
+  }
+}
+
+/** The most different keys one input may have: each becomes a column of the results file. */
+const MAX_COLUMNS = 1000;
+
+/**
+ * JSON Lines: one object a line. Its keys are the columns, in the order in which they first appear; text stands as it
+ * is, everything else as JSON. A line that is no object becomes a row with a `problem`, so that one bad line among a
+ * million is a reject like any other.
+ */
+export class JsonlReader implements RowReader {
+  /** Every key met so far, in the rows that were looked into. */
+  readonly columns: string[];
+  readonly #indexes: Map<string, number>;
+  readonly #lines: LineSplitter;
+  readonly #name: string;
+  #last: Parsed = { line: 0, cells: [] };
+
+  /**
+   * @param name name of the file in messages
+   * @param columns keys that are known already; new ones are added to it
+   * @param firstLine number of the first line that will be pushed
+   */
+  constructor(name: string, columns: string[] = [], firstLine = 1) {
+    this.#name = name;
+    this.#lines = new LineSplitter(name, firstLine);
+    this.columns = columns;
+    this.#indexes = new Map(columns.map((key, index) => [key, index]));
+  }
+
+  push(text: string): Row[] {
+    return this.#lines.push(text).map((line) => new JsonRow(line, this));
+  }
+
+  end(): Row[] {
+    return this.#lines.end().map((line) => new JsonRow(line, this));
+  }
+
+  /** What a line holds. Only that of the last line is kept, which is asked for several times in a row. */
+  parse(line: Line): Parsed {
+    if (this.#last.line !== line.line) this.#last = this.#parse(line);
+    return this.#last;
+  }
+
+  #parse({ line, text }: Line): Parsed {
+    const object = parseObject(text);
+    if (object === undefined) {
+      return { line, cells: [], text, problem: `not a JSON object: ${shown(text)}` };
+    }
+    const cells: string[] = [];
+    for (const key in object) {
+      const value = object[key];
+      if (isDeeperThan(MAX_NESTING, value)) {
+        const problem = `${shown(key)} is nested too deep: ${shown(text)}`;
+        return { line, cells: [], text, problem };
+      }
+      const index = this.#indexes.get(key) ?? this.#addColumn(key, line);
+      while (cells.length < index) cells.push('');
+      cells[index] = toCell(value);
+    }
+    return { line, cells, object };
+  }
+
+  #addColumn(key: string, line: number): number {
+    const index = this.columns.length;
+    if (index === MAX_COLUMNS) {
+      throw inputError(
+        `${this.#name}, line ${line}: more than ${MAX_COLUMNS} different keys so far`,
+        'Each key becomes a column of the results file: leave out those that are not needed.',
+      );
+    }
+    this.columns.push(key);
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+type Parsed = Pick<Row, 'line' | 'cells' | 'object' | 'text' | 'problem'>;
+
+/** A line of JSON that is parsed when it is asked for: tens of thousands of rows wait at once for their outcome, as text. */
+class JsonRow implements Row {
+  readonly #line: Line;
+  readonly #reader: JsonlReader;
+
+  constructor(line: Line, reader: JsonlReader) {
+    this.#line = line;
+    this.#reader = reader;
+  }
+
+  get line(): number {
+    return this.#line.line;
+  }
+
+  get cells(): readonly string[] {
+    return this.#reader.parse(this.#line).cells;
+  }
+
+  get object(): Row['object'] {
+    return this.#reader.parse(this.#line).object;
+  }
+
+  get text(): string | undefined {
+    return this.#reader.parse(this.#line).text;
+  }
+
+  get problem(): string | undefined {
+    return this.#reader.parse(this.#line).problem;
+  }
+}
+
+/** Text that may hold a number which JavaScript would write differently: it follows a colon, a comma, a bracket or a space. */
+const INEXACT = /[:,[\s]-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
+
+/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`, `-0`. */
+function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  return typeof value === 'number' && source !== undefined && String(value) !== source
+    ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source)
+    : value;
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value)) return undefined;
+    return hasOnlyText(value) || !INEXACT.test(text) ? value : JSON.parse(text, keepNumber);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether every value is a text or a list of texts, as in nearly all lines: none is a number, and none is nested. */
+function hasOnlyText(object: Readonly<Record<string, unknown>>): boolean {
+  for (const key in object) {
+    const value = object[key];
+    if (!(typeof value === 'string' || (Array.isArray(value) && value.every(isText)))) return false;
+  }
+  return true;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Levels of arrays and objects in a value. Writing some thousands of them as JSON again would overflow the stack. */
+const MAX_NESTING = 500;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (isDeeperThan(levels - 1, item)) return true;
+  }
+  return false;
+}
+
+/** Name of the only column of a URL list. */
+export const URL_LIST_COLUMN = 'target_url';
+
+/** Reads text of which each line is a row of its own. */
+function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
+  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
+}
+
+/** A plain list: one URL a line. */
+function toUrlRow({ line, text }: Line): Row {
+  return { line, cells: [text.trim()] };
+}
+
+/**
+ * A row of a spreadsheet. A linked cell counts as its link where the target stands, unless it shows a URL itself; without a mapping,
+ * everywhere.
+ */
+function toSheetRow(
+  { text }: Line,
+  { columns, mapping }: Partial<Pick<Plan, 'columns' | 'mapping'>>,
+): Row {
+  const [line, cells, book, isSum]: [number, string[], Record<number, BookCell>, boolean] =
+    JSON.parse(text);
+  for (const [at, cell] of Object.entries(book)) {
+    const shows = cells[Number(at)] ?? '';
+    const isTarget = mapping === undefined || mapping.target_url === Number(at);
+    if (cell.link === undefined || !isTarget || looksLikeUrl(shows)) continue;
+    cell.text = shows;
+    cells[Number(at)] = cell.link;
+  }
+  // Cells that are empty at the end of a row are not stored.
+  while (cells.length < (columns?.length ?? 0)) cells.push('');
+  return { line, cells, book, isSum };
+}

@@ -1,0 +1,272 @@
+import { posix } from 'node:path';
+import { SaxesParser } from 'saxes';
+import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { inputError } from './errors.ts';
+
+/** Bytes that are unpacked of one workbook. A sheet of a million rows and eight columns has half a GiB. */
+const MAX_UNPACKED_BYTES = 8 * 2 ** 30;
+
+/** Characters between two tags. A cell has at most 32,767, each of them written as at most seven. */
+export const MAX_TEXT_LENGTH = 256 * 1024;
+
+/** Linked cells, and merged ranges. Excel itself stores 65,530 links in a sheet. */
+const MAX_PLACES = 2 ** 17;
+
+export interface Sheet {
+  name: string;
+  isVisible: boolean;
+  /** Of its part in the archive. */
+  path: string;
+}
+
+/** Cells by the numbers of their rows and columns; rows count from 1, columns from 0. */
+export interface Range {
+  top: number;
+  left: number;
+  bottom: number;
+  right: number;
+}
+
+/** What stands behind the rows of a sheet: where cells lead, by `row column`, and which are merged. */
+interface Places {
+  links: Map<string, string>;
+  merges: Range[];
+}
+
+export type Attributes = Readonly<Record<string, string>>;
+
+/** What happens while XML is read. Names have no prefix. */
+interface XmlHandlers {
+  open(name: string, attributes: Attributes): void;
+  close?(name: string): void;
+  text?(text: string): void;
+}
+
+/** The parts of an .xlsx workbook. They are read as streams, whatever their size. */
+export class Workbook {
+  readonly sheets: Sheet[] = [];
+  /** Format codes of cells, by their style. */
+  readonly formats: string[] = [];
+  is1904 = false;
+  /** Path of the texts that cells refer to by number. */
+  textsPath: string | undefined;
+  readonly #zip: ZipFile;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #name: string;
+  #unpacked = 0;
+
+  private constructor(name: string, zip: ZipFile, entries: ReadonlyMap<string, Entry>) {
+    this.#name = name;
+    this.#zip = zip;
+    this.#entries = entries;
+  }
+
+  /** @param name - of the file in messages */
+  static async open(path: string, name: string): Promise<Workbook> {
+    const zip = await yauzl.openPromise(path, { autoClose: false });
+    try {
+      const entries = new Map<string, Entry>();
+      for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
+      const book = new Workbook(name, zip, entries);
+      await book.#readParts();
+      return book;
+    } catch (error) {
+      zip.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#zip.close();
+  }
+
+  /** Counts what was unpacked: the sizes that an archive names itself can't be trusted. */
+  count(bytes: number): void {
+    this.#unpacked += bytes;
+    if (this.#unpacked <= MAX_UNPACKED_BYTES) return;
+    throw this.tooMuch(`unpacks to more than ${MAX_UNPACKED_BYTES / 2 ** 30} GiB`);
+  }
+
+  /** Reads a part. Yields now and then, so that what the handlers have gathered can be taken. */
+  async *read(path: string, handlers: XmlHandlers, isBehindRows = false): AsyncGenerator<void> {
+    const parser = new SaxesParser({ xmlns: false });
+    let quiet = 0;
+    parser.on('opentag', ({ name, attributes }) => {
+      quiet = 0;
+      handlers.open(localName(name), attributes);
+    });
+    parser.on('closetag', ({ name }) => {
+      quiet = 0;
+      handlers.close?.(localName(name));
+    });
+    for (const event of ['text', 'cdata'] as const)
+      parser.on(event, (text) => handlers.text?.(text));
+    const pieces = this.#decode(path);
+    for await (const text of isBehindRows ? behindRows(pieces) : pieces) {
+      quiet += text.length;
+      parser.write(text);
+      if (quiet > MAX_TEXT_LENGTH) throw this.tooLong();
+      yield;
+    }
+    parser.close();
+  }
+
+  /** What stands behind the rows of a sheet. The rows themselves are skipped without being parsed. */
+  async places({ path }: Sheet): Promise<Places> {
+    const targets = await this.#relations(path);
+    const links = new Map<string, string>();
+    const merges: Range[] = [];
+    const open: XmlHandlers['open'] = (name, attributes) => {
+      const range = rangeOf(attributes['ref'] ?? '');
+      if (name === 'mergeCell') merges.push(range);
+      const target = name === 'hyperlink' ? (targets.get(idOf(attributes))?.target ?? '') : '';
+      if (!/^https?:/i.test(target)) return;
+      // What follows a # is kept apart.
+      const { location = '' } = attributes;
+      const link = location === '' ? target : `${target}#${location}`;
+      for (let row = range.top; row <= range.bottom; row += 1) {
+        for (let column = range.left; column <= range.right; column += 1) {
+          links.set(`${row} ${column}`, link);
+          if (links.size > MAX_PLACES)
+            throw this.tooMuch(`has more than ${MAX_PLACES} linked cells`);
+        }
+      }
+    };
+    for await (const _ of this.read(path, { open }, true));
+    return { links, merges };
+  }
+
+  async #readParts(): Promise<void> {
+    const path = 'xl/workbook.xml';
+    const parts = [...(await this.#relations(path))];
+    const find = (type: string) => parts.find(([, part]) => part.type.endsWith(type))?.[1].path;
+    const relations = new Map(parts);
+    const open: XmlHandlers['open'] = (name, attributes) => {
+      if (name === 'workbookPr') this.is1904 = /^(?:1|true)$/.test(attributes['date1904'] ?? '');
+      const part = name === 'sheet' ? relations.get(idOf(attributes)) : undefined;
+      if (part?.type.endsWith('/worksheet') !== true) return;
+      const isVisible = (attributes['state'] ?? 'visible') === 'visible';
+      this.sheets.push({ name: attributes['name'] ?? '', isVisible, path: part.path });
+    };
+    for await (const _ of this.read(path, { open }));
+    this.textsPath = find('/sharedStrings');
+    const styles = find('/styles');
+    if (styles !== undefined) await this.#readFormats(styles);
+  }
+
+  async #readFormats(path: string): Promise<void> {
+    const codes = new Map<string, string>();
+    let isCell = false;
+    const open: XmlHandlers['open'] = (name, { numFmtId = '', formatCode = '' }) => {
+      if (name === 'numFmt') codes.set(numFmtId, formatCode);
+      if (name === 'cellXfs') isCell = true;
+      if (name === 'xf' && isCell)
+        this.formats.push(codes.get(numFmtId) ?? builtIn(Number(numFmtId)));
+    };
+    const close = (name: string) => {
+      if (name === 'cellXfs') isCell = false;
+    };
+    for await (const _ of this.read(path, { open, close }));
+  }
+
+  /** What a part refers to, by id. */
+  async #relations(of: string) {
+    const { dir, base } = posix.parse(of);
+    const found = new Map<string, { type: string; target: string; path: string }>();
+    const path = posix.join(dir, '_rels', `${base}.rels`);
+    if (!this.#entries.has(path)) return found;
+    const open: XmlHandlers['open'] = (_, { Id, Type: type = '', Target: target = '' }) => {
+      if (Id !== undefined)
+        found.set(Id, { type, target, path: posix.resolve('/', dir, target).slice(1) });
+    };
+    for await (const _ of this.read(path, { open }));
+    return found;
+  }
+
+  async *#decode(path: string): AsyncGenerator<string> {
+    const entry = this.#entries.get(path);
+    if (entry === undefined) throw new Error(`${path} is missing in it`);
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    for await (const bytes of await this.#zip.openReadStreamPromise(entry)) {
+      this.count(bytes.length);
+      yield decoder.decode(bytes, { stream: true });
+    }
+  }
+
+  tooLong() {
+    return this.tooMuch('has a cell with more than 32,767 characters');
+  }
+
+  tooMuch(what: string) {
+    return inputError(
+      `${this.#name} ${what}, which is too much for a spreadsheet`,
+      'In the spreadsheet program, save the sheet as CSV (UTF-8): a CSV file may have any size.',
+    );
+  }
+}
+
+/** The names of the parts of a zip archive. */
+export async function listParts(path: string): Promise<string[]> {
+  const zip = await yauzl.openPromise(path, { autoClose: false });
+  try {
+    const names: string[] = [];
+    for await (const { fileName } of zip.eachEntry()) names.push(fileName);
+    return names;
+  } finally {
+    zip.close();
+  }
+}
+
+/** Longer than the tag that ends the rows. */
+const CARRY_LENGTH = 128;
+
+/** The text of a sheet that follows its rows, in a tag of its own. */
+async function* behindRows(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let carry: string | undefined = '';
+  for await (const piece of pieces) {
+    if (carry === undefined) yield piece;
+    else {
+      const text: string = carry + piece;
+      const end = /<\/(\w+:)?sheetData\s*>|<(\w+:)?sheetData\s*\/>/.exec(text);
+      carry = end === null ? text.slice(-CARRY_LENGTH) : undefined;
+      if (end !== null) {
+        yield `<${end[1] ?? end[2] ?? ''}worksheet>${text.slice(end.index + end[0].length)}`;
+      }
+    }
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** The attribute `r:id`, whatever its prefix. */
+function idOf(attributes: Attributes): string {
+  const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
+  return attributes[key ?? ''] ?? '';
+}
+
+/** @param ref - such as `A2`, or `A2:C9` */
+export function rangeOf(ref: string): Range {
+  const [from = '', to = from] = ref.split(':');
+  const bottom = Number(/\d+$/.exec(to)?.[0]);
+  return { top: Number(/\d+$/.exec(from)?.[0]), left: columnOf(from), bottom, right: columnOf(to) };
+}
+
+/** Index of the column of a cell such as `AB12`, from 0; -1 where none is named. */
+export function columnOf(ref: string): number {
+  let number = 0;
+  for (let at = 0; ref.charCodeAt(at) >= 65; at += 1)
+    number = number * 26 + ref.charCodeAt(at) - 64;
+  return number - 1;
+}
+
+/** The code of a format that every workbook has; of dates and times, one of the same kind. */
+function builtIn(id: number): string {
+  if (id === 9) return '0%';
+  if (id === 10) return '0.00%';
+  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58))
+    return 'yyyy-mm-dd';
+  if (id === 22) return 'yyyy-mm-dd hh:mm';
+  return (id >= 18 && id <= 21) || (id >= 45 && id <= 47) ? 'hh:mm:ss' : '';
+}
