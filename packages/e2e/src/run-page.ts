@@ -1,7 +1,7 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { workbook } from '../../cli/test/import/workbook-fixture.ts';
+import { workbook } from '../../tables/test/workbook-fixture.ts';
 import type { CodeBlock } from './code-blocks.ts';
 import { CLI_PROGRAM, SERVER_PROGRAM } from './programs.ts';
 import { runCommand } from './run-command.ts';

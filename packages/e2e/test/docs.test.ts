@@ -236,7 +236,7 @@ describe('links', () => {
 });
 
 test('the messages that the page about troubles explains are said by the code', () => {
-  const sources = globSync('packages/{cli,server,sdk}/src/**/*.ts', { cwd: ROOT })
+  const sources = globSync('packages/{cli,server,sdk,tables}/src/**/*.ts', { cwd: ROOT })
     .filter((file) => !file.includes('.test'))
     .map((file) => readFileSync(join(ROOT, file), 'utf8'))
     .join('\n');

@@ -1,9 +1,19 @@
-/** The home page and the page for a wrong address have no `main` of their own, and the search's button another name than it shows. */
+/** The home page and the page for a wrong address have no `main` of their own. */
 export function markMain(): void {
-  searchButton()?.removeAttribute('aria-label');
   const content = document.getElementById('VPContent');
   if (content?.querySelector('main')) content.removeAttribute('role');
   else content?.setAttribute('role', 'main');
+}
+
+/** The button of the search is called what it shows: its text, or `Search` where there is room for an icon only. */
+export function nameSearch(): void {
+  const wide = matchMedia('(min-width: 768px)');
+  const name = () => {
+    if (wide.matches) searchButton()?.removeAttribute('aria-label');
+    else searchButton()?.setAttribute('aria-label', 'Search');
+  };
+  wide.addEventListener('change', name);
+  name();
 }
 
 /**

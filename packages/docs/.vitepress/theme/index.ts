@@ -3,7 +3,7 @@ import theme from 'vitepress/theme-without-fonts';
 import { h, nextTick, onMounted, watch } from 'vue';
 import wide from '../../pictures/import.svg';
 import narrow from '../../pictures/import-narrow.svg';
-import { markMain, watchSearch } from './accessible.ts';
+import { markMain, nameSearch, watchSearch } from './accessible.ts';
 import './style.css';
 
 const INSTALL = ['npm install --global @shortlink/cli', 'shortlink import links.csv'];
@@ -26,6 +26,7 @@ export default {
     const route = useRoute();
     onMounted(() => {
       markMain();
+      nameSearch();
       watchSearch();
     });
     watch(
