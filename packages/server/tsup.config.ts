@@ -1,11 +1,30 @@
-import { defineConfig } from 'tsup';
+import { defineConfig, type Options } from 'tsup';
 
-export default defineConfig({
+const TESTING = { testing: 'src/testing/index.ts', 'testing-msw': 'src/testing/msw.ts' };
+
+/**
+ * Jest has a module loader of its own, which reads no ES modules. What `require` gets there is the same service from the same files: they
+ * are loaded by Node's own loader, which only code outside of Jest's context can ask for.
+ */
+const loadedByNode: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'loaded-by-node',
+  setup(build) {
+    build.onResolve({ filter: /^\.\// }, ({ kind }) =>
+      kind === 'entry-point' ? undefined : { path: 'parts', namespace: 'loaded-by-node' },
+    );
+    build.onLoad({ filter: /^parts$/, namespace: 'loaded-by-node' }, () => ({
+      contents: `const { getBuiltinModule } = require('node:vm').runInThisContext('process');
+module.exports = getBuiltinModule('node:module').createRequire(__filename)('./testing-parts.js');`,
+    }));
+  },
+};
+
+const esm: Options = {
   entry: {
     main: 'src/main.ts',
     index: 'src/index.ts',
-    testing: 'src/testing/index.ts',
-    'testing-msw': 'src/testing/msw.ts',
+    ...TESTING,
+    'testing-parts': 'src/testing/parts.ts',
     'body-thread': 'src/http/body-thread.ts',
     'writer-thread': 'src/store/sqlite/writer-thread.ts',
     'backup-process': 'src/store/sqlite/backup-process.ts',
@@ -17,16 +36,24 @@ export default defineConfig({
   platform: 'node',
   dts: {
     compilerOptions: { noCheck: true },
-    entry: {
-      index: 'src/index.ts',
-      testing: 'src/testing/index.ts',
-      'testing-msw': 'src/testing/msw.ts',
-    },
+    entry: { index: 'src/index.ts', ...TESTING },
   },
-  clean: true,
   splitting: true,
   // Errors are printed all the same.
   silent: true,
   // A hundred small files, which would be found and read one by one at every start. No type of ours is a type of theirs.
   noExternal: ['zod'],
-});
+};
+
+const cjs: Options = {
+  entry: TESTING,
+  format: ['cjs'],
+  target: 'node22',
+  platform: 'node',
+  dts: { compilerOptions: { noCheck: true }, entry: TESTING },
+  silent: true,
+  esbuildPlugins: [loadedByNode],
+};
+
+// They write into one folder, which the script of the build has emptied.
+export default defineConfig([esm, cjs]);

@@ -42,3 +42,17 @@ export async function createConsumer(...others: string[]): Promise<Consumer> {
     throw error;
   }
 }
+
+/**
+ * Packs built packages of this workspace into a folder. pnpm does it, since it writes the version of the SDK into the dependencies of the others.
+ *
+ * @returns the paths of the tarballs
+ */
+export async function packPackages(folder: string, ...names: string[]): Promise<string[]> {
+  const filters = names.flatMap((name) => ['--filter', `@shortlink/${name}`]);
+  const pack = ['-y', 'pnpm@12', ...filters, 'pack', '--pack-destination', folder];
+  await runCommand('npx', pack, { cwd: SDK });
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
+  if (files.length !== names.length) throw new Error(`packed: ${files.join()}`);
+  return files.map((file) => join(folder, file));
+}

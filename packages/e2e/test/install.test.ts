@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { packPackages } from '../src/consumer.ts';
 import { runCommand } from '../src/run-command.ts';
 import { World } from '../src/world.ts';
 
@@ -14,13 +15,7 @@ let tarballs: string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'shortlink-install-'));
-  // Packed by pnpm, since it writes the version of the SDK into the dependencies of the CLI.
-  const filters = ['--filter', '@shortlink/sdk', '--filter', '@shortlink/cli'];
-  const pack = ['-y', 'pnpm@12', ...filters, 'pack', '--pack-destination', folder];
-  await runCommand('npx', pack, { cwd: import.meta.dirname });
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
-  tarballs = files.map((file) => join(folder, file));
-  expect(tarballs).toHaveLength(2);
+  tarballs = await packPackages(folder, 'sdk', 'cli');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,0 +1,89 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { codeBlocks } from '../src/code-blocks.ts';
+import { compiler } from '../src/compilers.ts';
+import { packPackages } from '../src/consumer.ts';
+import { readPage } from '../src/documented-code.ts';
+import { runCommand } from '../src/run-command.ts';
+
+/** A project of somebody else, with Jest and the packed server. */
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shortlink-testing-'));
+  const tarballs = await packPackages(folder, 'sdk', 'server');
+  await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
+  await install('jest@30', '@types/node@24', ...tarballs);
+  await cp(fileURLToPath(new URL('../fixtures/testing', import.meta.url)), folder, {
+    recursive: true,
+  });
+  for (const { file, language, code } of codeBlocks(readPage('packages/docs/sdk/testing.md'))) {
+    if (file !== undefined && language === 'javascript') await writeFile(join(folder, file), code);
+  }
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const install = (...names: string[]) =>
+  runCommand('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...names], {
+    cwd: folder,
+  });
+
+const node = (program: string, ...args: string[]) =>
+  runCommand(fileURLToPath(import.meta.resolve(`${program}/bin/node`)), args, { cwd: folder });
+
+const NODES = [
+  ['Node.js 22', 'node22'],
+  ['Node.js 24', 'node'],
+] as const;
+const JEST = 'node_modules/jest/bin/jest.js';
+
+/** Jest prints what it found to standard error, and fails where it found no test. */
+async function jest(program: string, file: string, ...options: string[]): Promise<void> {
+  const config = {
+    rootDir: folder,
+    testMatch: [`<rootDir>/${file}`],
+    moduleFileExtensions: ['js', 'cjs', 'mjs', 'json'],
+  };
+  await node(program, ...options, JEST, '--config', JSON.stringify(config));
+}
+
+test.each(NODES)('the tests of the guide pass in Jest on %s', async (_, program) => {
+  await jest(program, 'links.test.js');
+});
+
+// The last one that Jest can load without an option: the later ones are ES modules, or need some.
+test.each(NODES)('the handlers of msw 2.10 run in plain Jest on %s', async (_, program) => {
+  await install('msw@2.10.5');
+  await jest(program, 'msw.test.cjs');
+});
+
+describe.each(['2', '3'])('with msw %s', (version) => {
+  beforeAll(() => install(`msw@${version}`));
+
+  test.each(NODES)('both entries run as ES modules and as CommonJS on %s', async (_, program) => {
+    for (const file of ['main.mjs', 'main.cjs']) {
+      expect(JSON.parse(await node(program, file)), file).toEqual({
+        plan: 'pro',
+        short: 'https://shortlink.test/',
+        isOurs: true,
+      });
+    }
+  });
+
+  test.each([
+    ['CommonJS on Node.js 24', 'node', 'msw.test.cjs'],
+    ['an ES module on Node.js 22', 'node22', 'msw.test.mjs'],
+  ])('Jest runs a test that is %s', async (_, program, file) => {
+    await jest(program, file, '--experimental-vm-modules');
+  });
+
+  test('TypeScript finds the types of both forms', async () => {
+    // The packages that ours are built on are not checked here.
+    const options = ['--module', 'nodenext', '--strict', '--noEmit', '--skipLibCheck'];
+    const files = ['--types', 'node', 'types.cts', 'types.mts'];
+    await node('node', compiler('7'), ...options, ...files);
+  });
+});

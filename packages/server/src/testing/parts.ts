@@ -1,0 +1,4 @@
+/** What the CommonJS builds of this folder load from the ES modules. */
+export { FaultScript } from './faults.ts';
+export { startTestServer } from './start-test-server.ts';
+export { startTestService } from './test-service.ts';
