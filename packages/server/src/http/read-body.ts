@@ -67,13 +67,20 @@ export async function withBody<K extends BodyKind>(
 async function readAll(c: Context<CallerEnv>, body: ArrivingBody): Promise<void> {
   try {
     const { body: stream } = c.env ?? {};
-    if (stream === undefined) for await (const piece of c.req.raw.body ?? []) body.add(piece);
+    if (stream === undefined) await readWebBody(c.req.raw, body);
     else await readStream(stream, body);
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.
     throw invalidRequest('The request body could not be read.');
   }
+}
+
+/** Not every browser can read the body of a `Request` piece by piece. */
+async function readWebBody(request: Request, body: ArrivingBody): Promise<void> {
+  if (request.body && Symbol.asyncIterator in request.body) {
+    for await (const piece of request.body) body.add(piece);
+  } else body.add(new Uint8Array(await request.arrayBuffer()));
 }
 
 /** A large body holds memory that others need, so reading stops when fewer bytes than this arrive in so many seconds. */
