@@ -48,7 +48,10 @@ const browser = defineConfig({
   clean: false,
   silent: true,
   noExternal: [/./],
+  // tsup would leave Node's modules to the page.
+  removeNodeProtocol: false,
   inject: forPage.inject,
+  define: forPage.define,
   esbuildPlugins: forPage.plugins,
   onSuccess: () => copyFile(wasm, 'dist/sqlite3.wasm'),
 });

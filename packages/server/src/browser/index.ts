@@ -27,8 +27,8 @@ export interface PageServiceOptions extends TestServiceOptions {
    */
   database?: string | undefined;
   /**
-   * The content of `@shortlink/server/browser/sqlite3.wasm`, where it can't be fetched from beside this module: as bytes in Node, Bun and Deno,
-   * as a module in Cloudflare Workers. @default fetched
+   * The content of `@shortlink/server/browser/sqlite3.wasm`, compiled or in bytes, where it can't be read from beside this module. Cloudflare
+   * Workers give the compiled module when it is imported. @default read from beside this module
    */
   wasm?: Wasm | undefined;
 }

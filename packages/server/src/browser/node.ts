@@ -71,9 +71,10 @@ class Timer {
     this.#id = this.#begin();
   }
   unref() {
+    if (typeof this.#id === 'object') Object(this.#id).unref();
     return this;
   }
-  valueOf = () => this.#id;
+  valueOf = () => Number(this.#id);
 }
 
 type Callback = (...args: unknown[]) => void;
@@ -84,15 +85,27 @@ export const setInterval = (callback: Callback, ms?: number) =>
 export const clearTimeout = (timer?: unknown) => globalThis.clearTimeout(Number(timer));
 export const clearInterval = clearTimeout;
 
+/** A browser has no `setImmediate`, and makes a chain of timers wait for 4 ms each. */
 const turns: Callback[] = [];
-const { port1, port2 } = new MessageChannel();
-port1.onmessage = () => turns.shift()?.();
+let port: MessagePort | undefined;
+function takeTurn(callback: Callback) {
+  if ('setImmediate' in globalThis) {
+    globalThis.setImmediate(callback);
+    return;
+  }
+  if (port === undefined) {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => turns.shift()?.();
+    port = port2;
+  }
+  turns.push(callback);
+  port.postMessage(null);
+}
 
 /** A new turn of the event loop: of `node:timers` with a callback, of `node:timers/promises` without one. */
 export const setImmediate = (callback: Callback = () => undefined) =>
   new Promise<void>((resolve) => {
-    turns.push(() => resolve(callback()));
-    port2.postMessage(null);
+    takeTurn(() => resolve(callback()));
   });
 
 /** The files of the usage page are on a disk, and the OpenAPI document is written by zod, which is as large as all of the service. */

@@ -56,8 +56,14 @@ async function load(wasm: Wasm | undefined): Promise<SqlJsStatic> {
   });
 }
 
-async function fetched(): Promise<ArrayBuffer> {
-  const response = await fetch(new URL('./sqlite3.wasm', import.meta.url));
+/** Node, Bun and Deno fetch no files. */
+async function fetched(): Promise<ArrayBuffer | Uint8Array<ArrayBuffer>> {
+  const url = new URL('./sqlite3.wasm', import.meta.url);
+  const { process } = globalThis;
+  if (url.protocol === 'file:') {
+    return new Uint8Array(process.getBuiltinModule('node:fs').readFileSync(url));
+  }
+  const response = await fetch(url);
   if (!response.ok) throw new Error(`${response.url} was not loaded: status ${response.status}`);
   return response.arrayBuffer();
 }
