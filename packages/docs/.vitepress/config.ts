@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitepress';
 import { checkAnchors } from '../scripts/check-anchors.ts';
+import { liveExamples } from '../scripts/live-examples.ts';
 import { writeLlmsFiles } from '../scripts/llms.ts';
 import { linkToSource } from '../scripts/source-links.ts';
 import { sidebar } from './sidebar.ts';
@@ -18,8 +19,13 @@ export default defineConfig({
   cleanUrls: true,
   srcExclude: ['README.md', 'scripts/**'],
   lastUpdated: false,
+  // The service finds its WebAssembly beside itself.
+  vite: { optimizeDeps: { exclude: ['@shortlink/server/browser'] } },
   markdown: {
-    config: linkToSource,
+    config: (markdown) => {
+      linkToSource(markdown);
+      liveExamples(markdown);
+    },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
     languageAlias: { promql: 'txt' },
   },
