@@ -1,0 +1,40 @@
+// Stories in Storybook's format. Each has a service of its own behind msw: it starts before the story is shown, and no server is needed.
+import { type PageServiceOptions, startPageService } from '@shortlink/server/browser';
+import { http } from 'msw';
+import { setupWorker } from 'msw/browser';
+import { shortenForm } from './shorten-form.ts';
+
+const worker = setupWorker();
+
+/** Starts the service of a story; Storybook hands what a loader returns to the story, as `loaded`. */
+const serviceWith = (options: PageServiceOptions) => async () => {
+  const service = await startPageService(options);
+  await worker.start({ quiet: true, onUnhandledRequest: 'bypass' });
+  worker.resetHandlers(...service.handlers(http));
+  return { baseUrl: service.url, apiKey: service.apiKey };
+};
+
+interface Context {
+  loaded: { baseUrl: string; apiKey: string };
+}
+
+export default { title: 'Shorten form' };
+
+export const Working = {
+  loaders: [serviceWith({})],
+  render: (_: object, { loaded }: Context) => shortenForm(loaded),
+};
+
+/** The plan has no room for a link. */
+export const PlanIsFull = {
+  loaders: [serviceWith({ plan: 'custom', limits: { links: 0 } })],
+  render: (_: object, { loaded }: Context) => shortenForm(loaded),
+};
+
+/** The first request is refused for a second. The client waits, and the person sees nothing of it. */
+export const RateLimited = {
+  loaders: [
+    serviceWith({ faults: [{ fault: { kind: 'answer', status: 429, retryAfterSeconds: 1 } }] }),
+  ],
+  render: (_: object, { loaded }: Context) => shortenForm(loaded),
+};
