@@ -23,11 +23,11 @@ await page.route(`${service.url}/**`, async (route) => {
 await page.goto(APP_URL);
 await page.getByLabel('Service').fill(service.url);
 await page.getByLabel('API key').fill(service.apiKey);
-for (const shows of [/^http:\/\/127\.0\.0\.1:8787\/\w{7}$/, /1 of 1/]) {
+for (const shows of [/^http:\/\/127\.0\.0\.1:8787\/\w{7}$/, /1 used, 1 allowed/]) {
   await page.getByLabel('URL').fill('https://example.com/docs');
   await page.getByRole('button').click();
   const output = page.locator('output', { hasText: shows });
-  await output.waitFor();
+  await output.waitFor({ timeout: 10_000 });
   assert.match((await output.textContent()) ?? '', shows);
 }
 console.log('The form shows a link, and that the plan is full.');

@@ -5,11 +5,13 @@ import { setupWorker } from 'msw/browser';
 import { shortenForm } from './shorten-form.ts';
 
 const worker = setupWorker();
+let started: Promise<unknown> | undefined;
 
 /** Starts the service of a story; Storybook hands what a loader returns to the story, as `loaded`. */
 const serviceWith = (options: PageServiceOptions) => async () => {
   const service = await startPageService(options);
-  await worker.start({ quiet: true, onUnhandledRequest: 'bypass' });
+  started ??= worker.start({ quiet: true, onUnhandledRequest: 'bypass' });
+  await started;
   worker.resetHandlers(...service.handlers(http));
   return { baseUrl: service.url, apiKey: service.apiKey };
 };
