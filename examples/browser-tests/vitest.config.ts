@@ -4,9 +4,7 @@ import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
 
 /** What `npx msw init public` would copy into the project. */
-const serviceWorker = readFileSync(
-  fileURLToPath(import.meta.resolve('msw/mockServiceWorker.js')),
-);
+const serviceWorker = readFileSync(fileURLToPath(import.meta.resolve('msw/mockServiceWorker.js')));
 
 export default defineConfig({
   plugins: [
@@ -23,6 +21,7 @@ export default defineConfig({
   // The service finds its WebAssembly beside itself.
   optimizeDeps: { exclude: ['@shortlink/server/browser'] },
   test: {
+    include: ['shorten-form.test.ts'],
     browser: {
       enabled: true,
       headless: true,

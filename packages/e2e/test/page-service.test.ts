@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import type { Plugin } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forPage } from '../../server/browser.config.ts';
@@ -29,13 +30,19 @@ describe('the size of the service in a page', async () => {
   });
 });
 
+const wasmBesideWorker: Plugin = {
+  name: 'wasm',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\.wasm$/ }, () => ({ path: './sqlite3.wasm', external: true })),
+};
+
 /** The tests that every engine of the store passes, for a runtime without vitest. */
 const contractFor = (entry: 'page' | 'worker') =>
   bundleModule(pathOf(`../runtimes/contract/${entry}.ts`), ['browser'], {
     ...forPage,
+    plugins: [...forPage.plugins, wasmBesideWorker],
     platform: 'browser',
     alias: { vitest: pathOf('../runtimes/contract/vitest.ts') },
-    external: ['./sqlite3.wasm'],
   });
 
 interface Result {

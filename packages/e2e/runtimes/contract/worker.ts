@@ -1,7 +1,5 @@
-// @ts-expect-error workerd gives the compiled module.
-
+import wasm from '@shortlink/server/browser/sqlite3.wasm';
 import { runContract } from './run-contract.ts';
-import wasm from './sqlite3.wasm';
 
 export default {
   fetch: async () => Response.json(await runContract(wasm)),

@@ -18,7 +18,7 @@ export function bundleEntry(
 export async function bundleModule(
   path: string,
   conditions: readonly string[],
-  options: BuildOptions = {},
+  options: Pick<BuildOptions, 'plugins' | 'inject' | 'define' | 'platform' | 'alias'> = {},
 ): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [path],
