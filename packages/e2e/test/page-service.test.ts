@@ -19,14 +19,14 @@ describe('the size of the service in a page', async () => {
   );
   const kb = sizes.reduce((sum, bytes) => sum + bytes, 0) / 1_000;
 
-  it('is at most 410 KB, SQLite included', () => {
+  it('is at most 420 KB, SQLite included', () => {
     console.log(`service in a page: ${kb.toFixed(1)} KB`);
-    expect(kb).toBeLessThanOrEqual(410);
+    expect(kb).toBeLessThanOrEqual(420);
   });
 
   it('is what the page about tests says', async () => {
     const page = await readFile(pathOf('../../docs/sdk/testing.md'), 'utf8');
-    expect(/loads (\d+) KB for it/.exec(page)?.[1]).toBe(kb.toFixed(0));
+    expect(/loads about (\d+) KB for it/.exec(page)?.[1]).toBe(`${Math.round(kb / 10)}0`);
   });
 });
 
@@ -114,7 +114,8 @@ describe('in a page', () => {
     await expect(second.evaluate('uses.find()')).rejects.toThrow('is open in another page');
     // As when a tab is closed, or crashes.
     await first.close();
-    expect(await second.evaluate('uses.find()')).toEqual([1, 200]);
+    const find = () => second.evaluate('uses.find()').catch(String);
+    await expect.poll(find).toEqual([1, 200]);
   });
 
   it('faults happen as on a server', async () => {

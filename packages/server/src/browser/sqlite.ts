@@ -77,14 +77,17 @@ async function openFile(name: string): Promise<FileSystemFileHandle> {
   return file;
 }
 
+/** How long a page waits for another one to close, such as for itself when it is reloaded, in milliseconds. */
+const LOCK_WAIT_MS = 2_000;
+
 /** Two pages would overwrite each other's links. */
 function lock(name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const request = navigator.locks.request(`shortlink-${name}`, { ifAvailable: true }, (held) => {
-      if (held === null) throw new Error(`The database "${name}" is open in another page.`);
-      return new Promise<void>(resolve);
-    });
-    request.catch(reject);
+    const signal = AbortSignal.timeout(LOCK_WAIT_MS);
+    const held = () => new Promise<void>(resolve);
+    navigator.locks
+      .request(`shortlink-${name}`, { signal }, held)
+      .catch(() => reject(new Error(`The database "${name}" is open in another page.`)));
   });
 }
 
