@@ -1,9 +1,10 @@
 import type { ShortUrl } from '../links.ts';
+import type { LinkSearch } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import * as accounts from './accounts.ts';
 import * as jobs from './jobs.ts';
-import * as links from './links.ts';
-import type { Reading } from './reading.ts';
+import { findCreated, findLink, findRedirect, linkChanges, listLinks } from './links.ts';
+import { carryOut, type Reading } from './reading.ts';
 
 /**
  * The methods of a store that only read.
@@ -11,22 +12,14 @@ import type { Reading } from './reading.ts';
  * @param read - Carries a reading out on the engine.
  */
 export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUrl: ShortUrl) {
-  return {
-    listAccounts: () => read(accounts.listAccounts()),
-    findAccount: (id) => read(accounts.findAccount(id)),
-    listKeys: (accountId) => read(accounts.listKeys(accountId)),
-    findKeyByHash: (hash) => read(accounts.findKeyByHash(hash)),
-    listDomains: () => read(accounts.listDomains()),
-    findCreated: (accountId, idempotency, now) =>
-      read(links.findCreated(accountId, idempotency, now)),
-    ownedDomains: (accountId, ids) => read(accounts.ownedDomains(accountId, ids)),
-    pendingJobs: () => read(jobs.pendingJobs()),
-    unfinishedJobs: (accountId) => read(jobs.unfinishedJobs(accountId)),
-    findJob: (accountId, jobId) => read(jobs.findJob(accountId, jobId)),
-    readJobResults: (jobId, chunk) => read(jobs.readJobResults(jobId, chunk)),
-    findRedirect: (code) => read(links.findRedirect(code)),
-    linkChanges: (since) => read(links.linkChanges(since)),
-    findLink: (code) => read(links.findLink(shortUrl, code)),
-    listLinks: (search) => read(links.listLinks(shortUrl, search)),
-  } satisfies Partial<Store>;
+  const { listAccounts, findAccount, listKeys, findKeyByHash, listDomains, ownedDomains } =
+    accounts;
+  const readings = {
+    ...{ listAccounts, findAccount, listKeys, findKeyByHash, listDomains, ownedDomains },
+    ...jobs,
+    ...{ findCreated, findRedirect, linkChanges },
+    findLink: (code: string) => findLink(shortUrl, code),
+    listLinks: (search: LinkSearch) => listLinks(shortUrl, search),
+  };
+  return carryOut(readings, (begin) => read(begin())) satisfies Partial<Store>;
 }

@@ -7,6 +7,7 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
+import { directWrites } from './operations/operations.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
 import { WriteCore, type Writer } from './write-core.ts';
 import { InlineWriter } from './writers.ts';
@@ -36,23 +37,7 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     // Asynchronous, so that what fails rejects.
     ...storeReads(async (reading) => reader.read(reading), shortUrl),
 
-    createAccount: (input) => writer.submit('createAccount', input),
-    updateAccount: (input) => writer.submit('updateAccount', input),
-    setAccountDisabled: (input) => writer.submit('setAccountDisabled', input),
-    createKey: (input) => writer.submit('createKey', input),
-    revokeKey: (keyId, now) => writer.submit('revokeKey', keyId, now),
-    rotateKey: (input) => writer.submit('rotateKey', input),
-    recordKeyUse: (keyId, now) => writer.submit('recordKeyUse', keyId, now),
-    addDomain: (input) => writer.submit('addDomain', input),
-    removeDomain: (input) => writer.submit('removeDomain', input),
-
-    admit: (caller, now) => writer.submit('admit', caller, now),
-    refund: (caller, now) => writer.submit('refund', caller, now),
-
-    createLink: (request) => writer.submit('createLink', request),
-    createBatch: (request) => writer.submit('createBatch', request),
-    createJob: (request) => writer.submit('createJob', request),
-
+    ...directWrites(writer),
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
@@ -67,11 +52,6 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       }
       return found;
     },
-
-    runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),
-
-    addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
-    setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
