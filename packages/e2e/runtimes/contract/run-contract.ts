@@ -1,5 +1,5 @@
 import { openDatabase, type Wasm } from '../../../server/src/browser/sqlite.ts';
-import { PUBLIC_URL } from '../../../server/src/store/contract/fixtures.ts';
+import { PUBLIC_URL } from '../../../server/src/store/contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../../../server/src/store/contract.test-suite.ts';
 import { migrate, migrations } from '../../../server/src/store/sqlite/migrate.ts';
 import { inlineStore } from '../../../server/src/store/sqlite/sqlite-store.ts';
