@@ -27,7 +27,6 @@ const forNode = defineConfig({
     },
   },
   sourcemap: true,
-  clean: true,
   splitting: true,
   // Errors are printed all the same.
   silent: true,
@@ -45,7 +44,6 @@ const browser = defineConfig({
   platform: 'browser',
   dts: { compilerOptions: { noCheck: true } },
   minify: true,
-  clean: false,
   silent: true,
   noExternal: [/./],
   // tsup would leave Node's modules to the page.

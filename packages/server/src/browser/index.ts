@@ -59,8 +59,12 @@ export interface PageService extends TestSubject {
  * @example
  * ```ts
  * const service = await startPageService({ plan: 'pro' });
- * const { apiKey, url: baseUrl, fetch } = service;
- * const shortlink = new Shortlink({ apiKey, baseUrl, fetch });
+ * const shortlink = new Shortlink({
+ *   apiKey: service.apiKey,
+ *   baseUrl: service.url,
+ *   fetch: service.fetch,
+ * });
+ * await service.close();
  * ```
  */
 export async function startPageService(options: PageServiceOptions = {}): Promise<PageService> {
