@@ -38,9 +38,8 @@ export function newUuid(): string {
   else if (number === 0x1fff) beginMs(lastMs + 1);
   else number += 1;
   if (digitsUsed + DIGITS > randomDigits.length) {
-    randomDigits = Buffer.from(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))).toString(
-      'hex',
-    );
+    const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+    randomDigits = Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('');
     digitsUsed = 0;
   }
   const random = randomDigits.slice(digitsUsed, digitsUsed + DIGITS);

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   type BatchResultItem,
   type Permission,
@@ -42,7 +42,7 @@ export async function newKey(
   accountId: string,
   permissions: readonly Permission[] = ['shortlinks:write'],
 ): Promise<Caller> {
-  const hash = sha256(randomUUID());
+  const hash = sha256(crypto.randomUUID());
   const outcome = await store.createKey({ accountId, name: 'ci', permissions, hash, now: NOW });
   if (!outcome.ok) throw new Error(`no key: ${outcome.limit}`);
   const caller = await store.findKeyByHash(hash);

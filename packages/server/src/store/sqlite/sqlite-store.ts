@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
-import type { ShortUrl } from '../links.ts';
+import { generateCode } from '../../domain/ids.ts';
+import { type ShortUrl, shortUrlMaker } from '../links.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
@@ -8,7 +9,8 @@ import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { directWrites } from './operations/operations.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
-import type { Writer } from './write-core.ts';
+import { WriteCore, type Writer } from './write-core.ts';
+import { InlineWriter } from './writers.ts';
 
 /** How long links are looked up in one turn of the event loop, in milliseconds. Redirects wait little longer for a look-up. */
 const TURN_MS = 1;
@@ -20,6 +22,13 @@ export interface SqliteStoreParts {
   shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
+}
+
+/** The store on one connection, which also writes: on a database that nobody else can see. */
+export function inlineStore(db: Database, publicUrl: string): Store {
+  const shortUrl = shortUrlMaker(publicUrl);
+  const core = new WriteCore({ db, generateCode, shortUrl, isIdle: () => false });
+  return sqliteStore({ reader: db, writer: new InlineWriter(core), shortUrl });
 }
 
 /** The store on embedded SQLite: reads here, writes through the one writer. */
