@@ -218,7 +218,7 @@ describe('help', () => {
     ...['create', 'list', 'show', 'update', 'disable', 'enable'].map((verb) => `accounts ${verb}`),
     ...['create', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
     ...['add', 'list', 'remove'].map((verb) => `domains ${verb}`),
-    ...['list', 'show', 'enable', 'disable'].map((verb) => `links ${verb}`),
+    ...['list', 'show', 'enable', 'disable', 'update'].map((verb) => `links ${verb}`),
     'migrate',
     'backup',
     'doctor',
@@ -386,12 +386,50 @@ describe('links', () => {
   test('show, disable and enable print the link', async () => {
     const link = await createLink(await createAccount(), { title: 'x\u001b[31m' });
     const { code } = link;
-    expect(await json('links', 'show', code)).toEqual(link);
+    const shown = { ...link, aliases: [], corrections: [] };
+    expect(await json('links', 'show', code)).toEqual(shown);
     expect(await json('links', 'disable', code)).toEqual({ ...link, is_active: false });
     expect(await json('links', 'enable', code)).toEqual(link);
     await run('links', 'show', code);
     expect(out.join('\n')).toContain(TARGET);
     expect(out.join('\n')).not.toContain('\u001b');
+  });
+
+  test('update corrects a link; show says what was before, and who changed it', async () => {
+    const { code, ...link } = await createLink(await createAccount());
+    const update = (...args: string[]) => run('links', 'update', code, ...args);
+    const [b, c] = ['https://example.com/b', 'https://example.com/c'];
+    expect(await json('links', 'update', code, '--target', b, '--by', 'Ann')).toEqual({
+      ...{ ...link, code, target_url: b },
+    });
+    expect(await update('--target', b)).toBe(0);
+    expect(err).toEqual(['nothing changed: the link is like that already']);
+    expect(await update('--target', c, '--if-target', TARGET)).toBe(1);
+    expect(err).toEqual([`error: link ${code} leads to ${b} now; nothing was changed`]);
+    expect(await update('--target', c, '--if-target', b, '--title', 'New')).toBe(0);
+    const { corrections } = await json('links', 'show', code);
+    const at = new Date(START).toISOString();
+    expect(corrections).toEqual([
+      { at, by: 'Ann', old_target: TARGET, new_target: b },
+      { at, by: expect.any(String), old_target: b, new_target: c, old_title: '', new_title: 'New' },
+    ]);
+    await run('links', 'show', code);
+    expect(out.join('\n')).toContain(`by Ann: ${TARGET} -> ${b}`);
+    expect(out.join('\n')).toContain(`${b} -> ${c} title "" -> "New"`);
+  });
+
+  test.each([
+    [['--target', 'https://sho.rt/x'], /own domains/],
+    [['--target', 'ftp://example.com/'], /target_url must be an absolute/],
+    [['--title', 'x'.repeat(256)], /title must be at most 255/],
+    [[], /--target or --title/],
+  ])('update %j is refused, and nothing is changed', async (args, message) => {
+    const { code } = await createLink(await createAccount());
+    const settings = ['--public-url', 'https://sho.rt'];
+    expect(await run('links', 'update', code, ...settings, ...args)).toBe(1);
+    expect(err.join()).toMatch(message);
+    const { aliases, corrections, ...link } = await json('links', 'show', code);
+    expect([link.target_url, aliases, corrections]).toEqual([TARGET, [], []]);
   });
 
   test.each(['show', 'enable', 'disable'])('%s of an unknown code is exit 1', async (verb) => {

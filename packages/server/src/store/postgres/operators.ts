@@ -1,3 +1,4 @@
+import { importLinks } from '../imports.ts';
 import * as operators from '../operators.ts';
 import { sql, type Writing } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
@@ -10,11 +11,13 @@ const KEY_USES = 'key uses';
 
 /** The changes that only the operator's commands make. */
 export function operatorWrites(
-  { shortUrl }: LinkMaker,
+  { shortUrl, generateCode }: LinkMaker,
   write: <T>(queue: string, act: (session: Session) => Promise<T>) => Promise<T>,
 ) {
   const run = <T>(writing: () => Writing<T>, queue = OPERATOR) =>
     write(queue, (session) => session.write(writing()));
+  const titleColumn = (json: string) => sql`${json}`;
+  const engine = { generateCode, titleColumn, numberColumn: (number: number) => sql`${number}` };
   return {
     createAccount: (input) =>
       write(OPERATOR, async (session) => {
@@ -30,6 +33,8 @@ export function operatorWrites(
     recordKeyUse: (keyId, now) => run(() => operators.recordKeyUse(keyId, now), KEY_USES),
     addDomain: (input) => run(() => operators.addDomain(input)),
     removeDomain: (input) => run(() => operators.removeDomain(input)),
+    updateLink: (input) => run(() => operators.updateLink(shortUrl, titleColumn, input)),
+    importLinks: (input) => run(() => importLinks(input, engine)),
     setLinkActive: (code, active) => run(() => operators.setLinkActive(shortUrl, code, active)),
   } satisfies Partial<Store>;
 }

@@ -2,31 +2,9 @@ import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS, TOP_LINKS } from '../retention.ts';
-import type { Idempotency, LinkChanges, Redirect } from '../store.ts';
+import type { Idempotency, LinkChanges } from '../store.ts';
 import { ownName } from './accounts.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
-
-export function* findRedirect(code: string): Reading<Redirect | undefined> {
-  const row = yield* rowOf<{
-    target_url: string;
-    redirect_type: RedirectType;
-    is_active: boolean | number;
-    hostname: string | null;
-    disabled_at: number | null;
-    removed_at: number | null;
-    account_id: string;
-    domain_id: string | null;
-  }>(sql`
-    SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at, links.account_id, domain_id
-    FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
-    WHERE code = ${code}`);
-  if (row === undefined) return undefined;
-  const { target_url, redirect_type, hostname, disabled_at, removed_at, account_id, domain_id } =
-    row;
-  const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
-  const owners = domain_id === null ? [account_id] : [account_id, domain_id];
-  return { target_url, redirect_type, is_active, hostname, owners };
-}
 
 export function* findCreated(
   accountId: string,

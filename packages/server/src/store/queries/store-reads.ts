@@ -1,6 +1,8 @@
+import { checkImport } from '../imports.ts';
 import type { ShortUrl } from '../links.ts';
 import type { Store } from '../store.ts';
 import * as accounts from './accounts.ts';
+import * as aliases from './aliases.ts';
 import * as jobs from './jobs.ts';
 import * as links from './links.ts';
 import type { Reading } from './reading.ts';
@@ -24,9 +26,11 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
     unfinishedJobs: (accountId) => read(jobs.unfinishedJobs(accountId)),
     findJob: (accountId, jobId) => read(jobs.findJob(accountId, jobId)),
     readJobResults: (jobId, chunk) => read(jobs.readJobResults(jobId, chunk)),
-    findRedirect: (code) => read(links.findRedirect(code)),
+    findRedirect: (address) => read(aliases.findRedirect(address)),
     linkChanges: (since) => read(links.linkChanges(since)),
     findLink: (code) => read(links.findLink(shortUrl, code)),
+    checkImport: (input) => read(checkImport(input)),
+    linkHistory: (code) => read(aliases.linkHistory(shortUrl, code)),
     listLinks: (search) => read(links.listLinks(shortUrl, search)),
   } satisfies Partial<Store>;
 }

@@ -62,6 +62,8 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),
 
     addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
+    updateLink: (input) => writer.submit('updateLink', input),
+    importLinks: (input) => writer.submit('importLinks', input),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
     usage: async (accountId, now) =>
