@@ -26,6 +26,10 @@ const terminal = stdout.isTTY ? { columns: stdout.columns || 80, hasColors } : u
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
   env,
   out: (line) => stdout.write(`${line}\n`),
+  write: (text) =>
+    new Promise((resolve, reject) => {
+      stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    }),
   err: (line) => stderr.write(`${line}\n`),
   terminal,
   now: Date.now,

@@ -38,6 +38,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   const context: CommandContext = {
     env,
     out: (line) => out.push(line),
+    write: async (text) => void out.push(text),
     // Every command says which database it uses; see `process.test.ts`.
     err: (line) => line.startsWith('database: ') || err.push(line),
     now: () => START,
@@ -218,7 +219,7 @@ describe('help', () => {
     ...['create', 'list', 'show', 'update', 'disable', 'enable'].map((verb) => `accounts ${verb}`),
     ...['create', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
     ...['add', 'list', 'remove'].map((verb) => `domains ${verb}`),
-    ...['list', 'show', 'enable', 'disable', 'update'].map((verb) => `links ${verb}`),
+    ...['list', 'show', 'enable', 'disable', 'update', 'export'].map((verb) => `links ${verb}`),
     'migrate',
     'backup',
     'doctor',

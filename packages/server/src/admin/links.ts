@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, CommandFailed, onStore } from './command.ts';
 import { registerUpdate } from './correct.ts';
+import { registerExport } from './export.ts';
 import { addCommand } from './help.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
@@ -31,7 +32,7 @@ export function registerLinks(program: Command, context: CommandContext): void {
   const links = addCommand(
     program,
     'links',
-    'List, show, correct, enable and disable links.',
+    'List, show, correct, enable, disable and export links.',
     'links list --account acc_7hVmWq2RkPzN',
     'links show Xk3pQ9z',
   );
@@ -58,6 +59,7 @@ export function registerLinks(program: Command, context: CommandContext): void {
     store.setLinkActive(code, false),
   );
   registerUpdate(links, context);
+  registerExport(links, context);
 }
 
 /** Each alias and each correction on a line of its own. */

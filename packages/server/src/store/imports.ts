@@ -43,11 +43,14 @@ interface Plan {
 
 const keyOf = ({ domain_id, path }: Alias) => domain_id + path;
 
+/** In place of the id of a domain: a code is unique over all of them. */
+const ANY_DOMAIN = '*';
+
 /** The addresses of a link: that of its code, if it brings one, and its aliases. */
 function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias[] {
-  return code === undefined
-    ? aliases
-    : [{ domain_id: domain_id ?? '', path: `/${code}` }, ...aliases];
+  if (code === undefined) return aliases;
+  const domains = [ANY_DOMAIN, domain_id ?? ''];
+  return [...domains.map((domain) => ({ domain_id: domain, path: `/${code}` })), ...aliases];
 }
 
 export function* checkImport(input: LinkImport): Reading<ImportOutcome[]> {
@@ -145,7 +148,7 @@ function* findAddresses(addresses: readonly Alias[]): Reading<Addresses> {
       codes,
       (list) => sql`
       SELECT code, account_id, target_url FROM links
-      WHERE code IN (${list}) AND coalesce(domain_id, '') = ${domain_id}`,
+      WHERE code IN (${list}) AND ${domain_id} IN (coalesce(domain_id, ''), '*')`,
     );
     for (const link of links) found.set(keyOf({ domain_id, path: `/${link.code}` }), link);
   }

@@ -82,6 +82,14 @@ export interface OperatorStore {
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
   /** What {@link importLinks} would do. Reads only. */
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
+  /**
+   * Gives all links, or those of one account, in the order of their codes, some at a time: the links of one moment, whatever is written
+   * meanwhile. It waits for each promise of `onLinks`.
+   */
+  exportLinks(
+    search: ExportSearch,
+    onLinks: (links: readonly ExportedLink[]) => Promise<void>,
+  ): Promise<void>;
   /** `undefined` for an unknown code. */
   setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
   /** Links of an account, newest first, after the one with the id `cursor`. It may read every link of the service. */
@@ -124,6 +132,20 @@ export interface Alias {
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
   | { state: 'conflict'; address: string; target_url: string };
+
+export interface ExportSearch {
+  /** @default links of every account */
+  accountId?: string | undefined;
+}
+
+/** A link with all that is kept of it. `is_active` is its own state, whatever that of its account and its domain. */
+export interface ExportedLink extends Link {
+  account_id: string;
+  /** Hostname of its custom domain, `''` for the default one. */
+  domain: string;
+  /** URLs that lead to the link beside its short URL. */
+  aliases: string[];
+}
 
 /** What is to be different; what is left out stays. Limits are of the Custom plan only. */
 export interface AccountChange {

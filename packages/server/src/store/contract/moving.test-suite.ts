@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { uuidOf } from '../../domain/ids.ts';
-import type { ImportedLink } from '../operator-store.ts';
+import type { ExportedLink, ImportedLink } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { linksUsed, NOW, newCaller, newLink } from './fixtures.ts';
 import type { UseStore } from './use-store.test-suite.ts';
@@ -217,6 +217,13 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().importLinks(input)).toEqual([{ state: 'created' }]);
       expect(await store().importLinks(input)).toEqual([{ state: 'exists' }]);
       expect((await behind(store(), '/old'))?.code).toBe('Xk3pQ9z');
+      // Codes are unique over all domains.
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const elsewhere = { domain_id: domain?.id ?? null, aliases: [] };
+      const other = imported('/else', { code: 'Xk3pQ9z', ...elsewhere });
+      expect(await store().importLinks({ accountId, links: [other] })).toEqual([
+        { state: 'conflict', address: '/Xk3pQ9z', target_url: link.target_url },
+      ]);
     });
 
     test('follow their account, their domain and each change of the link', async () => {
@@ -267,6 +274,60 @@ export function testMoving(useStore: UseStore): void {
       }
       expect(codes.size).toBe(5);
       expect(await linksUsed(store(), caller)).toBe(1_000);
+    });
+  });
+
+  describe('an export', () => {
+    const all = async (search: Parameters<Store['exportLinks']>[0] = {}) => {
+      const links: ExportedLink[] = [];
+      await store().exportLinks(search, async (some) => void links.push(...some));
+      return links;
+    };
+
+    test('has every link once, in the order of codes, with its aliases and its own state', async () => {
+      const { accountId } = await newCaller(store());
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const domain_id = domain?.id ?? '';
+      const aliases = [
+        { domain_id, path: '/b/%C3%A9' },
+        { domain_id: '', path: '/a' },
+      ];
+      const link = imported('/a', { domain_id, aliases, is_active: false, code: 'Xk3pQ9z' });
+      await store().importLinks({ accountId, links: [link] });
+      const { link: other } = await createLink(store());
+      await store().setAccountDisabled({ id: accountId, disabled: true, now: NOW });
+      const { id, target_url, title, tags } = link;
+      const exported: ExportedLink = {
+        ...{ id, code: 'Xk3pQ9z', short_url: 'https://go.example/Xk3pQ9z', target_url, title },
+        ...{ redirect_type: 301, is_active: false, click_count: 7, tags: [...tags] },
+        created_at: new Date(NOW - 1_000).toISOString(),
+        ...{ account_id: accountId, domain: 'go.example' },
+        aliases: ['https://go.example/b/%C3%A9', 'https://sho.rt/a'],
+      };
+      expect(await all({ accountId })).toEqual([exported]);
+      const both = await all();
+      expect(both.map(({ code }) => code)).toEqual(['Xk3pQ9z', other.code].toSorted());
+      expect(both).toContainEqual({
+        ...{ ...other, account_id: expect.any(String), domain: '', aliases: [] },
+      });
+      expect(await all({ accountId: 'acc_none' })).toEqual([]);
+    });
+
+    test('is of one moment, whatever is written while it is read', async () => {
+      const { accountId } = await newCaller(store());
+      const links = Array.from({ length: 1_500 }, (_, n) => imported(`/n/${n}`));
+      await store().importLinks({ accountId, links });
+      const seen: ExportedLink[] = [];
+      await store().exportLinks({ accountId }, async (some) => {
+        seen.push(...some);
+        if (seen.length !== 1_000) return;
+        for (const { code } of await store().listLinks({ accountId, limit: 1_000 })) {
+          await store().addClicks(new Map([[code, 1]]));
+        }
+        await store().importLinks({ accountId, links: [imported('/late', { code: 'zzzzzzz' })] });
+      });
+      expect(new Set(seen.map(({ code }) => code)).size).toBe(1_500);
+      expect(new Set(seen.map(({ click_count }) => click_count))).toEqual(new Set([7]));
     });
   });
 }

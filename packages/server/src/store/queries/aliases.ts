@@ -1,8 +1,14 @@
 import type { RedirectType } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
-import { isoTime, type LinkHistory } from '../operator-store.ts';
+import {
+  type ExportedLink,
+  type ExportSearch,
+  isoTime,
+  type LinkHistory,
+} from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
 import { ownName } from './accounts.ts';
+import { type LinkRow, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 interface RedirectRow {
@@ -56,9 +62,9 @@ function toRedirect(
 }
 
 export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHistory> {
-  const aliases = yield* rowsOf<{ hostname: string | null; path: string }>(sql`
+  const aliases = yield* rowsOf<AliasRow>(sql`
     SELECT hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
-    WHERE code = ${code} ORDER BY hostname, path`);
+    WHERE code = ${code}`);
   const corrections = yield* rowsOf<{
     at: number;
     made_by: string;
@@ -70,9 +76,7 @@ export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHist
     SELECT at, made_by, old_target, new_target, old_title, new_title FROM corrections
     WHERE code = ${code} ORDER BY number`);
   return {
-    aliases: aliases.map(({ hostname, path }) =>
-      shortUrl(path.slice(1), hostname && ownName(hostname)),
-    ),
+    aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
     corrections: corrections.map(({ at, made_by, old_title, new_title, ...targets }) => ({
       at: isoTime(at) ?? '',
       by: made_by,
@@ -83,4 +87,43 @@ export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHist
       }),
     })),
   };
+}
+
+interface AliasRow {
+  hostname: string | null;
+  path: string;
+}
+
+function aliasUrl(shortUrl: ShortUrl, { hostname, path }: AliasRow): string {
+  return shortUrl(path.slice(1), hostname && ownName(hostname));
+}
+
+/** Links that are read at once for an export. */
+const EXPORTED_TOGETHER = 1_000;
+
+/** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
+export function* exportPage(
+  shortUrl: ShortUrl,
+  { accountId }: ExportSearch,
+  after: string,
+): Reading<ExportedLink[]> {
+  const ofAccount =
+    accountId === undefined ? sql`` : sql`AND link_details.account_id = ${accountId}`;
+  const rows = yield* rowsOf<LinkRow>(sql`
+    SELECT code, link_details.id, link_details.account_id, hostname, target_url, title, redirect_type, is_active, click_count, tags,
+      link_details.created_at, NULL AS disabled_at, NULL AS removed_at
+    FROM link_details LEFT JOIN domains ON domains.id = domain_id
+    WHERE code > ${after} ${ofAccount}
+    ORDER BY code LIMIT ${EXPORTED_TOGETHER}`);
+  const last = rows.at(-1)?.code ?? after;
+  const aliases = yield* rowsOf<AliasRow & { code: string }>(sql`
+    SELECT code, hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
+    WHERE code > ${after} AND code <= ${last}`);
+  const byCode = Map.groupBy(aliases, ({ code }) => code);
+  return rows.map((row) => ({
+    ...toLink(shortUrl, row),
+    account_id: row.account_id,
+    domain: row.hostname === null ? '' : ownName(row.hostname),
+    aliases: (byCode.get(row.code) ?? []).map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
+  }));
 }

@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
+import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import { exportPage } from '../queries/aliases.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
-import type { Database } from './database.ts';
+import { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
@@ -66,6 +68,20 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
     importLinks: (input) => writer.submit('importLinks', input),
     setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
+    exportLinks: async (search, onLinks) => {
+      // A database in memory has one connection, so all is read before anybody else can write.
+      if (file === undefined) {
+        for (const links of [...exportPages(reader, shortUrl, search)]) await onLinks(links);
+        return;
+      }
+      const db = new Database({ path: reader.path, readOnly: true });
+      try {
+        db.exec('BEGIN');
+        for (const links of exportPages(db, shortUrl, search)) await onLinks(links);
+      } finally {
+        db.close();
+      }
+    },
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
@@ -80,4 +96,12 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       reader.close();
     },
   };
+}
+
+function* exportPages(db: Database, shortUrl: ShortUrl, search: ExportSearch) {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const links: ExportedLink[] = db.read(exportPage(shortUrl, search, after));
+    after = links.at(-1)?.code;
+    if (after !== undefined) yield links;
+  }
 }
