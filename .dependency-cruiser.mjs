@@ -3,6 +3,7 @@
  *
  *   sdk      index > client > resources > bulk > http > errors > wire
  *   cli      main > start > run > run-command > commands > output > verify > import > the public entry of the SDK
+ *   tables   imports no other package;   the cli reads with it, and the admin commands of the server
  *   conformance   main > index > run, reports;   it shares nothing with the others
  *   server   main > app, jobs, admin, store/<engine>;   http > domain, store.ts, @shortlink/sdk/wire
  */
@@ -77,6 +78,8 @@ export default {
     forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),
     forbid('cli', 'only the journal is SQLite', toSqlite, 'import/journal/'),
 
+    forbid('tables', 'it knows no program', '^@shortlink/|^packages/(sdk|cli|server|conformance)/'),
+
     forbid(
       'conformance',
       'a mistake of ours must not be shared',
@@ -84,6 +87,7 @@ export default {
     ),
     forbid('conformance', 'it runs in every runtime', '^node:', 'main'),
 
+    forbid('server', 'only admin/ reads tables', '^@shortlink/tables|^packages/tables/', 'admin/'),
     forbid('server', 'it shares @shortlink/sdk/wire with its clients, and no more', toClient),
     forbid(
       'server',
@@ -101,7 +105,7 @@ export default {
       'server',
       'only what answers HTTP knows hono',
       npm('hono'),
-      '(app|service)\\.ts|(http|analytics)/',
+      '(app|service|start-server)\\.ts|(http|analytics)/',
     ),
     forbid(
       'server',

@@ -86,7 +86,7 @@ const cluster = {
 };
 
 /** After the longest files, from the projects with long ones to those with short ones, so that no long file runs alone at the end. */
-const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'conformance', 'cli', 'sdk'];
+const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'conformance', 'cli', 'tables', 'sdk'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -108,11 +108,13 @@ export default defineConfig(({ mode }) => ({
             unit('sdk', { isFast: true }),
             unit('server', { isFast: true, setupFiles: SERVER_SETUP }),
             unit('cli', { isFast: true }),
+            unit('tables', { isFast: true }),
           ]
         : [
             unit('sdk'),
             unit('server', { setupFiles: SERVER_SETUP }),
             unit('cli'),
+            unit('tables'),
             // The linter of workflows imports JSON, which only a bundler lets it do.
             unit('tools', { inline: [/@actions\//] }),
             unit('conformance', { setupFiles: SERVER_SETUP }),

@@ -10,4 +10,6 @@ export default defineConfig({
   splitting: true,
   // Errors are printed all the same.
   silent: true,
+  // It is published nowhere else. Its libraries are dependencies of this package.
+  noExternal: ['@shortlink/tables'],
 });

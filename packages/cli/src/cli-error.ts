@@ -1,3 +1,4 @@
+import { InputError } from '@shortlink/tables/basics';
 import type { ImportSummary, StopReason } from './import/types.ts';
 
 /** Every exit code of the tool. Scripts rely on them: a code never changes its meaning. */
@@ -44,8 +45,9 @@ export function exitCodeOfImport(summary: Counts): ExitCode {
   if (summary.stopped !== undefined) {
     const { reason, error } = summary.stopped;
     // What was refused before anything was sent is for the user to decide.
-    const isRefused = reason === 'error' && error instanceof CliError && summary.batches === 0;
-    return isRefused ? error.exitCode : STOP_EXIT_CODES[reason];
+    const mayBeRefused = reason === 'error' && summary.batches === 0;
+    const refusal = mayBeRefused ? asCliError(error) : undefined;
+    return refusal?.exitCode ?? STOP_EXIT_CODES[reason];
   }
   if (summary.unknown > 0) return EXIT_CODES.unknownFate;
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
@@ -71,6 +73,15 @@ export class CliError extends Error {
     this.exitCode = options.exitCode;
     this.hint = options.hint;
   }
+}
+
+/** An error with its exit code: one of the command line, or of an input. Undefined for any other. */
+export function asCliError(error: unknown): CliError | undefined {
+  if (error instanceof CliError) return error;
+  if (!(error instanceof InputError)) return undefined;
+  const { message, code, hint, cause } = error;
+  const exitCode = code === 'system' ? EXIT_CODES.error : EXIT_CODES.usage;
+  return new CliError(message, { code, exitCode, hint, cause });
 }
 
 /** The command line or a setting is wrong: exit code 2. */

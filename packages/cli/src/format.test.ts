@@ -30,7 +30,9 @@ test.each([
   [93_840_000, '1 day 2 h'],
   [86_390_000, '1 day'],
   [7_500_000, '2 h 5 min'],
-  [801_060_000, '9 days 6 h'],
+  [801_060_000, '9 days'],
+  [920_000_000, '11 days'],
+  [259_199_000, '3 days'],
 ])('%i ms is %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });

@@ -29,11 +29,13 @@ export function formatPercent(fraction: number): string {
   return `${Math.floor(Math.min(1, fraction) * 100)}%`;
 }
 
-/** A time as people say it, in at most two units: `0.4 s`, `42 s`, `3 min 12 s`, `2 h 5 min`, `1 day 2 h`. */
+const DAY_MS = 86_400_000;
+
+/** A time as people say it, in at most two units: `0.4 s`, `42 s`, `3 min 12 s`, `2 h 5 min`, `1 day 2 h`, `9 days`. */
 export function formatDuration(ms: number): string {
   if (ms < 9_950) return `${Math.max(ms > 0 ? 1 : 0, Math.round(ms / 100)) / 10} s`;
-  // Seconds are not shown from an hour on.
-  const stepMs = ms < 3_570_000 ? 1000 : 60_000;
+  // Seconds are not shown from an hour on, and hours not from three days on.
+  const stepMs = ms < 3_570_000 ? 1000 : ms < 3 * DAY_MS ? 60_000 : DAY_MS;
   const seconds = (Math.round(ms / stepMs) * stepMs) / 1000;
   const days = Math.floor(seconds / 86_400);
   const units = [

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRowRules } from '../../cli/src/import/map/row-rules.ts';
-import { CsvReader } from '../../cli/src/import/read/read-csv.ts';
-import { LINK_FIELDS } from '../../cli/src/import/types.ts';
 import { validateLink } from '../../server/src/domain/validate-link.ts';
+import { CsvReader } from '../../tables/src/read-csv.ts';
+import { LINK_FIELDS } from '../../tables/src/types.ts';
 
 /** When the CLI accepts a row that the server rejects, its batch needs a second request. */
 const cliRules = createRowRules(

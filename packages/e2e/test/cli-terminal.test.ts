@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { workbook } from '../../cli/test/import/workbook-fixture.ts';
+import { workbook } from '../../tables/test/workbook-fixture.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
@@ -47,7 +47,7 @@ test('progress: a bar that grows, rows, rate and time left, then one sentence', 
   await writeUrls(2_000);
   const terminal = shortlink(['import', 'urls.csv', ...SLOWLY]);
   const shown = await terminal.until(
-    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 2,000 {3}[\d,.]+ rows\/s.* {3}\d+:\d\d left/,
+    /█+░+ {1,3}(\d+)% {3}[\d,]+ \/ 2,000 rows {3}[\d,.]+\/s.* {3}\d+:\d\d left/,
   );
   await terminal.until(new RegExp(`░ +(?!${shown[1]}%)\\d+%`), shown.index + shown[0].length);
   expect(await terminal.exitCode).toBe(0);

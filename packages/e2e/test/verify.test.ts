@@ -159,9 +159,9 @@ test(`${PLANTED} planted faults are found, and nothing else; no click is counted
   const edited = [header, ...rows].map((cells) => cells.join(',')).join('\n');
   await writeFile(world.path('edited.csv'), `${edited}\n`);
 
-  const args = ['verify', 'edited.csv', '--targets', '--max-retries', '0', '--timeout', '2s'];
+  const args = ['verify', 'edited.csv', '--targets', '--allow-private', '--timeout', '2s'];
   const env = { SHORTLINK_API_KEY: undefined, SHORTLINK_BASE_URL: undefined };
-  const run = await world.cli(key, [...args, '--json'], { env });
+  const run = await world.cli(key, [...args, '--max-retries', '0', '--json'], { env });
   expect(run.exitCode, run.stderr).toBe(3);
   expect(run.stderr + run.stdout).not.toContain(key);
   const [, ...report] = parseCsv(await readFile(world.path('edited.csv.verify.csv'), 'utf8'));

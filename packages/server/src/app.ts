@@ -83,6 +83,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 /** An app that passes everything on, to be mounted in another one. */
 export function appOf(
   fetch: (request: Request, connection: Connection) => Response | Promise<Response>,
-) {
-  return new Hono<{ Bindings: Connection }>().all('*', (c) => fetch(c.req.raw, c.env));
+): Hono<{ Bindings: Connection }> {
+  const app = new Hono<{ Bindings: Connection }>();
+  app.all('*', (c) => fetch(c.req.raw, c.env));
+  return app;
 }

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Hono } from 'hono';
 import { createDevAccount } from './admin/start.ts';
 import { appOf } from './app.ts';
 import { ownHostsOf } from './domain/hostnames.ts';
+import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
@@ -39,7 +41,7 @@ export interface RunningServer extends DevAccount {
 /** The service without a socket. */
 export interface RunningApp extends DevAccount {
   /** A Hono app whose `fetch` takes a `Request` and gives a `Response`. */
-  app: ReturnType<typeof appOf>;
+  app: Hono<{ Bindings: Connection }>;
   /** Ends the running job chunk, writes the clicks and closes the database. */
   stop: () => Promise<void>;
 }

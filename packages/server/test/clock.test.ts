@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Metrics } from '../src/metrics/metrics.ts';
 import { RedirectCache, UNKNOWN_CODE_MAX_AGE_MS } from '../src/store/redirect-cache.ts';
 import type { Redirect } from '../src/store/store.ts';
-import { BATCH, entries, Fixture } from './fixture.ts';
 
 // A time service sets the clock of a machine back, and nothing waits until the old time has come again.
 
@@ -30,18 +28,4 @@ test('a code that led nowhere is looked up again', async () => {
   vi.setSystemTime(Date.now() - YEAR_MS);
   vi.advanceTimersByTime(UNKNOWN_CODE_MAX_AGE_MS);
   expect(await cache.find('Xk3pQ9z')).toEqual(link);
-});
-
-test('the number of jobs that wait is read again', async () => {
-  const metrics = new Metrics();
-  const app = await Fixture.open({ metrics });
-  const key = await app.caller();
-  expect(await metrics.text()).toContain('shortlink_jobs_pending 0\n');
-  await app.post(key, BATCH, { links: entries(1_200) });
-  vi.setSystemTime(Date.now() - YEAR_MS);
-  const pending = async () => {
-    vi.advanceTimersByTime(1_000);
-    return /^shortlink_jobs_pending (\d+)$/m.exec(await metrics.text())?.[1];
-  };
-  await expect.poll(pending).toBe('1');
 });

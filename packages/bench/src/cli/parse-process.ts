@@ -1,8 +1,9 @@
 /** Reads a CSV file with one of several parsers, in a process of its own, and counts rows and cells. Started by `cli/parsers.ts`. */
+
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import Papa from 'papaparse';
-import { CsvReader } from '../../../cli/src/import/read/read-csv.ts';
+import { CsvReader } from '../../../tables/src/read-csv.ts';
 import { answerParent } from '../frame/processes.ts';
 
 const [program] = process.argv.slice(2);

@@ -1,10 +1,10 @@
 import type { BulkItem, CreateLinkBody } from '@shortlink/sdk';
+import { type Line, LineSplitter } from '@shortlink/tables/basics';
 import { type Command, Option } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
-import { type Line, LineSplitter } from '../import/read/lines.ts';
 import type { InputStream } from '../io.ts';
 import { endOnAbort } from '../output/prompt.ts';
 import { foreign, sanitize } from '../output/sanitize.ts';
@@ -132,7 +132,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
 
 /** What tells which URLs can be targets. */
 function loadRules() {
-  return Promise.all([import('@shortlink/sdk'), import('../import/map/cells.ts')]);
+  return Promise.all([import('@shortlink/sdk'), import('../import/map/target-problem.ts')]);
 }
 
 /** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */

@@ -1,13 +1,14 @@
-import { CliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
+import { systemReason } from '@shortlink/tables/basics';
+import { asCliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { formatCount, formatDuration } from '../format.ts';
-import { systemReason } from '../import/errors.ts';
 import type { ErrorReport } from './printer.ts';
 import { foreign } from './sanitize.ts';
 
 /** What a caught error means to the user, and with which code the process ends. */
 export async function describeError(error: unknown): Promise<ErrorReport> {
-  if (error instanceof CliError) {
-    const { code, message, hint, exitCode } = error;
+  const known = asCliError(error);
+  if (known !== undefined) {
+    const { code, message, hint, exitCode } = known;
     return { code, message, hint, exitCode };
   }
   const { ApiError, ShortlinkError } = await import('@shortlink/sdk');

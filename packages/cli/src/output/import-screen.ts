@@ -1,5 +1,6 @@
+import type { Plan } from '@shortlink/tables/basics';
 import { formatCount, formatDuration, plural, present } from '../format.ts';
-import type { Existing, Forecast, ImportEvent, Plan } from '../import/types.ts';
+import type { Existing, Forecast, ImportEvent } from '../import/types.ts';
 import { mappingOf } from './json-events.ts';
 import { sanitize } from './sanitize.ts';
 import type { Style } from './style.ts';

@@ -1,4 +1,5 @@
-import type { ImportEvent, ImportSummary, Plan } from '../import/types.ts';
+import type { Plan } from '@shortlink/tables/basics';
+import type { ImportEvent, ImportSummary } from '../import/types.ts';
 
 /**
  * What stderr holds with `--json`: one object a line, and `event` says which it is. Every field is there, with `null` where it says nothing,

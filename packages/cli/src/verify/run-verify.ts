@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { SCHEMELESS } from '../import/map/cells.ts';
+import { SCHEMELESS } from '../import/map/target-problem.ts';
 import { csvCell } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';

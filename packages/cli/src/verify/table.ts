@@ -1,10 +1,9 @@
+import { columnKey, type Input, openInput, readRows, toCell } from '@shortlink/tables';
+import type { Row } from '@shortlink/tables/basics';
 import { inputError } from '../import/errors.ts';
-import { columnKey } from '../import/map/map-columns.ts';
+import { detectLayout, type Layout } from '../import/layout.ts';
 import { createRowRules } from '../import/map/row-rules.ts';
-import { detectLayout, type Layout } from '../import/read/layout.ts';
-import { type Input, openInput } from '../import/read/open-input.ts';
-import { readRows, toCell } from '../import/read/read-rows.ts';
-import type { ImportDeps, ImportSettings, Row, RowStatus } from '../import/types.ts';
+import type { ImportDeps, ImportSettings, RowStatus } from '../import/types.ts';
 
 /** How a table of short URLs and targets is read. */
 export interface TableSettings

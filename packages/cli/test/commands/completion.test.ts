@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { workbook } from '../import/workbook-fixture.ts';
+import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 /** What is offered for a line whose last word is being typed, given as bash cuts it. */

@@ -115,7 +115,7 @@ describe('the results beside the input', () => {
       for (const marked of [`${marker}\n${text}`, `${text}${marker}\n`]) {
         world.write(name, marked);
         await expect(world.import({ maxRejects: 'all' })).rejects.toMatchObject({
-          exitCode: 2,
+          code: 'conflict',
           message: expect.stringMatching(`${name}, line \\d: "${marker}" is a conflict marker`),
         });
       }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CsvReader } from '../../src/import/read/read-csv.ts';
+import { CsvReader } from '../../../tables/src/read-csv.ts';
 import { runImport } from '../../src/import/run-import.ts';
 import type { ImportEvent, ImportSettings, ImportSummary } from '../../src/import/types.ts';
 import { FakeService } from './fake-service.ts';

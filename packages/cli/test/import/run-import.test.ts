@@ -161,7 +161,7 @@ describe('a run', () => {
 
   test('refuses a file that is not there', async () => {
     await expect(world.import()).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringContaining('there is no such file'),
     });
     expect(world.files()).toEqual([]);

@@ -26,7 +26,7 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'refusals not recorded before the next request',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) this.#reduced(batch, event.results);',
+    'journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });',
     '',
   ),
   mutant(
@@ -68,8 +68,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'row that its file calls unknown sent again',
     `${MAP}/result-columns.ts`,
-    "return status === 'unknown' ? error || NO_RESPONSE : undefined;",
-    "return status === 'in doubt' ? error || NO_RESPONSE : undefined;",
+    "if (status === 'unknown') return { ...claim,",
+    "if (status === 'in doubt') return { ...claim,",
   ),
   mutant(
     'line read by the keys of another line',

@@ -52,9 +52,9 @@ export const EVIDENCE: readonly Mutant[] = [
   ),
   mutant(
     'reuse taken for create',
-    `${CHECK}/match-rows.ts`,
+    `${CHECK}/evidence-sql.ts`,
     'if (isReused) {',
-    'if (isReused && hasOwn) {',
+    'if (isReused && hasDoubts) {',
   ),
   mutant(
     'doubts left although the service was asked',
@@ -71,8 +71,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links of the results not kept in the journal',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence?.knowsMore) {',
-    'if (evidence === null) {',
+    'if (evidence.knowsMore) found =',
+    'if (evidence.knowsMore && repeats > 0) found =',
   ),
   mutant(
     'doubts of the results not kept in the journal',

@@ -61,21 +61,21 @@ export const FALSE_WORDS: readonly Mutant[] = [
   },
   mutant(
     'rows of unknown outcome taken for existing ones',
-    `${CHECK}/read-evidence.ts`,
-    "yield typeof short_url === 'string'",
-    'yield short_url !== undefined',
+    `${CHECK}/evidence-sql.ts`,
+    'SELECT count(short_url) AS existing,',
+    'SELECT count(*) AS existing,',
   ),
   mutant(
     'existing rows counted as created',
     `${SEND}/send-new-rows.ts`,
-    'const created = (found.comparison?.created ?? 0) + sent;',
+    'const created = found.created + sent;',
     'const created = have;',
   ),
   mutant(
     'a row that got an older link counted as created',
     `${CHECK}/evidence-sql.ts`,
-    'OR id IN temp.open_link) AS created',
-    'OR EXISTS (SELECT 1 FROM temp.open_link)) AS created',
+    'OR was_open = 1) AS created',
+    'OR was_open IS NOT NULL) AS created',
   ),
   mutant(
     'edited rows not counted',
@@ -104,13 +104,13 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'one link more than --limit',
     `${SEND}/link-source.ts`,
-    '>= this.#options.limit',
-    '> this.#options.limit',
+    'while (this.#first + this.#links.length < limit) {',
+    'while (this.#first + this.#links.length <= limit) {',
   ),
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listsOf(known, known) };\n  }\n',
+    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listsOf(known) };\n  }\n',
     '',
   ),
   mutant(

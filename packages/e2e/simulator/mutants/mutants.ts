@@ -74,20 +74,20 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'results not recorded',
     `${SEND}/batch-recorder.ts`,
-    '    this.#options.journal.decide(batch, decision);\n    batch.isOpen',
-    '    batch.isOpen',
+    ' else if (isSettled(event)) journal.decide(batch, { ...decisionOf(event), ids });',
+    '',
   ),
   mutant(
     'job not recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) journal.accepted(batch.id, event.job_id);',
-    '',
+    "if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);",
+    "if (event.type === 'accepted');",
   ),
   mutant(
     'refused batch stays recorded',
     `${SEND}/batch-recorder.ts`,
-    'if (batch !== undefined) journal.release(batch);',
-    '',
+    "else if (event.type === 'resized' || event.type === 'unsent') journal.release(batch);",
+    "else if (event.type === 'resized' || event.type === 'unsent');",
   ),
   mutant(
     'sent although it was not recorded',
@@ -108,8 +108,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'off by one when a job is resumed',
     `${SEND}/settle-open.ts`,
-    'onBatch(links.map((link) => link.id))',
-    'onBatch(links.map((link) => link.id + 1))',
+    'const ids = journal.linksOf(batch).map(({ id }) => id);',
+    'const ids = journal.linksOf(batch).map(({ id }) => id + 1);',
   ),
   mutant(
     'off by one when results are recorded',
@@ -119,15 +119,15 @@ const ROWS: readonly Mutant[] = [
   ),
   mutant(
     'first edited row not matched',
-    `${CHECK}/match-rows.ts`,
-    "db.exec(sql.matchBy('key, pair', sql.CERTAIN));",
-    "db.exec(sql.matchBy('key, pair', sql.CERTAIN) + ' WHERE n > 1');",
+    `${CHECK}/evidence-sql.ts`,
+    "db.exec(matchBy('key, pair', CERTAIN));",
+    "db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
   ),
   mutant(
     'known links forgotten with the unknown',
     `${JOURNAL}/batches.ts`,
-    'if (link.short_url !== null) return;',
-    'if (entry !== 0 && link.short_url !== null) return;\n  link.short_url = null;',
+    'if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;',
+    'if (entry !== null) known[index] = entry;',
   ),
   mutant(
     'invalid rows sent',
@@ -138,8 +138,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'limit counted anew in each round',
     `${SEND}/send-new-rows.ts`,
-    'found.new - planned.left',
-    'Math.min(planned.links, found.new)',
+    'const links = found.new - forecast.left;',
+    'const links = Math.min(forecast.links, found.new);',
   ),
   mutant(
     'unsent batches skipped in the results',

@@ -95,14 +95,14 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'key of a larger batch used for its parts',
     `${SEND}/batch-recorder.ts`,
-    '        this.#keys.delete(first);\n',
+    '      this.#keys.delete(first);\n',
     '',
   ),
   mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
   mutant(
     'skip taken for retry',
     `${SEND}/settle-open.ts`,
-    "else if (settings.onUnknown === 'retry')",
-    "else if (settings.onUnknown !== 'stop')",
+    "const isRetry = settings.onUnknown === 'retry';",
+    "const isRetry = settings.onUnknown !== 'stop';",
   ),
 ];

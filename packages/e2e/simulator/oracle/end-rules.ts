@@ -69,11 +69,16 @@ export function isForgotten(
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 
+/** An error of the CLI's own, or of its reader of tables, which say what to do. */
+export function isExplained(error: unknown): error is Error {
+  return error instanceof Error && ['CliError', 'InputError'].includes(error.name);
+}
+
 /** Why a run has refused to send anything until the user decides; undefined where it has not. */
 export function refusalOf({ error, summary }: Pick<Ended, 'error' | 'summary'>): Error | undefined {
   const { message = '', error: cause } = summary?.stopped ?? {};
   const found = error ?? (message.includes('nothing was sent') ? cause : undefined);
-  return found instanceof Error && found.name === 'CliError' ? found : undefined;
+  return isExplained(found) ? found : undefined;
 }
 
 /** Why the usage can't be read. */
@@ -91,7 +96,7 @@ export function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): bo
   if (!(error instanceof Error)) return false;
   // What the service offers can't be known then, such as with a refused key.
   if (dryRun && USAGE_ERRORS.includes(error.name)) return true;
-  return error.name === 'CliError' || ('code' in error && error.code === diskFault?.code);
+  return ('code' in error && error.code === diskFault?.code) || isExplained(error);
 }
 
 /** A dry run creates no link, and changes no file but what others do to the input. */

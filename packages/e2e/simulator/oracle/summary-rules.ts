@@ -4,7 +4,7 @@ import { titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
-import { refusalOf } from './end-rules.ts';
+import { isExplained, refusalOf } from './end-rules.ts';
 import { Counts, isCreate, pairOfLink, pairOfRow } from './ledger.ts';
 import type { ReportedRow } from './result-rules.ts';
 
@@ -54,10 +54,6 @@ export function checkSummary(check: SummaryToCheck): void {
   checkCompared(check);
 }
 
-function isCliError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'CliError';
-}
-
 /** Of each exit code, what a run must have seen. */
 function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
   const { rejected, failed, unknown, unsent, stopped } = summary;
@@ -72,7 +68,7 @@ function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
   const isRight: Readonly<Record<number, boolean | undefined>> = {
     0: stopped === undefined && rejected + failed + unknown + left === 0,
     1: stopped !== undefined,
-    2: stopped !== undefined && (rejected > 0 || isRefusal || isCliError(stopped.error)),
+    2: stopped !== undefined && (rejected > 0 || isRefusal || isExplained(stopped.error)),
     3: stopped === undefined && rejected + failed > 0 && unknown + left === 0,
     4: isRefused(/(?:)/, 401, 403),
     5: isRefused(/upgrade/, 403) || isRefused(/"links"/, 200),

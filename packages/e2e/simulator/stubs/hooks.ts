@@ -5,15 +5,18 @@
 import { registerHooks } from 'node:module';
 import { PACKAGES, type Patch, Patches } from '../patches.ts';
 
+const CLIENT = {
+  'node:fs': './node-fs.ts',
+  'node:fs/promises': './node-fs-promises.ts',
+  'node:crypto': './node-crypto.ts',
+  'node:stream/promises': './node-stream-promises.ts',
+  'node:process': './node-process.ts',
+};
+
 /** By the folder whose modules get them. */
 const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'cli/src/': {
-    'node:fs': './node-fs.ts',
-    'node:fs/promises': './node-fs-promises.ts',
-    'node:crypto': './node-crypto.ts',
-    'node:stream/promises': './node-stream-promises.ts',
-    'node:process': './node-process.ts',
-  },
+  'cli/src/': CLIENT,
+  'tables/src/': CLIENT,
   'server/src/': {
     'node:timers': './node-timers.ts',
     'node:timers/promises': './node-timers.ts',
@@ -48,6 +51,8 @@ const SERVER_PATCHES: readonly Patch[] = [
 const SOURCES: Readonly<Record<string, string>> = {
   '@shortlink/sdk': 'sdk/src/index.ts',
   '@shortlink/sdk/wire': 'sdk/src/wire/index.ts',
+  '@shortlink/tables': 'tables/src/index.ts',
+  '@shortlink/tables/basics': 'tables/src/basics.ts',
 };
 
 /** @returns the patches, to see whether all of them are used */

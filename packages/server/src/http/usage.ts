@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -34,15 +35,43 @@ const FEATURES = ['idempotency', 'lookup'];
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
 export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
+  const readUsage = oneReadingAtATime(async (accountId) => {
+    const now = deps.now();
+    return { now, ...(await deps.store.usage(accountId, now)) };
+  });
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId, permissions } = c.get('caller');
-    const now = deps.now();
-    const { top_links, ...rest } = await deps.store.usage(accountId, now);
+    const { now, top_links, ...rest } = await readUsage(accountId);
     const usage = { ...rest, features: FEATURES };
     setRateLimitHeaders(c, windowsOf(usage), now);
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
     const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;
     return respondJson(c, shown);
+  };
+}
+
+/**
+ * Reads one account once at a time. All who ask while a reading runs share the next one. They can't share the one that runs: it may miss what
+ * was acknowledged to them before they asked.
+ */
+function oneReadingAtATime<T>(read: (accountId: string) => Promise<T>) {
+  const readings = new Map<string, { hasBegun: boolean; result: Promise<T> }>();
+  return (accountId: string): Promise<T> => {
+    const last = readings.get(accountId);
+    if (last?.hasBegun === false) return last.result;
+    const begin = async () => {
+      await last?.result.catch(() => undefined);
+      // An engine that responds at once would leave nobody time to ask meanwhile: those whose requests are here by now share it too.
+      await setImmediate();
+      reading.hasBegun = true;
+      return read(accountId);
+    };
+    const result = begin().finally(() => {
+      if (readings.get(accountId) === reading) readings.delete(accountId);
+    });
+    const reading = { hasBegun: false, result };
+    readings.set(accountId, reading);
+    return result;
   };
 }
 

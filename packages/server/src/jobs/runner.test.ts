@@ -182,6 +182,18 @@ test('a job that it was not notified of is found within a second', async () => {
   await runner.stop();
 });
 
+test('the number of jobs that wait is that of the last look, also where the clock is set back', async () => {
+  const { runner, store } = setUp({});
+  store.pendingJobs = async () => ['one', 'two'];
+  store.runJobChunk = () => new Promise(() => {});
+  await runner.start();
+  expect(runner.pendingJobs).toBe(2);
+  store.pendingJobs = async () => ['two'];
+  vi.setSystemTime(Date.now() - 365 * 86_400_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runner.pendingJobs).toBe(1);
+});
+
 test('a store that hangs is asked once, not every second', async () => {
   const { runner, store } = setUp({});
   await runner.start();

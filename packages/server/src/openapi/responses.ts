@@ -23,8 +23,8 @@ export const componentHeaders: Record<string, OpenApiObject> = {
 };
 
 /** Headers that only some responses of a kind have. */
-const SOMETIMES: Record<string, OpenApiObject> = {
-  [HEADERS.retryAfter]: { ...componentHeaders[HEADERS.retryAfter], required: false },
+const SOMETIMES: Record<string, OpenApiObject | undefined> = {
+  [HEADERS.retryAfter]: componentHeaders[HEADERS.retryAfter],
   Accept: header('The content type that is taken.', { const: 'application/json' }),
   'Accept-Encoding': header('The content encoding that is taken.', { const: 'identity' }),
 };
@@ -49,7 +49,7 @@ export function response(
     name,
     { $ref: `#/components/headers/${name}` },
   ]);
-  const sometimes = some.map((name) => [name, SOMETIMES[name]]);
+  const sometimes = some.map((name) => [name, { ...SOMETIMES[name], required: false }]);
   return {
     description,
     headers: Object.fromEntries([...always, ...sometimes]),

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LINK_FIELDS } from '@shortlink/tables/basics';
 import type { Command, Option } from 'commander';
 import { configPath, readConfig } from '../../config/config-file.ts';
-import { LINK_FIELDS } from '../../import/types.ts';
 import type { Io } from '../../io.ts';
 import { buildProgram } from '../../program.ts';
 import { firstSentence } from '../help.ts';
@@ -117,13 +117,17 @@ async function valuesOf(
   if (long === '--sheet') {
     const path = await fileOf(files, io);
     if (path === undefined) return [];
-    const { sheetNames } = await import('../../import/read/read-sheet.ts');
+    const { sheetNames } = await import('./in-file.ts');
     return wordsOf(await sheetNames(path));
   }
   if (long !== '--map') return /<file>/.test(flags) ? FILES : [];
   const [, field] = /^([^=]*)=/.exec(typed) ?? [];
   if (field !== undefined) {
-    return wordsOf((await columnsOf(command, files, io)).map((column) => `${field}=${column}`));
+    const path = await fileOf(files, io);
+    if (path === undefined) return [];
+    const { columnsIn } = await import('./in-file.ts');
+    const columns = await columnsIn(path, command.opts());
+    return wordsOf(columns.map((column) => `${field}=${column}`));
   }
   const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
   return wordsOf(fields.map((name) => `${name}=`));
@@ -141,24 +145,4 @@ async function fileOf(files: readonly string[], { home }: Io): Promise<string | 
     return /\.xlsx$/i.test(name) && stats.size > MAX_WORKBOOK_BYTES ? undefined : path;
   }
   return undefined;
-}
-
-async function columnsOf(
-  command: Command,
-  files: readonly string[],
-  io: Io,
-): Promise<readonly string[]> {
-  const path = await fileOf(files, io);
-  if (path === undefined) return [];
-  const { openInput } = await import('../../import/read/open-input.ts');
-  const { detectLayout } = await import('../../import/read/layout.ts');
-  const input = await openInput(path, io.stdin);
-  try {
-    // No column need be recognized: which one it is, is being typed.
-    const map = { target_url: '1', title: '', tags: '', domain_id: '', redirect_type: '' };
-    const settings = { inputFormat: 'auto' as const, ...command.opts(), map };
-    return (await detectLayout(input, settings)).plan.columns;
-  } finally {
-    await input.dispose();
-  }
 }

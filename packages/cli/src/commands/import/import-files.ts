@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
+import { systemReason } from '@shortlink/tables/basics';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Account, Context } from '../../context.ts';
 import { plural, present } from '../../format.ts';
-import { inputError, systemReason } from '../../import/errors.ts';
+import { inputError } from '../../import/errors.ts';
 import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';

@@ -1,9 +1,7 @@
+import { INPUT_FORMATS, LINK_FIELDS, type LinkField } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ImportSettings,
-  INPUT_FORMATS,
-  LINK_FIELDS,
-  type LinkField,
   ON_SIMILAR,
   ON_UNKNOWN,
   OUTPUT_FORMATS,

@@ -1,11 +1,11 @@
+import { type Input, readRows } from '@shortlink/tables';
+import type { Row } from '@shortlink/tables/basics';
+import type { Layout } from '../layout.ts';
 import { fitOf, linkIdentity } from '../map/link-identity.ts';
 import { claimOf, lostLinkGuard } from '../map/result-columns.ts';
 import type { RowRules } from '../map/row-rules.ts';
-import type { Layout } from '../read/layout.ts';
-import type { Input } from '../read/open-input.ts';
-import { readRows } from '../read/read-rows.ts';
 import type { RejectsFile } from '../report/rejects.ts';
-import type { ImportDeps, ImportSettings, Reject, Row } from '../types.ts';
+import type { ImportDeps, ImportSettings, Reject } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { RowSet } from './row-set.ts';
 

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import { inputError, isConflict, shown } from '../errors.ts';
+import { openInput, readRows } from '@shortlink/tables';
+import { InputError, type Row, shown } from '@shortlink/tables/basics';
+import { inputError } from '../errors.ts';
+import { detectLayout, type Layout } from '../layout.ts';
 import { linkIdentity } from '../map/link-identity.ts';
 import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
-import { detectLayout, type Layout } from '../read/layout.ts';
-import { openInput } from '../read/open-input.ts';
-import { readRows } from '../read/read-rows.ts';
-import type { ImportDeps, ImportSettings, Row } from '../types.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import type { KnownBy } from './evidence-sql.ts';
 
@@ -32,7 +32,8 @@ export async function readLinks(
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
 ): Promise<readonly string[]> {
   const ignoreOther = (error: unknown) => {
-    if (!mayBeOther || isConflict(error)) throw error;
+    const isConflict = error instanceof InputError && error.code === 'conflict';
+    if (!mayBeOther || isConflict) throw error;
   };
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
   if (input === undefined) return LEAST_COLUMNS;

@@ -1,6 +1,7 @@
 import { closeSync, constants, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { inputError, placeWithoutRoom, systemReason, writeError } from '../errors.ts';
+import { systemReason } from '@shortlink/tables/basics';
+import { inputError, placeWithoutRoom, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
 /** `PRAGMA application_id` of a journal: "SLJ" in ASCII and a version. One of a higher version was written by a newer release. */

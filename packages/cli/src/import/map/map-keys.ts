@@ -1,6 +1,6 @@
-import type { Layout } from '../read/layout.ts';
-import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
-import { ALIASES, columnKey, isOfOneService, isShortLinkColumn } from './map-columns.ts';
+import { ALIASES, columnKey, isOfOneService, isShortLinkColumn } from '@shortlink/tables';
+import { LINK_FIELDS, type LinkField, type Plan, type Row } from '@shortlink/tables/basics';
+import type { Layout } from '../layout.ts';
 import { isResult, RESULT_COLUMNS } from './result-columns.ts';
 
 /** What the keys of one object fill. */

@@ -1,10 +1,9 @@
-import { inputError, refuseConflict, shown } from '../errors.ts';
-import type { Layout } from '../read/layout.ts';
-import { toCell } from '../read/read-rows.ts';
+import { columnKey, looksLikeUrl, toCell, trimmed } from '@shortlink/tables';
+import { type Row, refuseConflict, shown } from '@shortlink/tables/basics';
+import { inputError } from '../errors.ts';
+import type { Layout } from '../layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
-import { NO_RESPONSE, type Row, type RowStatus } from '../types.ts';
-import { looksLikeUrl, trimmed } from './cells.ts';
-import { columnKey } from './map-columns.ts';
+import { NO_RESPONSE, type RowStatus } from '../types.ts';
 
 /** Columns that an import adds to the input's own, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;

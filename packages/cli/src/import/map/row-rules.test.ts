@@ -1,10 +1,10 @@
 import { MAX_TAG_LENGTH } from '@shortlink/sdk';
+import type { LinkField, Row } from '@shortlink/tables/basics';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonlReader } from '../read/read-rows.ts';
-import type { LinkField, Row } from '../types.ts';
-import { splitTags, targetProblem } from './cells.ts';
+import { JsonlReader } from '../../../../tables/src/read-rows.ts';
 import { createRowRules } from './row-rules.ts';
+import { targetProblem } from './target-problem.ts';
 
 const FIELDS: readonly LinkField[] = ['target_url', 'title', 'tags', 'domain_id', 'redirect_type'];
 
@@ -155,18 +155,6 @@ test('JSON: numbers and null are text', () => {
     title: '12345678901234567890',
     tags: ['1.50', 'b'],
   });
-});
-
-test('tags: a separator of the user, and JSON arrays', () => {
-  expect(splitTags('a,b;c', ';')).toEqual(['a,b', 'c']);
-  expect(splitTags('["a,b","c"]', undefined)).toEqual(['a,b', 'c']);
-  expect(splitTags('["a",null,1,12345678901234567890,true,""]', undefined)).toEqual([
-    'a',
-    '1',
-    '12345678901234567890',
-    'true',
-  ]);
-  expect(splitTags('[a,b', undefined)).toEqual(['[a', 'b']);
 });
 
 test('the quick look at a URL takes only what all the others take', () => {

@@ -6,21 +6,14 @@ import {
   MAX_TITLE_LENGTH,
   REDIRECT_TYPES,
 } from '@shortlink/sdk';
-import { shown } from '../errors.ts';
-import type { Layout } from '../read/layout.ts';
+import { isNested, looksLikeUrl, splitTags, trimmed } from '@shortlink/tables';
+import { type Plan, type Row, shown } from '@shortlink/tables/basics';
+import type { Layout } from '../layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
-import type { ImportSettings, Plan, Row } from '../types.ts';
-import {
-  characterCount,
-  isLongerThan,
-  isNested,
-  looksLikeUrl,
-  splitTags,
-  targetProblem,
-  trimmed,
-} from './cells.ts';
+import type { ImportSettings } from '../types.ts';
 import { rowMapping } from './map-keys.ts';
 import { strayText } from './result-columns.ts';
+import { characterCount, isLongerThan, targetProblem } from './target-problem.ts';
 
 /** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CsvReader } from '../read/read-csv.ts';
+import { PlainRow } from '../../../../tables/src/lines.ts';
+import { CsvReader } from '../../../../tables/src/read-csv.ts';
 import { csvCell, dropFormulaGuard } from './csv-cell.ts';
 
 test.each([
@@ -38,4 +39,27 @@ test('whatever the cells are, the row reads back', () => {
       for (const text of rows[0]?.cells ?? []) expect(text).not.toMatch(/^[=@\t\r]/);
     }),
   );
+});
+
+test('a row that is taken as it is would be written just so', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', ',', ';', '|', '=', '-', '7', ' ', '\t', '＝', 'é'),
+  });
+  let taken = 0;
+  fc.assert(
+    fc.property(
+      text,
+      fc.constantFrom(',', ';', '\t', '|'),
+      fc.integer({ min: 1, max: 4 }),
+      (line, delimiter, width) => {
+        const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
+        const csv = row.asCsv(width, delimiter);
+        if (csv === undefined) return;
+        taken += 1;
+        expect(csv).toBe(row.cells.map((cell) => csvCell(cell, delimiter)).join(delimiter));
+      },
+    ),
+    { numRuns: 1000 },
+  );
+  expect(taken).toBeGreaterThan(50);
 });

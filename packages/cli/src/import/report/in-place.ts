@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import type { Input } from '@shortlink/tables';
 import { inputError } from '../errors.ts';
-import type { Layout } from '../read/layout.ts';
-import type { Input } from '../read/open-input.ts';
+import type { Layout } from '../layout.ts';
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
 export function refuseInPlace(

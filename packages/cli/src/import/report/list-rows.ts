@@ -1,5 +1,6 @@
+import type { Row } from '@shortlink/tables/basics';
 import { ownLink } from '../map/result-columns.ts';
-import { MOST_LISTED, type Row, type RowLists } from '../types.ts';
+import { MOST_LISTED, type RowLists } from '../types.ts';
 import { type ReportInput, type RowOutcome, reportRows } from './report-rows.ts';
 
 /** Collects the rows that a summary names, from the outcome of each row. */

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { inputError, systemReason } from '../errors.ts';
+import { systemReason } from '@shortlink/tables/basics';
+import { inputError } from '../errors.ts';
 import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
 import { StreamOutput } from './stream-output.ts';

@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
-import type { Layout } from '../read/layout.ts';
-import type { Row } from '../types.ts';
+import type { Row } from '@shortlink/tables/basics';
+import type { Layout } from '../layout.ts';
 import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { cellWriter } from './report-rows.ts';

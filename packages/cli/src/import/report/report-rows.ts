@@ -1,6 +1,9 @@
+import { readRows } from '@shortlink/tables';
+import type { Row } from '@shortlink/tables/basics';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import type { Comparison, Evidence } from '../check/evidence.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Layout } from '../layout.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import {
   findResultColumns,
@@ -10,10 +13,8 @@ import {
   RESULT_COLUMNS,
   strayText,
 } from '../map/result-columns.ts';
-import type { Layout } from '../read/layout.ts';
-import { readRows } from '../read/read-rows.ts';
 import type { SentBatch } from '../send/batch-recorder.ts';
-import type { ImportSettings, LinkResult, Row, RowStatus } from '../types.ts';
+import type { ImportSettings, LinkResult, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
 import type { OutputFile } from './output-file.ts';
 

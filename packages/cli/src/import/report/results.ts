@@ -1,7 +1,7 @@
+import type { Input } from '@shortlink/tables';
+import { systemReason } from '@shortlink/tables/basics';
 import { isFilled } from '../check/read-links.ts';
-import { systemReason } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Input } from '../read/open-input.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
 import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';

@@ -1,7 +1,7 @@
+import type { Row } from '@shortlink/tables/basics';
 import { expect, test } from 'vitest';
 import { linkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
-import type { Row } from '../types.ts';
 import { LinkSource, type LinkSourceOptions } from './link-source.ts';
 
 /** Rows whose cells are the target URL and the domain. */

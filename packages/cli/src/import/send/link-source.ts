@@ -1,7 +1,7 @@
 import type { BatchRange, CreateLinkBody } from '@shortlink/sdk';
+import type { Row } from '@shortlink/tables/basics';
 import { contentOf, pairOf } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
-import type { Row } from '../types.ts';
 
 /** Links that are forgotten at once: one by one would copy the others each time. */
 const FORGET_STEP = 4096;

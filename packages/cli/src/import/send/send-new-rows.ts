@@ -1,5 +1,6 @@
 import type { Usage } from '@shortlink/sdk';
-import { CliError, EXIT_CODES } from '../../cli-error.ts';
+import type { Row } from '@shortlink/tables/basics';
+import { asCliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
 import { addRows, type Checked, type ImportSource } from '../check/check-input.ts';
@@ -8,7 +9,7 @@ import type { Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import type { Forecast, ImportDeps, ImportSettings, ImportSummary, Row } from '../types.ts';
+import type { Forecast, ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -154,7 +155,7 @@ function hasLinkOrReject({ source, checked, found }: SendNewRows) {
 
 /** Whether nothing may be sent, and the user has to decide something first. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof CliError && error.exitCode === EXIT_CODES.usage;
+  return asCliError(error)?.exitCode === EXIT_CODES.usage;
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */

@@ -1,7 +1,8 @@
+import { readRows } from '@shortlink/tables';
+import type { Row } from '@shortlink/tables/basics';
 import type { ImportSource } from '../check/check-input.ts';
 import type { Journal } from '../journal/journal.ts';
-import { readRows } from '../read/read-rows.ts';
-import type { ImportDeps, ImportSettings, Row } from '../types.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 

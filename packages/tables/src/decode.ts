@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { CliError } from '../../cli-error.ts';
-import { inputError, systemReason } from '../errors.ts';
+import { type InputError, inputError, systemReason } from './errors.ts';
 import { LineCounter } from './lines.ts';
 
 /** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
@@ -31,7 +30,7 @@ export interface DecodeOptions {
  * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one. It ends with
  * a line where lines are not longer than some kilobytes, so that a reader of rows has nothing to put together.
  *
- * @throws CliError (exit code 2) that names line and byte, when the bytes are not in the encoding
+ * @throws InputError that names line and byte, when the bytes are not in the encoding
  */
 export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
@@ -128,7 +127,7 @@ async function* unpackedBlocks(
   }
 }
 
-function unpackError(name: string, line: number, cause: unknown): CliError {
+function unpackError(name: string, line: number, cause: unknown): InputError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'Z_BUF_ERROR') {
     return inputError(
@@ -179,7 +178,7 @@ async function invalidBytesError(
   name: string,
   encoding: string,
   pieceStart: number,
-): Promise<CliError> {
+): Promise<InputError> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   const lines = new LineCounter();
   // Stopping some bytes early makes sure that a character which straddles the border is seen from its first byte.

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { SaxesParser } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { inputError } from '../errors.ts';
+import { inputError } from './errors.ts';
 
 /** Bytes that are unpacked of one workbook. A sheet of a million rows and eight columns has half a GiB. */
 const MAX_UNPACKED_BYTES = 8 * 2 ** 30;

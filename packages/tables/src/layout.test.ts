@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type DetectOptions, layouts } from '../../../test/import/layouts.ts';
+import { type DetectOptions, layouts } from '../test/layouts.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-detect-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -268,42 +268,5 @@ describe('how results are to be written', () => {
     ],
   ])('%s', async (_, content, dialect, options) => {
     expect((await detect(content, options)).dialect).toEqual({ sep: '', ...dialect });
-  });
-
-  test('result columns are known by all four names', async () => {
-    const header = 'url,note,code,short_url,status,error,added';
-    const layout = await detect(`${header}\nhttps://a.example,,x,https://s.example/x,created,,\n`);
-    expect(layout.resultColumns).toEqual({ code: 2, short_url: 3, status: 4, error: 5 });
-    expect(layout).toMatchObject({ isOwnFile: true, plan: { mapping: { target_url: 0 } } });
-    for (const other of [
-      'url,code,short_url',
-      'url,code,short_url,status',
-      'code,url,status,error',
-    ]) {
-      expect(await detect(`${other}\n`)).toMatchObject({ resultColumns: {}, isOwnFile: false });
-    }
-    // Behind columns of another service, ours are those that we wrote.
-    const behind = 'code,short_url,url,code,short_url,status,error\n';
-    expect((await detect(behind)).resultColumns).toEqual({
-      code: 3,
-      short_url: 4,
-      status: 5,
-      error: 6,
-    });
-    const moved = 'status,url,error,short_url,code\n';
-    expect((await detect(moved)).resultColumns).toEqual({
-      code: 4,
-      short_url: 3,
-      status: 0,
-      error: 2,
-    });
-  });
-
-  test('result columns fill no field', async () => {
-    const content =
-      'Adresse,code,short_url,status,error\nhttps://a.example,x,https://s.example/x,created,\n';
-    const { plan } = await detect(content);
-    expect(plan.mapping).toEqual({ target_url: 0 });
-    expect(plan.notes).toHaveLength(1);
   });
 });

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { layouts } from '../../../test/import/layouts.ts';
-import type { ImportSettings } from '../types.ts';
+import { layouts } from '../test/layouts.ts';
+import type { TableOptions } from './types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-detect-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -53,7 +53,7 @@ describe('columns by their names', () => {
 
 describe('--map', () => {
   test.each(['Long URL', 'long url', 'LONGURL', 'long_url', '2'])('%s', async (column) => {
-    const map = { target_url: column } satisfies ImportSettings['map'];
+    const map = { target_url: column } satisfies TableOptions['map'];
     expect(await mapped('url,Long URL\n', { map })).toEqual({ target_url: 'Long URL' });
   });
 
@@ -129,7 +129,7 @@ describe('a first line that may be a URL without its scheme', () => {
   ])('%s', async (first) => {
     for (const rest of ['https://a.example/b\n', 'https://a.example/b,c\nhttps://a.example/d\n']) {
       await expect(detect(`${first}\n${rest}`)).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining(`"${first}"`),
         hint: expect.stringContaining('--map target_url=1'),
       });

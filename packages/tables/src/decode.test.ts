@@ -76,7 +76,7 @@ describe('bytes that are not in the encoding', () => {
     await expect(decode(bytes)).rejects.toMatchObject({
       message: 'x.csv, line 2, byte 35: E9 2C 0A is not UTF-8',
       hint: expect.stringContaining('--encoding windows-1252'),
-      exitCode: 2,
+      code: 'input',
     });
   });
 

@@ -1,6 +1,6 @@
-import type { BookCell } from '../types.ts';
 import { numberText, unescaped } from './cell-text.ts';
 import type { SharedTexts } from './shared-texts.ts';
+import type { BookCell } from './types.ts';
 import {
   type Attributes,
   columnOf,

@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import type { Row } from '../types.ts';
 import { MAX_ROW_LENGTH } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
+import type { Row } from './types.ts';
 
 function read(pieces: readonly string[], delimiter = ','): Row[] {
   const reader = new CsvReader({ delimiter, name: 'x.csv' });

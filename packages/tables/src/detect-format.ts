@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
-import { inputError } from '../errors.ts';
-import { looksLikeUrl, SCHEMELESS_URL } from '../map/cells.ts';
-import type { ImportSettings, Plan, Row } from '../types.ts';
+import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
+import { inputError } from './errors.ts';
 import type { RowReader } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
 import { headerIndex } from './title-rows.ts';
+import type { Plan, Row, TableOptions } from './types.ts';
 
 /** Delimiters that are looked for, in the order that wins a draw. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -17,9 +17,6 @@ const URL_LINE = /^https?:\/\/[^\s,;|/?#]+(?:[/?#]\S*)?$/i;
 
 /** Excel's own first line, which names the delimiter. */
 const SEP_LINE = /^sep=([^"\r\n])(\r\n|\r|\n)/;
-
-/** The header of a results file of ours, which shows the delimiter, whatever that is. */
-const RESULTS_HEADER = /^[^\r\n]*code([^\r\n])short_url\1status\1error/;
 
 /** Whether a line as a whole could be one URL. */
 export function isOneUrl(line: string): boolean {
@@ -36,12 +33,12 @@ interface Format {
   hasHeader: boolean;
 }
 
-type Settings = Pick<ImportSettings, 'inputFormat' | 'delimiter'>;
+type Settings = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added'>;
 
 /**
  * Format and delimiter, from the settings, the file's name, and the text it begins with.
  *
- * @throws CliError (exit code 2) for text that is no such file, or could be two of them
+ * @throws InputError for text that is no such file, or could be two of them
  */
 export function detectFormat(settings: Settings, name: string, head: string): Format {
   refuseOtherText(name, head);
@@ -57,7 +54,7 @@ export function detectFormat(settings: Settings, name: string, head: string): Fo
   const delimiter =
     settings.delimiter ??
     sep?.[1] ??
-    RESULTS_HEADER.exec(head)?.[1] ??
+    settings.added?.header.exec(head)?.[1] ??
     (format === 'tsv' ? '\t' : guessDelimiter(head.slice(sepLength)));
   return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader };
 }
@@ -95,7 +92,7 @@ function guessFormat(settings: Settings, name: string, head: string): Guess {
     return { format: 'jsonl', hasHeader: false };
   }
   if (extension === '.tsv' || extension === '.tab') return { format: 'tsv', hasHeader: false };
-  if (SEP_LINE.test(head) || RESULTS_HEADER.test(head)) return csv;
+  if (SEP_LINE.test(head) || settings.added?.header.test(head)) return csv;
   const lines = head
     .split(/[\r\n]+/)
     .map((line) => line.trim())

@@ -1,41 +1,26 @@
-import { inputError } from '../errors.ts';
-import { looksLikeUrl, trimmed } from '../map/cells.ts';
-import { mapColumns } from '../map/map-columns.ts';
-import { findResultColumns, type ResultColumns } from '../map/result-columns.ts';
-import type { Plan, Row } from '../types.ts';
+import { looksLikeUrl, trimmed } from './cells.ts';
 import { isOneUrl, sampleRows } from './detect-format.ts';
-import { type Head, type HeadSettings, readHead, type Source } from './head.ts';
+import { inputError } from './errors.ts';
+import { type Head, readHead, type Source } from './head.ts';
+import { mapColumns } from './map-columns.ts';
 import { openQuoteHint } from './read-csv.ts';
 import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
+import type { Plan, Row, TableOptions } from './types.ts';
 
-/** How to read the input: the plan, and what only the reader and the writer of results need. */
-export interface Layout extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' | 'sheetRows'> {
+/** How to read a table: the plan, and what only the reader and a writer of the same table need. */
+export interface TableLayout
+  extends Pick<Head, 'dialect' | 'preamble' | 'firstLine' | 'sheetRows'> {
   plan: Plan;
-  /** The columns of an earlier import that are in a table, by index: all four, or none. A line of JSON Lines has its own. */
-  resultColumns: ResultColumns;
-  /** The rejects of an earlier import, with the number of a line in the last column but one. */
-  isRejects: boolean;
-  /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
-  isOwnFile: boolean;
-  /** It wrote it for JSON Lines, of which each had its own keys. */
-  isOfLines: boolean;
-}
-
-/** The names that rejects and results of JSON Lines have, unless the user names them: nothing in a table tells. */
-const TABLE_OF_LINES =
-  /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
-
-interface Settings extends HeadSettings {
-  /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
-  isMapOptional?: boolean;
+  /** The first rows of data. */
+  samples: readonly Row[];
 }
 
 /**
  * Looks at the beginning of the input and settles format, delimiter, header and mapping.
  *
- * @throws CliError (exit code 2) when the input can't be imported as it is, or an option doesn't fit it
+ * @throws InputError when the input can't be read as it is, or a setting doesn't fit it
  */
-export async function detectLayout(input: Source, settings: Settings): Promise<Layout> {
+export async function detectTable(input: Source, settings: TableOptions): Promise<TableLayout> {
   const head = await readHead(input, settings);
   const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
   const found = findColumns(input.name, head, settings.map.target_url);
@@ -48,14 +33,13 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
       : [`The header is on line ${headerLine}. What stands above it is no row.`]),
     ...found.notes,
   ];
-  const resultColumns = hasHeader ? findResultColumns(columns) : {};
   const mapping = mapColumns({
     name: input.name,
     columns,
     map: settings.map,
     isMapOptional: settings.isMapOptional === true,
     urlColumn,
-    resultColumns,
+    added: hasHeader ? Object.values(settings.added?.find(columns) ?? {}) : [],
     samples,
     notes,
   });
@@ -71,24 +55,7 @@ export async function detectLayout(input: Source, settings: Settings): Promise<L
     firstUrl: firstUrl === '' ? undefined : firstUrl,
     notes,
   };
-  // A table of somebody else may end with columns of these names.
-  const isRejects =
-    columns.at(-2) === 'line' &&
-    columns.at(-1) === 'reason' &&
-    samples.some(({ cells }) => /^\d+$/.test(cells[columns.length - 2] ?? ''));
-  // JSON needs no apostrophe before a formula, so one that it holds is the user's own.
-  const isOwnFile = format !== 'jsonl' && (isRejects || resultColumns.status !== undefined);
-  return {
-    plan,
-    dialect,
-    resultColumns: format === 'jsonl' ? {} : resultColumns,
-    preamble,
-    firstLine,
-    isRejects,
-    isOwnFile,
-    isOfLines: isOwnFile && TABLE_OF_LINES.test(input.name),
-    sheetRows,
-  };
+  return { plan, dialect, preamble, firstLine, sheetRows, samples };
 }
 
 interface Columns {

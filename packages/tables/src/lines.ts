@@ -1,5 +1,5 @@
-import { inputError } from '../errors.ts';
-import type { Row } from '../types.ts';
+import { inputError } from './errors.ts';
+import type { Row } from './types.ts';
 
 /** The longest row, in characters. Without it a quote that never closes would read the rest of the file into memory. */
 export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
@@ -86,7 +86,7 @@ export interface RowReader {
 /** The usual delimiters. */
 const DELIMITERS = ',;|\t';
 
-/** Finds, in a line without quotes, what may be a cell that {@link csvCell} would not leave as it is. */
+/** Finds, in a line without quotes, what may be a cell that the writer of CSV files would not leave as it is. */
 const MAY_NEED_GUARD = /(?:^|[,;|\t])[=+\-@\t＝＋－＠]/;
 
 /** A stretch of the input that many rows stand in. */

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type SheetCell, workbook, zip } from '../../../test/import/workbook-fixture.ts';
-import type { ImportSettings, Row } from '../types.ts';
-import { detectLayout } from './layout.ts';
+import { type SheetCell, workbook, zip } from '../test/workbook-fixture.ts';
+import { detectTable } from './layout.ts';
 import { openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';
+import type { Row, TableOptions } from './types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-open-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -19,7 +19,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100);
 }
 
-type Options = Partial<ImportSettings> & { stdin?: boolean };
+type Options = Partial<TableOptions> & { stdin?: boolean };
 
 /** Writes the bytes to a file, or passes them as standard input, and reads them as an import does. */
 async function read(bytes: Uint8Array, name: string, { stdin = false, ...options }: Options = {}) {
@@ -27,7 +27,7 @@ async function read(bytes: Uint8Array, name: string, { stdin = false, ...options
   writeFileSync(path, bytes);
   const input = await openInput(stdin ? '-' : path, stdin ? pieces(bytes) : noStdin());
   try {
-    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto', ...options });
+    const layout = await detectTable(input, { map: {}, inputFormat: 'auto', ...options });
     const passes: Row[][] = [];
     // An import reads its input several times.
     for (const pass of [0, 1]) {
@@ -91,7 +91,7 @@ describe('gzip', () => {
   ])('%s is named', async (kind, content) => {
     await expect(read(gzipSync(content), 'x.gz')).rejects.toMatchObject({
       message: `x.gz is packed with gzip, and what is in it is ${kind}`,
-      exitCode: 2,
+      code: 'input',
     });
   });
 
@@ -104,7 +104,7 @@ describe('gzip', () => {
       message: expect.stringMatching(
         /^x\.csv\.gz ends in the middle of its gzip data, about line \d+$/,
       ),
-      exitCode: 2,
+      code: 'input',
     });
   });
 
@@ -234,7 +234,7 @@ describe('.xlsx', () => {
     ],
   ])('%s', async (_, bytes, options, message) => {
     await expect(read(bytes, 'x.xlsx', options)).rejects.toThrow(message);
-    await expect(read(bytes, 'x.xlsx', options)).rejects.toMatchObject({ exitCode: 2 });
+    await expect(read(bytes, 'x.xlsx', options)).rejects.toMatchObject({ code: 'input' });
   });
 });
 
@@ -255,7 +255,7 @@ describe('other binary files are named for what they are', () => {
     ['packed with xz', Buffer.from('fd377a585a0000', 'hex')],
     ['packed with zstd', Buffer.from('28b52ffd2400', 'hex')],
   ])('%s', async (kind, bytes) => {
-    const error = { message: expect.stringContaining(`x.csv is ${kind}`), exitCode: 2 };
+    const error = { message: expect.stringContaining(`x.csv is ${kind}`), code: 'input' };
     await expect(read(bytes, 'x.csv')).rejects.toMatchObject(error);
     await expect(read(bytes, 'x.csv', { stdin: true })).rejects.toThrow(kind);
   });

@@ -2,14 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type SheetCell, workbook, zip } from '../../../test/import/workbook-fixture.ts';
-import { createRowRules } from '../map/row-rules.ts';
-import type { ImportSettings } from '../types.ts';
+import { type SheetCell, workbook, zip } from '../test/workbook-fixture.ts';
 import { numberText } from './cell-text.ts';
-import { detectLayout } from './layout.ts';
+import { detectTable } from './layout.ts';
 import { openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';
 import { SharedTexts } from './shared-texts.ts';
+import type { TableOptions } from './types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-book-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -17,13 +16,12 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const A = 'https://a.example';
 const B = 'https://b.example';
 
-async function read(bytes: Uint8Array, options: Partial<ImportSettings> = {}) {
+async function read(bytes: Uint8Array, options: Partial<TableOptions> = {}) {
   const path = join(directory, 'x.xlsx');
   writeFileSync(path, bytes);
   const input = await openInput(path, (async function* () {})());
   try {
-    const layout = await detectLayout(input, { map: {}, inputFormat: 'auto', ...options });
-    const rules = createRowRules(layout, { defaults: {} });
+    const layout = await detectTable(input, { map: {}, inputFormat: 'auto', ...options });
     const rows = [];
     for await (const some of readRows(input, layout)) rows.push(...some);
     const { sheet, notes } = layout.plan;
@@ -32,8 +30,7 @@ async function read(bytes: Uint8Array, options: Partial<ImportSettings> = {}) {
       sheet,
       notes,
       cells: rows.map((row) => row.cells),
-      links: rows.map((row) => rules.link(row).target_url),
-      problems: rows.map((row) => rules.check(row).problem),
+      links: rows.map((row) => row.cells[layout.plan.mapping.target_url ?? -1]),
     };
   } finally {
     await input.dispose();
@@ -58,10 +55,6 @@ describe('the sheet', () => {
   test.each<[string, Record<string, SheetCell[][]>]>([
     ['a link in a text is no list', { Front: [['Help'], [B]], Links: links }],
     ['cells that lead to a URL', { Front: notes, Links: [['Page'], [{ text: 'Go', link: A }]] }],
-    [
-      'results of an import',
-      { Links: [['url', 'code', 'short_url', 'status', 'error'], [A]], More: links },
-    ],
     ['targets without a scheme', { Front: notes, Links: [['url'], ['a.example']] }],
   ])('%s', async (_, sheets) => {
     const { sheet } = await read(workbook(sheets));
@@ -99,7 +92,7 @@ describe('the sheet', () => {
       'Its sheets: "One" (hidden). To use one: --sheet NAME',
     ],
   ])('%s: the user has to say which', async (_, book, message, hint) => {
-    await expect(read(book)).rejects.toMatchObject({ message, hint, exitCode: 2 });
+    await expect(read(book)).rejects.toMatchObject({ message, hint, code: 'input' });
   });
 });
 
@@ -149,32 +142,6 @@ describe('a linked cell', () => {
     expect(links).toEqual([A, B]);
     expect(notes).toHaveLength(1);
   });
-});
-
-test('total rows are named, in a sheet and in other tables', async () => {
-  const { problems } = await read(
-    workbook({
-      Links: [
-        ['url', 'title', 'clicks'],
-        [A, 'Total', 3],
-        ['Total', '', 3],
-        ['', 'Summe:', 3],
-        ['', '', { formula: 'SUM(C2:C3)', value: '3' }],
-        [A, '', { formula: 'SUM(C2:C3)', value: '3' }],
-        ['Totally', '', 1],
-      ],
-    }),
-  );
-  const total = (text: string) =>
-    `no link, but a total row${text}: take it out, or end the table above it`;
-  expect(problems).toEqual([
-    undefined,
-    total(' ("Total")'),
-    total(' ("Summe:")'),
-    total(''),
-    undefined,
-    'not an absolute http or https URL: "Totally"',
-  ]);
 });
 
 describe('cells are what a person sees, and would type', () => {
@@ -268,7 +235,7 @@ describe('what unpacks to too much is refused', () => {
     const book = zip({ ...parts, 'xl/worksheets/sheet1.xml': cell });
     const message =
       'x.xlsx has a cell with more than 32,767 characters, which is too much for a spreadsheet';
-    await expect(read(book)).rejects.toMatchObject({ message, exitCode: 2 });
+    await expect(read(book)).rejects.toMatchObject({ message, code: 'input' });
   });
 
   test('a row without an end', async () => {

@@ -1,11 +1,11 @@
-import { inputError, shown } from '../errors.ts';
-import { looksLikeUrl } from '../map/cells.ts';
-import type { BookCell, Plan, Row } from '../types.ts';
+import { looksLikeUrl, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
-import type { Layout } from './layout.ts';
+import { inputError, shown } from './errors.ts';
+import type { TableLayout } from './layout.ts';
 import { type Line, LineSplitter, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
+import type { BookCell, Plan, Row } from './types.ts';
 
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
@@ -15,7 +15,7 @@ import { CsvReader } from './read-csv.ts';
  */
 export async function* readRows(
   input: Pick<Input, 'path' | 'name' | 'packing'>,
-  layout: Layout,
+  layout: Pick<TableLayout, 'plan' | 'preamble' | 'firstLine' | 'sheetRows'>,
   onBytes?: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Row[]> {
   const { plan, preamble } = layout;
@@ -222,12 +222,6 @@ function isDeeperThan(levels: number, value: unknown): boolean {
     if (isDeeperThan(levels - 1, item)) return true;
   }
   return false;
-}
-
-/** A value of JSON as the text of a cell. */
-export function toCell(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value === null ? '' : JSON.stringify(value);
 }
 
 /** Name of the only column of a URL list. */

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { detectLayout, type Layout } from '../../src/import/read/layout.ts';
-import { readRows } from '../../src/import/read/read-rows.ts';
-import type { Row } from '../../src/import/types.ts';
+import { detectTable, type TableLayout } from '../src/layout.ts';
+import { readRows } from '../src/read-rows.ts';
+import type { Row } from '../src/types.ts';
 
-export type DetectOptions = Partial<Parameters<typeof detectLayout>[1]>;
+export type DetectOptions = Partial<Parameters<typeof detectTable>[1]>;
 
 /** Writes inputs into a folder, and shows how they are read. */
 export function layouts(directory: string) {
@@ -12,10 +12,10 @@ export function layouts(directory: string) {
     content: string | Uint8Array,
     options: DetectOptions = {},
     name = 'x',
-  ): Promise<Layout> => {
+  ): Promise<TableLayout> => {
     const path = join(directory, name);
     writeFileSync(path, content);
-    return await detectLayout({ path, name }, { map: {}, inputFormat: 'auto', ...options });
+    return await detectTable({ path, name }, { map: {}, inputFormat: 'auto', ...options });
   };
   return {
     detect,
@@ -36,7 +36,7 @@ export function layouts(directory: string) {
   };
 }
 
-function byName({ mapping, columns }: Layout['plan']): Record<string, string | undefined> {
+function byName({ mapping, columns }: TableLayout['plan']): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(mapping).map(([field, index]) => [field, columns[index ?? -1]]),
   );

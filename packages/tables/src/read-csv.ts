@@ -1,6 +1,6 @@
-import { inputError, shown } from '../errors.ts';
-import type { Row } from '../types.ts';
+import { inputError, shown } from './errors.ts';
 import { countLineBreaks, MAX_ROW_LENGTH, PlainRow, type RowReader } from './lines.ts';
+import type { Row } from './types.ts';
 
 const LF = 10;
 const CR = 13;

@@ -1,10 +1,10 @@
-import { inputError, refuseConflict } from '../errors.ts';
-import type { ImportSettings, Plan } from '../types.ts';
 import { decodeFile } from './decode.ts';
 import { detectFormat, sampleRows } from './detect-format.ts';
+import { inputError, refuseConflict } from './errors.ts';
 import type { Input } from './open-input.ts';
 import { createReader } from './read-rows.ts';
 import { headerIndex } from './title-rows.ts';
+import type { Plan, TableOptions } from './types.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
 const HEAD_LENGTH = 256 * 1024;
@@ -42,15 +42,10 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   headerLine?: number | undefined;
 }
 
-export type HeadSettings = Pick<
-  ImportSettings,
-  'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines' | 'map'
->;
-
 export type Source = Pick<Input, 'path' | 'name' | 'packing' | 'scratch'>;
 
-/** @throws CliError (exit code 2) for an empty input, or one that is not of the format that was asked for */
-export async function readHead(input: Source, settings: HeadSettings): Promise<Head> {
+/** @throws InputError for an empty input, or one that is not of the format that was asked for */
+export async function readHead(input: Source, settings: TableOptions): Promise<Head> {
   const { inputFormat, sheet, skipLines = 0 } = settings;
   if (input.packing === 'xlsx') {
     if (inputFormat !== 'auto' && inputFormat !== 'xlsx') {
@@ -59,7 +54,7 @@ export async function readHead(input: Source, settings: HeadSettings): Promise<H
         'Leave --input-format out.',
       );
     }
-    return belowTitle(await readSheetHead(input, sheet, skipLines), settings);
+    return belowTitle(await readSheetHead(input, settings), settings);
   }
   if (inputFormat === 'xlsx' || sheet !== undefined) {
     throw inputError(`${input.name} is not an Excel workbook (.xlsx)`);
@@ -72,7 +67,7 @@ export async function readHead(input: Source, settings: HeadSettings): Promise<H
 }
 
 /** The same from the header on, where that stands below a title. */
-function belowTitle(head: Head, { map }: HeadSettings): Head {
+function belowTitle(head: Head, { map }: TableOptions): Head {
   const { format, text, preamble, firstLine } = head;
   if (format === 'urls' || format === 'jsonl') return head;
   const { rows } = sampleRows(text, createReader('', { ...head, columns: [] }, firstLine));
@@ -93,12 +88,11 @@ function belowTitle(head: Head, { map }: HeadSettings): Head {
 
 async function readSheetHead(
   { path, name, scratch = '' }: Source,
-  sheet: string | undefined,
-  skipLines: number,
+  settings: TableOptions,
 ): Promise<Head> {
   // No other input needs the libraries of workbooks.
   const { unpackSheet } = await import('./read-sheet.ts');
-  const unpacked = await unpackSheet({ path, name, scratch }, sheet, skipLines);
+  const unpacked = await unpackSheet({ path, name, scratch }, settings);
   const { text, encoding, isWhole } = await readText(unpacked.path, { name });
   if (text === '') throw inputError(`${name}: the sheet is empty`);
   return {
@@ -120,7 +114,7 @@ async function readSheetHead(
 
 async function readTextHead(
   { path, name, packing }: Source,
-  settings: HeadSettings,
+  settings: TableOptions,
   skipLines: number,
 ): Promise<Head> {
   const head = await readText(path, {
@@ -158,6 +152,12 @@ async function readTextHead(
     isWhole: head.isWhole,
     sheetRows: undefined,
   };
+}
+
+/** The names of the sheets of a workbook, those that are hidden too. */
+export async function sheetNames(path: string): Promise<string[]> {
+  const { listSheets } = await import('./read-sheet.ts');
+  return await listSheets(path);
 }
 
 interface TextOptions {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { inputError, systemReason, temporaryError } from '../errors.ts';
+import { inputError, systemReason, temporaryError } from './errors.ts';
 import { type Packing, sniffPacking } from './sniff.ts';
 
 /** An input that can be read as often as needed. */
@@ -26,7 +26,7 @@ export interface Input {
  * Makes the input readable more than once, since all of it is checked before any of it is sent: a regular file is taken as it
  * is; standard input and pipes are copied to a temporary file, whatever their size.
  *
- * @throws CliError (exit code 2) when there is no such file, or it is of a kind that holds no rows (a PDF, an image)
+ * @throws InputError when there is no such file, or it is of a kind that holds no rows (a PDF, an image)
  */
 export async function openInput(
   file: string,

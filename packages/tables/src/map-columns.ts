@@ -1,7 +1,6 @@
-import { inputError } from '../errors.ts';
-import { LINK_FIELDS, type LinkField, type Plan, type Row } from '../types.ts';
 import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
-import type { ResultColumns } from './result-columns.ts';
+import { inputError } from './errors.ts';
+import { LINK_FIELDS, type LinkField, type Plan, type Row } from './types.ts';
 
 interface MapColumnsInput {
   /** Name of the file in messages. */
@@ -13,8 +12,8 @@ interface MapColumnsInput {
   isMapOptional?: boolean;
   /** Without a header: the column of the first row that holds a URL. */
   urlColumn: number | undefined;
-  /** Columns of an earlier import, which fill no field. */
-  resultColumns: ResultColumns;
+  /** Places of columns that fill no field. */
+  added: readonly number[];
   /** The first rows. */
   samples: readonly Pick<Row, 'cells' | 'object'>[];
   /** Gains a sentence for each guess that the user should know. */
@@ -24,7 +23,7 @@ interface MapColumnsInput {
 /**
  * Which column fills which field: `--map` first, then the usual names, or without a header the column that holds URLs.
  *
- * @throws CliError (exit code 2) when a column is missing or ambiguous, or none holds the target URL
+ * @throws InputError when a column is missing or ambiguous, or none holds the target URL
  */
 export function mapColumns(input: MapColumnsInput): Plan['mapping'] {
   const mapping: Plan['mapping'] = {};
@@ -136,14 +135,13 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
   );
 }
 
-/** Columns that an earlier import did not add, and that match. */
+/** Columns that may fill a field, and match. */
 function indexesWhere(
-  { columns, resultColumns }: Pick<MapColumnsInput, 'columns' | 'resultColumns'>,
+  { columns, added }: Pick<MapColumnsInput, 'columns' | 'added'>,
   matches: (name: string, index: number) => boolean,
 ): readonly number[] {
-  const results = new Set(Object.values(resultColumns));
   return columns.flatMap((name, index) =>
-    !results.has(index) && matches(name, index) ? [index] : [],
+    !added.includes(index) && matches(name, index) ? [index] : [],
   );
 }
 

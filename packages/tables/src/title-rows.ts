@@ -1,6 +1,6 @@
-import { looksLikeUrl } from '../map/cells.ts';
-import { ALIASES, columnKey } from '../map/map-columns.ts';
-import type { Row } from '../types.ts';
+import { looksLikeUrl } from './cells.ts';
+import { ALIASES, columnKey } from './map-columns.ts';
+import type { Row } from './types.ts';
 
 /** Rows in which the header is looked for. */
 const MAX_TITLE_ROWS = 20;

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { constants, gunzipSync } from 'node:zlib';
-import { inputError, systemReason } from '../errors.ts';
+import { inputError, systemReason } from './errors.ts';
 
 /** Kinds of file that text is unpacked from. */
 export type Packing = 'gzip' | 'xlsx';
@@ -47,7 +47,7 @@ const FIRST_BYTES = 4_096;
 /**
  * What the file is packed in, by its first bytes: a name may say anything. Undefined for text.
  *
- * @throws CliError (exit code 2) that names the kind of file, when it can't hold rows that we read
+ * @throws InputError that names the kind of file, when it can't hold rows that we read
  */
 export async function sniffPacking(input: {
   path: string;

@@ -1,14 +1,12 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CliError } from '../../cli-error.ts';
-import { inputError, temporaryError } from '../errors.ts';
-import { looksLikeUrl } from '../map/cells.ts';
-import { ALIASES, columnKey } from '../map/map-columns.ts';
-import { findResultColumns } from '../map/result-columns.ts';
-import type { Plan } from '../types.ts';
+import { looksLikeUrl } from './cells.ts';
+import { InputError, inputError, temporaryError } from './errors.ts';
+import { ALIASES, columnKey } from './map-columns.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { readTexts, type SheetRow, sheetRows } from './sheet-rows.ts';
 import { headerIndex } from './title-rows.ts';
+import type { Plan, TableOptions } from './types.ts';
 import { type Sheet, Workbook } from './workbook.ts';
 
 /** Characters that are gathered before they are written. */
@@ -25,19 +23,18 @@ interface UnpackedSheet {
   notes: string[];
 }
 
+type SheetOptions = Pick<TableOptions, 'sheet' | 'skipLines' | 'added'>;
+
 type Rows = (sheet: Sheet) => AsyncGenerator<SheetRow[]>;
 
 /**
  * Writes the rows of a sheet to a file.
  *
- * @param wanted - name of the sheet; undefined is the visible one that has links
- * @param skipRows - rows at the top that are left out
- * @throws CliError (exit code 2) for a workbook that can't be read, has no such sheet, or several that could be meant
+ * @throws InputError for a workbook that can't be read, has no such sheet, or several that could be meant
  */
 export async function unpackSheet(
   { path, name, scratch }: { path: string; name: string; scratch: string },
-  wanted: string | undefined,
-  skipRows: number,
+  settings: SheetOptions,
 ): Promise<UnpackedSheet> {
   let book: Workbook | undefined;
   const texts = new SharedTexts(join(scratch, 'texts'));
@@ -46,13 +43,13 @@ export async function unpackSheet(
     book = opened;
     if (book.textsPath !== undefined) await readTexts(book, book.textsPath, texts);
     const rows: Rows = (sheet) => sheetRows(opened, sheet, texts);
-    const chosen = await chooseSheet(book, rows, name, wanted);
+    const chosen = await chooseSheet(book, rows, name, settings);
     const target = join(scratch, 'rows');
-    await writeRows(book, rows(chosen), target, skipRows);
+    await writeRows(book, rows(chosen), target, settings.skipLines);
     return { path: target, ...describe(book, chosen) };
   } catch (cause) {
     const error = temporaryError(cause);
-    if (error instanceof CliError) throw error;
+    if (error instanceof InputError) throw error;
     throw inputError(
       `${name} can't be read as an Excel workbook: ${error instanceof Error ? error.message : error}`,
       'Open it in the spreadsheet program and save it again, or as CSV (UTF-8).',
@@ -64,7 +61,7 @@ export async function unpackSheet(
 }
 
 /** The names of the sheets of a workbook, those that are hidden too. */
-export async function sheetNames(path: string): Promise<string[]> {
+export async function listSheets(path: string): Promise<string[]> {
   const book = await Workbook.open(path, path);
   book.close();
   return book.sheets.map(({ name }) => name);
@@ -74,7 +71,7 @@ async function writeRows(
   book: Workbook,
   rows: AsyncIterable<SheetRow[]>,
   target: string,
-  skipRows: number,
+  skipRows = 0,
 ): Promise<void> {
   const file = await open(target, 'w', 0o600);
   try {
@@ -101,7 +98,7 @@ function describe({ sheets }: Workbook, chosen: Sheet): Pick<UnpackedSheet, 'she
   const others = sheets.filter((sheet) => sheet !== chosen);
   const sheet = { name: chosen.name, number: visible.indexOf(chosen) + 1, of: visible.length };
   const notes =
-    others.length > 0 ? [`Other sheets, which --sheet chooses: ${listSheets(others)}.`] : [];
+    others.length > 0 ? [`Other sheets, which --sheet chooses: ${describeSheets(others)}.`] : [];
   return { sheet, notes };
 }
 
@@ -110,9 +107,9 @@ async function chooseSheet(
   { sheets }: Workbook,
   rows: Rows,
   name: string,
-  wanted: string | undefined,
+  { sheet: wanted, added }: SheetOptions,
 ): Promise<Sheet> {
-  const hint = `Its sheets: ${listSheets(sheets)}.`;
+  const hint = `Its sheets: ${describeSheets(sheets)}.`;
   if (wanted !== undefined) {
     const named = sheets.find((sheet) => sheet.name === wanted);
     if (named === undefined)
@@ -127,7 +124,7 @@ async function chooseSheet(
   let best: Sheet[] = [];
   let most = 0;
   for (const sheet of visible) {
-    const rank = rankOf(await firstRows(rows(sheet)));
+    const rank = rankOf(await firstRows(rows(sheet)), added);
     if (rank > most) best = [];
     if (rank >= most) best.push(sheet);
     most = Math.max(most, rank);
@@ -135,7 +132,9 @@ async function chooseSheet(
   const [found, other] = best;
   if (found !== undefined && other === undefined) return found;
   const what =
-    most === NO_LINKS ? 'no sheet with links' : `several sheets with links: ${listSheets(best)}`;
+    most === NO_LINKS
+      ? 'no sheet with links'
+      : `several sheets with links: ${describeSheets(best)}`;
   throw inputError(
     `${name} has ${what}`,
     `${hint} Name the one to import: --sheet ${JSON.stringify(found?.name)}`,
@@ -154,19 +153,19 @@ async function firstRows(rows: AsyncIterable<SheetRow[]>): Promise<SheetRow[]> {
 const NO_LINKS = 1;
 
 /** How much a sheet looks like one of links, from its first rows. */
-function rankOf(rows: readonly SheetRow[]): number {
+function rankOf(rows: readonly SheetRow[], added: TableOptions['added']): number {
   if (rows.length === 0) return 0;
   const linked = rows.map(({ cells, book }) => ({
     cells: cells.map((cell, at) => book[at]?.link ?? cell),
   }));
   const header = linked[headerIndex(linked)]?.cells ?? [];
-  if (findResultColumns(header).short_url !== undefined) return 5;
+  if (Object.keys(added?.find(header) ?? {}).length > 0) return 5;
   const isNamed = header.some((cell) => ALIASES.target_url.includes(columnKey(cell)));
   const hasUrl = linked.some(({ cells }) => cells.some(looksLikeUrl));
   return NO_LINKS + (isNamed ? 1 : 0) + (hasUrl ? 2 : 0);
 }
 
-function listSheets(sheets: readonly Sheet[]): string {
+function describeSheets(sheets: readonly Sheet[]): string {
   return sheets
     .map(({ name, isVisible }) => JSON.stringify(name) + (isVisible ? '' : ' (hidden)'))
     .join(', ');
