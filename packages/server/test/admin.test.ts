@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CommandContext } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
@@ -37,6 +38,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   err = [];
   const context: CommandContext = {
     env,
+    stdin: Readable.from([]),
     out: (line) => out.push(line),
     write: async (text) => void out.push(text),
     // Every command says which database it uses; see `process.test.ts`.
@@ -219,7 +221,9 @@ describe('help', () => {
     ...['create', 'list', 'show', 'update', 'disable', 'enable'].map((verb) => `accounts ${verb}`),
     ...['create', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
     ...['add', 'list', 'remove'].map((verb) => `domains ${verb}`),
-    ...['list', 'show', 'enable', 'disable', 'update', 'export'].map((verb) => `links ${verb}`),
+    ...['list', 'show', 'enable', 'disable', 'update', 'export', 'import'].map(
+      (verb) => `links ${verb}`,
+    ),
     'migrate',
     'backup',
     'doctor',

@@ -24,6 +24,7 @@ export class CommandFailed extends Error {
 /** What commands may do to the world; tests bring their own. */
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
+  stdin: AsyncIterable<Uint8Array | string>;
   /** One line on standard output: data only. */
   out: (line: string) => void;
   /** Text on standard output, as it is. Resolves once there is room for more. */

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { exportFormat } from '../moving/own-format.ts';
 import type { ExportSearch } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, onStore } from './command.ts';
 import { addCommand } from './help.ts';
+import { exportFormat } from './moving/own-format.ts';
 
 interface ExportOptions {
   account?: string;

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
-import { SOURCES, type SourceName } from '../moving/services.ts';
 import { publicUrlOf } from '../settings.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
 import { linkRules } from './correct.ts';
 import { addCommand } from './help.ts';
+import { SOURCES, type SourceName } from './moving/services.ts';
 
 interface ImportOptions {
   account: string;
@@ -43,22 +43,26 @@ export function registerImport(links: Command, context: CommandContext): void {
     const own = (await store.listDomains()).filter((domain) => domain.account_id === accountId);
     const publicHost = normalizeHost(new URL(publicUrlOf(settings)).host) ?? '';
     // Loaded here only: the other commands need no reader of tables.
-    const { openSource } = await import('../moving/read-source.ts');
-    const { importLinks } = await import('../moving/import-links.ts');
-    const { MoveError } = await import('../moving/move-error.ts');
+    const { openSource } = await import('./moving/read-source.ts');
+    const { importLinks } = await import('./moving/import-links.ts');
+    const { MoveError } = await import('./moving/move-error.ts');
     const sources: Awaited<ReturnType<typeof openSource>>[] = [];
     try {
-      for (const file of files) sources.push(await openSource(file));
+      for (const file of files) sources.push(await openSource(file, context.stdin));
       const counts = await importLinks(store, sources, {
         ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, hosts: host },
-        domains: new Map([[publicHost, ''], ...own.map(({ id, hostname }) => [hostname, id] as const)]),
+        domains: new Map([
+          [publicHost, ''],
+          ...own.map(({ id, hostname }) => [hostname, id] as const),
+        ]),
         rules: await linkRules(store, settings, accountId),
         now: context.now(),
         say: context.err,
       });
       return { json: { ...counts, dry_run: dryRun } };
     } catch (error) {
-      const isExpected = error instanceof MoveError || (error instanceof Error && error.name === 'InputError');
+      const isExpected =
+        error instanceof MoveError || (error instanceof Error && error.name === 'InputError');
       throw isExpected ? new CommandFailed(error.message) : error;
     } finally {
       for (const source of sources) await source.dispose();

@@ -7,6 +7,7 @@ import { type CommandContext, CommandFailed, onStore } from './command.ts';
 import { registerUpdate } from './correct.ts';
 import { registerExport } from './export.ts';
 import { addCommand } from './help.ts';
+import { registerImport } from './import.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
 interface ListOptions {
@@ -32,7 +33,7 @@ export function registerLinks(program: Command, context: CommandContext): void {
   const links = addCommand(
     program,
     'links',
-    'List, show, correct, enable, disable and export links.',
+    'List, show, correct, enable, disable, export and import links.',
     'links list --account acc_7hVmWq2RkPzN',
     'links show Xk3pQ9z',
   );
@@ -60,6 +61,7 @@ export function registerLinks(program: Command, context: CommandContext): void {
   );
   registerUpdate(links, context);
   registerExport(links, context);
+  registerImport(links, context);
 }
 
 /** Each alias and each correction on a line of its own. */

@@ -80,7 +80,8 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     exportLinks: async (search, onLinks) => {
       let after = '';
       await db.search(async (session) => {
-        if (after !== '') throw new StoreError('unavailable', 'The connection was lost. Try again.');
+        if (after !== '')
+          throw new StoreError('unavailable', 'The connection was lost. Try again.');
         // The reader of the export may be slow.
         await session.all(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
         for (;;) {

@@ -1,10 +1,10 @@
 import { MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH, REDIRECT_TYPES } from '@shortlink/sdk/wire';
-import { canonicalPath, isReservedPath } from '../domain/aliases.ts';
-import { normalizeHost } from '../domain/hostnames.ts';
-import { CODE, uuidOf } from '../domain/ids.ts';
-import { type BodyRules, validateLink } from '../domain/validate-link.ts';
-import type { Alias, ImportedLink } from '../store/operator-store.ts';
-import { tagsOf, unguarded } from './own-format.ts';
+import { canonicalPath, isReservedPath } from '../../domain/aliases.ts';
+import { normalizeHost } from '../../domain/hostnames.ts';
+import { CODE, uuidOf } from '../../domain/ids.ts';
+import { type BodyRules, validateLink } from '../../domain/validate-link.ts';
+import type { Alias, ImportedLink } from '../../store/operator-store.ts';
+import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
 import { OWN, SERVICES, type Service, type SourceName } from './services.ts';
 
@@ -38,7 +38,7 @@ export function toLink(row: SourceRow, reading: Reading): ImportedLink {
   const own = isOwn ? ownFields(row, reading) : undefined;
   const aliases = own?.aliases ?? addressesOf(row, service, reading);
   if (own === undefined && aliases.length === 0) throw new Error('it has no short URL');
-  const title = isOwn ? unguarded(text(service.title)) : text(service.title);
+  const title = text(service.title);
   const fields = {
     target_url: isOwn ? text(service.target) : text(service.target).trim(),
     title: isOwn ? title : cut(title, reading),
@@ -146,12 +146,13 @@ function tagList(value: unknown): string[] {
 }
 
 function ownTags(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : tagsOf(unguarded(String(value ?? '')));
+  return Array.isArray(value) ? value.map(String) : tagsOf(String(value ?? ''));
 }
 
 function kept(tags: readonly string[], { lost }: Reading): string[] {
   const fitting = tags.filter((tag) => tag.length <= MAX_TAG_LENGTH).slice(0, MAX_TAGS);
-  if (fitting.length < tags.length) lost(`tags beyond ${MAX_TAGS}, or with more than ${MAX_TAG_LENGTH} characters`);
+  if (fitting.length < tags.length)
+    lost(`tags beyond ${MAX_TAGS}, or with more than ${MAX_TAG_LENGTH} characters`);
   return fitting;
 }
 

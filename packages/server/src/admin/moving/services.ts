@@ -27,7 +27,11 @@ const usual = { title: ['title'], tags: ['tags'], clicks: ['clicks', 'totalclick
 export const SERVICES = {
   shortio: {
     ...usual,
-    marks: [['originalurl', 'path'], ['originalurl', 'shorturl'], ['originalurl', 'secureshorturl']],
+    marks: [
+      ['originalurl', 'path'],
+      ['originalurl', 'shorturl'],
+      ['originalurl', 'secureshorturl'],
+    ],
     target: ['originalurl'],
     addresses: ['secureshorturl', 'shorturl'],
     host: ['domain', 'hostname'],
@@ -37,7 +41,10 @@ export const SERVICES = {
   },
   rebrandly: {
     ...usual,
-    marks: [['slashtag', 'destination'], ['slashtag', 'destinationurl']],
+    marks: [
+      ['slashtag', 'destination'],
+      ['slashtag', 'destinationurl'],
+    ],
     target: ['destination', 'destinationurl'],
     addresses: ['shorturl', 'shortlink'],
     host: ['domainname', 'domainfullname', 'domain'],
@@ -45,7 +52,11 @@ export const SERVICES = {
   },
   bitly: {
     ...usual,
-    marks: [['longurl', 'link'], ['longurl', 'bitlink'], ['longurl', 'custombitlinks']],
+    marks: [
+      ['longurl', 'link'],
+      ['longurl', 'bitlink'],
+      ['longurl', 'custombitlinks'],
+    ],
     target: ['longurl'],
     addresses: ['link', 'bitlink', 'custombitlinks'],
     clicks: ['clicks', 'totalclicks', 'engagements', 'totalengagements'],
@@ -53,7 +64,11 @@ export const SERVICES = {
   },
   dub: {
     ...usual,
-    marks: [['shortlink', 'url'], ['shortlink', 'destinationurl'], ['domain', 'key', 'url']],
+    marks: [
+      ['shortlink', 'url'],
+      ['shortlink', 'destinationurl'],
+      ['domain', 'key', 'url'],
+    ],
     target: ['url', 'destinationurl'],
     addresses: ['shortlink'],
     host: ['domain'],
@@ -61,7 +76,10 @@ export const SERVICES = {
     off: ['archived'],
   },
   kutt: {
-    marks: [['address', 'target'], ['target', 'visitcount']],
+    marks: [
+      ['address', 'target'],
+      ['target', 'visitcount'],
+    ],
     target: ['target'],
     addresses: ['link'],
     host: ['domain'],
@@ -73,7 +91,10 @@ export const SERVICES = {
   },
   shlink: {
     ...usual,
-    marks: [['shorturl', 'longurl'], ['shortcode', 'longurl']],
+    marks: [
+      ['shorturl', 'longurl'],
+      ['shortcode', 'longurl'],
+    ],
     target: ['longurl'],
     addresses: ['shorturl'],
     host: ['domain'],
@@ -82,7 +103,11 @@ export const SERVICES = {
   },
   yourls: {
     ...usual,
-    marks: [['keyword', 'url'], ['shorturl', 'url', 'timestamp'], ['source', 'target', 'hits']],
+    marks: [
+      ['keyword', 'url'],
+      ['shorturl', 'url', 'timestamp'],
+      ['source', 'target', 'hits'],
+    ],
     target: ['url', 'target'],
     addresses: ['shorturl'],
     path: ['keyword', 'source'],

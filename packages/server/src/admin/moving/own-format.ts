@@ -1,4 +1,4 @@
-import type { ExportedLink } from '../store/operator-store.ts';
+import type { ExportedLink } from '../../store/operator-store.ts';
 
 /** Columns of an export as CSV; its JSON Lines have the same names. */
 export const COLUMNS = [

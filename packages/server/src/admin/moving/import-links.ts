@@ -1,10 +1,10 @@
-import type { BodyRules } from '../domain/validate-link.ts';
-import type { ImportedLink, ImportOutcome, LinkImport } from '../store/operator-store.ts';
-import type { Store } from '../store/store.ts';
+import type { BodyRules } from '../../domain/validate-link.ts';
+import type { ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
+import type { Store } from '../../store/store.ts';
 import { AddressIndex } from './address-index.ts';
 import { MoveError } from './move-error.ts';
 import type { Source, SourceRow } from './read-source.ts';
-import { OWN, recognise, SERVICES, SOURCES, type Service, type SourceName } from './services.ts';
+import { OWN, recognise, SERVICES, type Service, SOURCES, type SourceName } from './services.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
 /** Links of one step: a server on the same database waits for some ten milliseconds. */
@@ -94,9 +94,9 @@ async function pass(
         const where = `${source.name}, line ${row.line}`;
         try {
           const link = toLink(row, reading);
-          links.push({ row, link });
           const other = index && sharedAddress(index, link, file, row.line);
-          if (other !== undefined) {
+          if (other === undefined) links.push({ row, link });
+          else {
             const name = read[other.file]?.source.name;
             problems.add(`${where}: ${other.path} leads elsewhere in ${name}, line ${other.line}`);
           }

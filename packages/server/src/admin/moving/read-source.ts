@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { columnKey, detectTable, type Input, openInput, readRows } from '@shortlink/tables';
 import { MoveError } from './move-error.ts';
+import { unguarded } from './own-format.ts';
 
 /** Largest JSON document, in bytes: all of it is in memory. */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
@@ -22,8 +23,11 @@ export interface Source {
 }
 
 /** Opens an export: a table in any format that the reader of tables knows, or the JSON of an API. */
-export async function openSource(file: string): Promise<Source> {
-  const input = await openInput(file, process.stdin);
+export async function openSource(
+  file: string,
+  stdin: AsyncIterable<Uint8Array | string>,
+): Promise<Source> {
+  const input = await openInput(file, stdin);
   try {
     return (await openDocument(input)) ?? (await openTable(input));
   } catch (error) {
@@ -39,7 +43,7 @@ async function openTable(input: Input): Promise<Source> {
   const valuesOf = (cells: readonly string[]) => {
     // Each line of JSON may bring further keys.
     if (keys.length !== columns.length) keys = columns.map(columnKey);
-    return new Map(keys.map((key, at) => [key, cells[at] ?? '']));
+    return new Map(keys.map((key, at) => [key, unguarded(cells[at] ?? '')]));
   };
   return {
     name: input.name,
