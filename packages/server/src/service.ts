@@ -16,6 +16,8 @@ type Given =
   | 'logger'
   | 'metricsToken'
   | 'tlsAskToken'
+  | 'forwardQuery'
+  | 'countPreviews'
   | 'rootUrl'
   | 'notFoundUrl';
 
@@ -78,6 +80,7 @@ export function createService(options: ServiceOptions): Service {
   return {
     fetch: (request, connection) => app.fetch(request, connection),
     redirectNow: fastRedirect({
+      ...options,
       ...shared,
       findInMemory: (code, at) => redirects.get(code, at),
       knownOwnHosts: () => follower.knownOwnHosts(),

@@ -75,6 +75,11 @@ export const whole = (what: string, min: number, max: number): Kind<number> => (
   },
 });
 
+export const BOOLEAN: Kind<boolean> = {
+  accepts: 'true or false',
+  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+};
+
 export const HOST: Kind<string> = {
   accepts: 'a host name or an IP address',
   parse: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined),

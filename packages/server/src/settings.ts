@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { TargetHosts } from './domain/targets.ts';
 import {
+  BOOLEAN,
   DATABASE,
   type DatabaseSetting,
   HOST,
@@ -30,6 +31,10 @@ export interface Settings {
   rootUrl: string | undefined;
   /** Where unknown short links redirect to. @default the response is 404 */
   notFoundUrl: string | undefined;
+  /** Whether the query of a short URL is added to that of its target. @default false */
+  forwardQuery: boolean;
+  /** Whether prefetches and the previews of chat programs are counted as clicks. @default false */
+  countPreviews: boolean;
   /** @default 'info' */
   logLevel: LogLevel;
   /** Hosts that new links may lead to, with their subdomains; empty allows every host. @default [] */
@@ -105,6 +110,18 @@ export const SETTINGS = {
     '--not-found-url <url>',
     WEB_URL,
     'where unknown short links redirect to (default: they are answered with 404)',
+  ),
+  forwardQuery: setting(
+    '--forward-query <boolean>',
+    BOOLEAN,
+    'true adds the query of a short URL to that of its target, whose own parameters win',
+    'false',
+  ),
+  countPreviews: setting(
+    '--count-previews <boolean>',
+    BOOLEAN,
+    'true counts prefetches of browsers and previews of chat programs as clicks',
+    'false',
   ),
   targetAllow: setting(
     '--target-allow <hosts>',

@@ -250,6 +250,19 @@ describe('both answer alike, header by header', () => {
     expect((await compare(requestOf(`/${code}`, { lines }))).isFast).toBe(true);
   });
 
+  test.each(['?a=b&c=%41', '?x=own&y=1', '?', '?a="<>\\', `?${'x'.repeat(8_000)}`])(
+    'a query that is forwarded: %s',
+    async (query) => {
+      await stop();
+      await start({ forwardQuery: true });
+      // What a URL parser would spell otherwise, the app reads.
+      const isPlain = !query.includes('"');
+      const { code } = await shorten({ target_url: 'https://example.com/ü?x=1#part' });
+      await follow(code);
+      expect((await compare(requestOf(`/${code}${query}`))).isFast).toBe(isPlain);
+    },
+  );
+
   test('links that are disabled, enabled again, or unknown', async () => {
     const { code } = await shorten();
     await follow(code);
@@ -367,6 +380,23 @@ test('both count the request, the redirect and the click', async () => {
   }
   await expect.poll(async () => (await store.findLink(code))?.click_count).toBe(5);
 });
+
+test.each([false, true])(
+  'previews are clicks for neither or for both: %s',
+  async (countPreviews) => {
+    await stop();
+    await start({ countPreviews });
+    const { code } = await shorten();
+    await follow(code);
+    const lines = ['Sec-Purpose: prefetch'];
+    expect((await compare(requestOf(`/${code}`, { lines }))).isFast).toBe(true);
+    await compare(requestOf(`/${code}`, { lines: ['User-Agent: Slackbot 1.0'] }));
+    await service.stop();
+    expect((await store.findLink(code))?.click_count).toBe(countPreviews ? 5 : 1);
+    const previews = countPreviews ? 0 : 4;
+    expect(await metrics.text()).toContain(`shortlink_previews_total ${previews}\n`);
+  },
+);
 
 test('where redirects are logged, each has its line', async () => {
   await stop();

@@ -38,7 +38,8 @@ beforeAll(async () => {
   metrics.watchProcess();
   metrics.watchStore({ isHealthy: () => true }, () => 0);
   metrics.countRequest({ route: '/:code', method: 'GET', status: 302, seconds: 0.001 });
-  metrics.countRedirect(302);
+  metrics.countRedirect(302, false);
+  metrics.countRedirect(302, true);
   metrics.countLinks('job', 1);
   metrics.countRefusal('rate_limited');
   metrics.countStoreError('unavailable');

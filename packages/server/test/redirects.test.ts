@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Metrics } from '../src/metrics/metrics.ts';
 import { addDomain, BATCH, Fixture, LINKS, PUBLIC_URL, TARGET } from './fixture.ts';
 
 let app: Fixture;
@@ -144,4 +145,97 @@ test('a redirect has no body, and says so', async () => {
     const { headers } = await follow(code, method);
     expect(headers.get('content-length')).toBe('0');
   }
+});
+
+describe('previews', () => {
+  const visit = async (code: string, headers: object, method = 'GET') =>
+    app.send(`${PUBLIC_URL}/${code}`, { method, headers: { ...headers } });
+
+  test.each([
+    { 'Sec-Purpose': 'prefetch' },
+    { 'Sec-Purpose': 'prefetch;prerender' },
+    { Purpose: 'prefetch' },
+    { 'X-Purpose': 'preview' },
+    { 'X-Moz': 'prefetch' },
+    { 'User-Agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' },
+    { 'User-Agent': 'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)' },
+    { 'User-Agent': 'WhatsApp/2.23.20.0' },
+    { 'User-Agent': 'TelegramBot (like TwitterBot)' },
+    {
+      'User-Agent': 'Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)',
+    },
+  ])('%j is redirected, and is no click', async (headers) => {
+    const code = await shorten({});
+    const answer = await visit(code, headers);
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe(TARGET);
+    expect(clicked).toEqual([]);
+  });
+
+  test.each([
+    {
+      'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36',
+    },
+    // The browser inside of an app is a visitor.
+    { 'User-Agent': 'Mozilla/5.0 (iPhone) AppleWebKit/605 Mobile/15E148 [FBAN/FBIOS;FBAV/440.0]' },
+    { 'User-Agent': 'Mozilla/5.0 (Linux; Android 15) Chrome/140.0 Mobile [Pinterest/Android]' },
+    { Purpose: 'visit' },
+    { 'Sec-Purpose': '' },
+  ])('%j is a click', async (headers) => {
+    const code = await shorten({});
+    await visit(code, headers);
+    expect(clicked).toEqual([code]);
+  });
+
+  test('a metric counts them apart, once for each GET', async () => {
+    const metrics = new Metrics();
+    app = await Fixture.open({ metrics, onClick: (code) => clicked.push(code) });
+    key = await app.caller();
+    const code = await shorten({});
+    await visit(code, {});
+    await visit(code, { Purpose: 'prefetch' });
+    await visit(code, { Purpose: 'prefetch' });
+    await visit(code, { Purpose: 'prefetch' }, 'HEAD');
+    const text = await metrics.text();
+    expect(text).toContain('shortlink_redirects_total{type="302"} 1\n');
+    expect(text).toContain('shortlink_previews_total 2\n');
+  });
+
+  test('are clicks where the operator counts them', async () => {
+    app = await Fixture.open({ countPreviews: true, onClick: (code) => clicked.push(code) });
+    key = await app.caller();
+    const code = await shorten({});
+    await visit(code, { Purpose: 'prefetch' });
+    expect(clicked).toEqual([code]);
+  });
+});
+
+describe('the query of a short URL', () => {
+  const leadsTo = async (target_url: string, query: string) => {
+    const code = await shorten({ target_url });
+    return (await follow(`${code}${query}`)).headers.get('location');
+  };
+
+  test('is dropped', async () => {
+    expect(await leadsTo(TARGET, '?utm_source=x')).toBe(TARGET);
+  });
+
+  test.each([
+    ['https://e.com', '?a=1', 'https://e.com?a=1'],
+    ['https://e.com/?', '?a=1', 'https://e.com/?a=1'],
+    ['https://e.com/p#part', '?a=1&b=%41', 'https://e.com/p?a=1&b=%41#part'],
+    ['https://e.com/?x=1', '?a=1', 'https://e.com/?x=1&a=1'],
+    ['https://e.com/?a=own', '?a=1&b=2', 'https://e.com/?a=own&b=2'],
+    ['https://e.com/?%61=own', '?a=1&A=2', 'https://e.com/?%61=own&A=2'],
+    ['https://e.com/?a', '?a=1', 'https://e.com/?a'],
+    ['https://e.com/', '?b=1&b=2&flag', 'https://e.com/?b=1&b=2&flag'],
+    ['https://e.com/', '?', 'https://e.com/'],
+    ['https://e.com/', '?&&', 'https://e.com/'],
+    ['https://e.com/ü?a=ö', '?b=%C3%BC', 'https://e.com/%C3%BC?a=%C3%B6&b=%C3%BC'],
+    ['https://e.com/', `?a=${'x'.repeat(8_192)}`, 'https://e.com/'],
+  ])('is added to %s where the operator wants that: %s', async (target, query, location) => {
+    app = await Fixture.open({ forwardQuery: true });
+    key = await app.caller();
+    expect(await leadsTo(target, query)).toBe(location);
+  });
 });

@@ -85,6 +85,23 @@ export function locationOf(target: string): string {
   return url?.href ?? target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
+/**
+ * A `Location` with the parameters of a query that it does not have itself, before its fragment. Without them where it would be too long
+ * for a header.
+ */
+export function withQuery(location: string, query: string): string {
+  const [, base = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(location) ?? [];
+  const start = base.indexOf('?');
+  const own = new URLSearchParams(start === -1 ? '' : base.slice(start));
+  const isNew = (part: string) =>
+    HEADER_SAFE.test(part) && [...new URLSearchParams(part).keys()].every((name) => !own.has(name));
+  const added = query.split('&').filter(isNew).join('&');
+  if (added === '') return location;
+  const separator = start === -1 ? '?' : /[?&]$/.test(base) ? '' : '&';
+  const longer = base + separator + added + fragment;
+  return longer.length > MAX_LOCATION_BYTES ? location : longer;
+}
+
 /** Lists of hosts that the operator allows or denies as targets. Each name also stands for its subdomains. */
 export interface TargetHosts {
   /** When it has any, links may lead to these only. */

@@ -9,6 +9,7 @@ import type { BodyMemory } from './arriving-body.ts';
 import type { BodyChecker } from './body-checker.ts';
 import type { VisitorUrls } from './errors.ts';
 import type { RunUnlessRunning } from './idempotency.ts';
+import type { RedirectRules } from './redirect.ts';
 import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
@@ -38,7 +39,7 @@ export interface CallerEnv {
 }
 
 /** What the app is made of; `createService` puts it together. */
-export interface AppOptions extends VisitorUrls {
+export interface AppOptions extends VisitorUrls, RedirectRules {
   /** Where everything is kept. */
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */

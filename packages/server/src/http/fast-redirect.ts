@@ -6,12 +6,13 @@ import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Redirect } from '../store/store.ts';
 import { requestIdOf } from './observe.ts';
-import { REDIRECT_ROUTE, redirectFor } from './redirect.ts';
+import { isPreview } from './previews.ts';
+import { queryOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redirect.ts';
 
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export interface FastRedirectDeps {
+export interface FastRedirectDeps extends RedirectRules {
   /** `now` is that of `performance.now()`. */
   findInMemory: (code: string, now: number) => Redirect | undefined;
   /** `undefined` while they are not known: nobody could wait for them. */
@@ -25,6 +26,9 @@ export interface FastRedirectDeps {
 /** `/` and a code, perhaps with a query. An unusual spelling, such as percent-encoding, is for the app to understand. */
 const PATH = new RegExp(`^/[0-9A-Za-z]{${CODE_LENGTH}}(?:\\?|$)`);
 
+/** A query that a URL parser leaves as it is. */
+const PLAIN_QUERY = /^[\x21\x24-\x26\x28-\x3b\x3d\x3f-\x7e]*$/;
+
 /** The usual spellings of a `Host`. */
 const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
 
@@ -34,6 +38,7 @@ const MAX_HOSTS = 1_000;
 /** Responds to a `GET` of an active link in memory, in a fraction of the time that the app takes. Both write what {@link redirectFor} says. */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   const { findInMemory, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
+  const { forwardQuery = false, countPreviews = false } = deps;
   const hosts = new Map<string, string>();
   const isLogged = logger?.isLevelEnabled('debug') === true;
 
@@ -81,15 +86,18 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     if (link === undefined || host === undefined || own === undefined) return false;
     // The app closes the connection, or reads the body.
     if (isDraining() || hasBody(request.headers)) return false;
-    const { status, headers } = redirectFor(link, host, own);
+    const query = forwardQuery ? queryOf(url) : '';
+    if (!PLAIN_QUERY.test(query)) return false;
+    const { status, headers } = redirectFor(link, host, own, query);
     if (headers === undefined) return false;
 
     const given = request.headers[REQUEST_ID];
     headers[HEADERS.requestId] = requestIdOf(typeof given === 'string' ? given : undefined);
     response.writeHead(status, headers);
     send(response);
-    onClick(code);
-    metrics.countRedirect(status);
+    const isPreviewed = !countPreviews && isPreview((name) => request.headers[name]);
+    if (!isPreviewed) onClick(code);
+    metrics.countRedirect(status, isPreviewed);
     const seconds = (performance.now() - startedAt) / 1_000;
     metrics.countRequest({ route: REDIRECT_ROUTE, method: 'GET', status, seconds });
     return true;

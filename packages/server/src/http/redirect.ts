@@ -4,9 +4,10 @@ import { aliasAddress } from '../domain/aliases.ts';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
 import { CODE } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
-import { locationOf } from '../domain/targets.ts';
+import { locationOf, withQuery } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';
 import type { AppEnv, RouteDeps } from './context.ts';
+import { isPreview } from './previews.ts';
 import { type ResponseHeaders, respond, setHeader } from './respond.ts';
 
 /** The pattern of the route, also in metrics. */
@@ -24,11 +25,13 @@ export type RedirectResponse =
  * A link of a custom domain is served on that host only; one of the default domain on every other host, since proxies may rewrite `Host`.
  *
  * @param host normalised; `undefined` when the request names none
+ * @param query of the request, to be added to that of the target
  */
 export function redirectFor(
   link: Redirect,
   host: string | undefined,
   ownHosts: OwnHosts,
+  query = '',
 ): RedirectResponse {
   const isServedHere =
     link.hostname === null
@@ -36,15 +39,28 @@ export function redirectFor(
       : host === link.hostname;
   if (!isServedHere) return { status: 404 };
   if (!link.is_active) return { status: 410 };
-  const Location = locationOf(link.target_url);
+  const location = locationOf(link.target_url);
+  const Location = query === '' ? location : withQuery(location, query);
   const headers = { 'Cache-Control': CACHE_CONTROL, Location, 'Content-Length': '0' };
   return { status: link.redirect_type, headers };
 }
 
-type RedirectDeps = Pick<
-  RouteDeps,
-  'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'
->;
+/** What an operator decides about redirects. */
+export interface RedirectRules {
+  /** Whether the query of a short URL is added to that of the target, whose own parameters win. @default false */
+  forwardQuery?: boolean | undefined;
+  /** Whether prefetches and previews are counted as clicks. @default false */
+  countPreviews?: boolean | undefined;
+}
+
+/** The query of a request without its `?`. */
+export function queryOf(url: string): string {
+  const start = url.indexOf('?') + 1;
+  return start === 0 ? '' : url.slice(start).replace(/#.*$/s, '');
+}
+
+type RedirectDeps = RedirectRules &
+  Pick<RouteDeps, 'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'>;
 
 /** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
 export function redirect(deps: RedirectDeps) {
@@ -67,6 +83,7 @@ export function redirectAlias(deps: RedirectDeps) {
  * while the database is away, nobody has to wait until it can't be asked for the code.
  */
 async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
+  const { forwardQuery = false, countPreviews = false, metrics } = deps;
   const ownHosts = await deps.ownHosts();
   const host = normalizeHost(authorityOf(c.req.url));
   const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
@@ -76,13 +93,15 @@ async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
   for (const address of addresses) {
     const link = address === '' ? undefined : await deps.findRedirect(address);
     if (link === undefined) continue;
-    const { status, headers } = redirectFor(link, host, ownHosts);
+    const query = forwardQuery ? queryOf(c.req.url) : '';
+    const { status, headers } = redirectFor(link, host, ownHosts, query);
     if (status === 404) continue;
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
     if (headers === undefined) throw gone();
     if (c.req.method !== 'HEAD') {
-      deps.onClick(link.code ?? address);
-      deps.metrics.countRedirect(status);
+      const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
+      if (!isPreviewed) deps.onClick(link.code ?? address);
+      metrics.countRedirect(status, isPreviewed);
     }
     return respond(c, null, status, headers);
   }

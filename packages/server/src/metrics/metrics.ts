@@ -22,6 +22,7 @@ export class Metrics {
   /** Of each route: requests by duration, one number for each of the bounds and one for those above; and seconds in all. */
   readonly #durations = new Map<string, { buckets: number[]; sum: number }>();
   readonly #redirects: Series = new Map();
+  readonly #previews: Series = new Map([['', 0]]);
   readonly #linksCreated: Series = new Map();
   readonly #refusals: Series = new Map();
   readonly #storeErrors: Series = new Map();
@@ -50,8 +51,9 @@ export class Metrics {
     add(this.#requests, `route="none",method="other",status="${status}"`);
   }
 
-  countRedirect(type: number): void {
-    add(this.#redirects, `type="${type}"`);
+  countRedirect(type: number, isPreview: boolean): void {
+    if (isPreview) add(this.#previews, '');
+    else add(this.#redirects, `type="${type}"`);
   }
 
   countLinks(by: CreatedBy, links: number): void {
@@ -101,6 +103,7 @@ export class Metrics {
     const counters = [
       ['http_requests', 'Responses, by route, method and status', this.#requests],
       ['redirects', 'Short links followed (GET), by redirect type', this.#redirects],
+      ['previews', 'Redirects of prefetches and previews, which are no clicks', this.#previews],
       ['links_created', 'Links created, by the kind of request they came with', this.#linksCreated],
       ['refusals', 'Requests rejected, by the code of the error body', this.#refusals],
       [
