@@ -68,6 +68,8 @@ export interface OperatorStore {
   findLink(code: string): Promise<Link | undefined>;
   /** Where else a link is found, and how it was corrected, oldest first. Both are empty for an unknown code. */
   linkHistory(code: string): Promise<LinkHistory>;
+  /** Of the accounts of these links: how many of these each has, and how many links in all. */
+  countLinks(codes: readonly string[]): Promise<Map<string, { some: number; all: number }>>;
   /**
    * Changes where a link leads, its title, or both, and keeps what was before, in one step. Of two simultaneous corrections, the later one
    * replaces the earlier one, and both are in the history. Nothing is changed, nor kept, where the link is like that already.

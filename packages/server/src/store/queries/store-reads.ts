@@ -18,6 +18,7 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
     findAccount: (id) => read(accounts.findAccount(id)),
     listKeys: (accountId) => read(accounts.listKeys(accountId)),
     findKeyByHash: (hash) => read(accounts.findKeyByHash(hash)),
+    countLinks: (codes) => read(accounts.countLinks(codes)),
     listDomains: () => read(accounts.listDomains()),
     findCreated: (accountId, idempotency, now) =>
       read(links.findCreated(accountId, idempotency, now)),
