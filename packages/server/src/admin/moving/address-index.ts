@@ -11,7 +11,8 @@ export class AddressIndex {
 
   /** Adds an address. Returns the earlier row that has it with another target. Rows begin at 1. */
   add(address: string, target: string, row: number): number | undefined {
-    if (this.#size * WIDTH * 2 >= this.#entries.length) this.#grow();
+    // At most four of five places are taken.
+    if (this.#size * WIDTH * 5 >= this.#entries.length * 4) this.#grow();
     const [high, low] = hash(address);
     const [leadsTo] = hash(target);
     const at = placeOf(this.#entries, high, low);
