@@ -1,7 +1,12 @@
 import { importLinks } from '../imports.ts';
+import type { ShortUrl } from '../links.ts';
+import type { ExportedLink, ExportSearch } from '../operator-store.ts';
 import * as operators from '../operators.ts';
+import { exportPage } from '../queries/aliases.ts';
 import { sql, type Writing } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Database } from './database.ts';
 import type { LinkMaker } from './operations/links.ts';
 import type { Session } from './session.ts';
 
@@ -37,4 +42,26 @@ export function operatorWrites(
     importLinks: (input) => run(() => importLinks(input, engine)),
     setLinkActive: (code, active) => run(() => operators.setLinkActive(shortUrl, code, active)),
   } satisfies Partial<Store>;
+}
+
+/** See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. */
+export async function exportLinks(
+  db: Pick<Database, 'search'>,
+  shortUrl: ShortUrl,
+  search: ExportSearch,
+  onLinks: (links: readonly ExportedLink[]) => Promise<void>,
+): Promise<void> {
+  let after = '';
+  await db.search(async (session) => {
+    if (after !== '') throw new StoreError('unavailable', 'The connection was lost. Try again.');
+    // Whoever takes the links may be slow.
+    await session.all(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
+    for (;;) {
+      const links = await session.read(exportPage(shortUrl, search, after));
+      const last = links.at(-1);
+      if (last === undefined) return;
+      await onLinks(links);
+      after = last.code;
+    }
+  }, 'ISOLATION LEVEL REPEATABLE READ READ ONLY');
 }

@@ -1,9 +1,8 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
-import { exportPage } from '../queries/aliases.ts';
 import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
-import { sql, sqlText } from '../queries/reading.ts';
+import { sqlText } from '../queries/reading.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import { pruneSteps } from '../retention.ts';
@@ -14,7 +13,7 @@ import { admissionGroup, admit, refund, rollUpRequests } from './operations/admi
 import { createBatch, createJob, createLinks, runJobChunk } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
-import { operatorWrites } from './operators.ts';
+import { exportLinks, operatorWrites } from './operators.ts';
 import { Queues } from './queues.ts';
 import type { Session } from './session.ts';
 
@@ -77,22 +76,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       write(`job ${jobId}`, (session) => runJobChunk(maker, session, jobId, now)),
 
     listLinks: (search) => db.search((session) => session.read(listLinks(maker.shortUrl, search))),
-    exportLinks: async (search, onLinks) => {
-      let after = '';
-      await db.search(async (session) => {
-        if (after !== '')
-          throw new StoreError('unavailable', 'The connection was lost. Try again.');
-        // The reader of the export may be slow.
-        await session.all(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
-        for (;;) {
-          const links = await session.read(exportPage(maker.shortUrl, search, after));
-          const last = links.at(-1);
-          if (last === undefined) return;
-          await onLinks(links);
-          after = last.code;
-        }
-      }, 'ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    },
+    exportLinks: (search, onLinks) => exportLinks(db, maker.shortUrl, search, onLinks),
     // A node that lags behind may not know the newest jobs and links.
     pendingJobs: () => db.primaryReader.read(pendingJobs()),
     unfinishedJobs: (accountId) => db.primaryReader.read(unfinishedJobs(accountId)),
