@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createRequire } from 'node:module';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
@@ -63,21 +64,36 @@ async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promi
 /** Serves until a signal; a second one ends the process at once, and so does the first while the server starts. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   let isServing = false;
-  const signal = firstSignal(() => isServing);
+  const ending = cluster.isWorker ? ignoreSignals() : firstSignal(() => isServing);
   // Once many connections have been opened, V8 takes the objects of requests for long-lived ones as well. They are then freed only by a
   // full garbage collection, and each of the small ones before it copies megabytes of them: pauses of 20 ms and more.
   setFlagsFromString('--no-allocation-site-pretenuring');
   // Two thirds of all code: the other commands start three times as fast without it.
   const { startServer } = await import('./start-server.ts');
+  const { startWorkers, workerProcess } = await import('./workers.ts');
   const { boundedWriter, createLogger } = await import('./logger.ts');
   const { logLevel, database } = settings;
   const write = boundedWriter(stderr);
   const isForPeople = dev && stderr.isTTY;
-  const logger = createLogger(
-    logLevel,
-    isForPeople ? (line) => write(readableLogLine(line, hasColors)) : write,
-  );
-  const server = await startServer(settings, { dev, logger });
+  const writeLog = isForPeople ? (line: string) => write(readableLogLine(line, hasColors)) : write;
+  const worker = workerProcess(env);
+  if (worker !== undefined) {
+    const logger = createLogger(logLevel, write).child({ worker: worker.number });
+    const own = worker.settings(settings);
+    const server = await startServer(own, { dev: false, logger, metrics: worker.metrics });
+    worker.serves();
+    logger.info({ pid: process.pid }, 'worker serves');
+    await worker.stopped;
+    await server.stop();
+    // The channel to the first process would keep this one alive.
+    if (process.connected) process.disconnect();
+    return;
+  }
+  const logger = createLogger(logLevel, writeLog);
+  const server =
+    settings.workers > 1
+      ? await startWorkers(settings, { dev, logger, writeLog })
+      : await startServer(settings, { dev, logger });
   const { url, publicUrl, devKey, devAccountId } = server;
   if (dev && terminal !== undefined) {
     const screen = { ...terminal, version: packageJson.version, database };
@@ -93,10 +109,15 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
     logger.info({ url, public_url: publicUrl }, 'serving');
   }
   isServing = true;
-  await signal;
+  await ending;
   await server.stop();
   // What is still to be written to the log ends here if nobody reads it.
   setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
+}
+
+/** Those of a terminal and of some service managers reach workers too, which the first process stops. */
+function ignoreSignals(): undefined {
+  for (const name of ENDING) process.on(name, () => undefined);
 }
 
 function firstSignal(isServing: () => boolean): Promise<void> {

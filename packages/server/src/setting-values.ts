@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseHostList } from './domain/targets.ts';
 
@@ -78,6 +79,12 @@ export const whole = (what: string, min: number, max: number): Kind<number> => (
 export const BOOLEAN: Kind<boolean> = {
   accepts: 'true or false',
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+};
+
+const COUNT_OF_WORKERS = whole('a number', 1, 64);
+export const WORKERS: Kind<number> = {
+  accepts: `auto, or ${COUNT_OF_WORKERS.accepts}`,
+  parse: (text) => (text === 'auto' ? availableParallelism() : COUNT_OF_WORKERS.parse(text)),
 };
 
 export const HOST: Kind<string> = {

@@ -14,6 +14,7 @@ import {
   PATH,
   TOKEN,
   WEB_URL,
+  WORKERS,
   whole,
 } from './setting-values.ts';
 
@@ -23,6 +24,8 @@ export interface Settings {
   databaseConnections: number;
   /** Address to listen on. @default '127.0.0.1' */
   host: string;
+  /** Processes that share the port. @default 1 */
+  workers: number;
   /** `0` picks a free one. @default 8787 */
   port: number;
   /** Origin of the default short domain. @default the address the server listens on */
@@ -95,6 +98,12 @@ export const SETTINGS = {
     whole('a port', 0, 65_535),
     'port to listen on; 0 picks a free one',
     '8787',
+  ),
+  workers: setting(
+    '--workers <n>',
+    WORKERS,
+    'processes that share the port; auto is one for each core',
+    '1',
   ),
   publicUrl: setting(
     '--public-url <url>',

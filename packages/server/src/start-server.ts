@@ -18,6 +18,8 @@ export interface StartOptions {
   /** On an empty database, create an account without limits and a key. */
   dev: boolean;
   logger: Logger;
+  /** What is counted of requests. @default counters of this process alone */
+  metrics?: Metrics | undefined;
 }
 
 /** What {@link StartOptions.dev} came to. */
@@ -55,8 +57,7 @@ export async function startServer(
   settings: Settings,
   options: StartOptions,
 ): Promise<RunningServer> {
-  const { logger } = options;
-  const metrics = new Metrics();
+  const { logger, metrics = new Metrics() } = options;
   const onRefused = (status: number) => metrics.countRefused(status);
   const listener = await listen(settings.host, settings.port, { onRefused });
   const { url } = listener;

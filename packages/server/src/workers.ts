@@ -1,0 +1,227 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { createDevAccount } from './admin/start.ts';
+import type { Logger } from './logger.ts';
+import { addUp, countersOf } from './metrics/add-up.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { openStore } from './open-store.ts';
+import { portOf } from './serve.ts';
+import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
+import type { RunningServer } from './start-server.ts';
+
+/** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
+const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
+
+/** How long workers may take to tell their metrics, in milliseconds. For one that takes longer, those that it told last are shown. */
+const METRICS_MS = 1_000;
+
+/** From a worker: it serves; it was asked for the metrics of all; these are its own. To a worker: tell yours; these are those of all; stop. */
+type Message =
+  | { type: 'serving' | 'ask' | 'tell' | 'stop' }
+  | { type: 'metrics' | 'all'; text: string };
+
+interface Slot {
+  worker: Worker | undefined;
+  failures: number;
+  /** Its metrics, as it told them last. */
+  text: string;
+}
+
+export interface WorkersOptions {
+  dev: boolean;
+  logger: Logger;
+  /** Receives each line of the workers' logs. */
+  writeLog: (line: string) => void;
+}
+
+/**
+ * Serves one port with several processes. The first process replaces workers that end, and adds up
+ * their metrics. It uses the database only before they start, so that one of them makes its schema and the account of `--dev`.
+ *
+ * @throws the system's error when the address can't be had, a ConfigError, or an Error when the first workers end instead of serving
+ */
+export async function startWorkers(
+  settings: Settings,
+  { dev, logger, writeLog }: WorkersOptions,
+): Promise<RunningServer> {
+  const { database, workers: count, host } = settings;
+  if (database.engine === 'sqlite' && database.path === ':memory:') {
+    throw new ConfigError(
+      'SHORTLINK_WORKERS is for a database that processes can share; expected one that is not in memory',
+    );
+  }
+  const port = await freePort(host, settings.port);
+  const publicUrl = publicUrlOf({ ...settings, port });
+  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
+  const { id, key } = await (dev
+    ? createDevAccount(store, Date.now())
+    : { id: undefined, key: undefined });
+  await store.close();
+
+  // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)], silent: true });
+  const slots = Array.from(
+    { length: count },
+    (): Slot => ({ worker: undefined, failures: 0, text: '' }),
+  );
+  /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
+  let ended = '';
+  let isStopping = false;
+  const timers = new Set<NodeJS.Timeout>();
+
+  function fork(slot: Slot): Promise<void> {
+    const number = slots.indexOf(slot);
+    const startedAt = performance.now();
+    const worker = cluster.fork({ [WORKER]: String(number) });
+    slot.worker = worker;
+    for (const stream of [worker.process.stdout, worker.process.stderr]) {
+      if (stream !== null)
+        createInterface({ input: stream }).on('line', (line) => writeLog(`${line}\n`));
+    }
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: Message) => {
+        if (message.type === 'serving') resolve();
+        else if (message.type === 'metrics') slot.text = message.text;
+        else if (message.type === 'ask') void tellAll(worker);
+      });
+      worker.once('exit', (code, signal) => {
+        slot.worker = undefined;
+        ended = addUp([ended, countersOf(slot.text)]);
+        slot.text = '';
+        reject(new Error(`a worker ended with ${signal ?? code} before it served`));
+        if (isStopping) return;
+        slot.failures = performance.now() - startedAt < RESTART_MS.settled ? slot.failures + 1 : 1;
+        const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
+        logger.error({ worker: number, code, signal, waitMs }, 'a worker ended, and is replaced');
+        const timer = setTimeout(() => {
+          timers.delete(timer);
+          fork(slot).catch(() => undefined);
+        }, waitMs);
+        timers.add(timer);
+      });
+    });
+  }
+
+  const workers = () => slots.flatMap(({ worker }) => worker ?? []);
+  const send = (worker: Worker, message: Message) => worker.send(message, () => undefined);
+
+  async function tellAll(asking: Worker): Promise<void> {
+    const told = workers().map((worker) => {
+      send(worker, { type: 'tell' });
+      return new Promise((resolve) => {
+        const onMessage = ({ type }: Message) => {
+          if (type === 'metrics') end();
+        };
+        const end = () => {
+          clearTimeout(timer);
+          worker.off('message', onMessage).off('exit', end);
+          resolve(undefined);
+        };
+        const timer = setTimeout(end, METRICS_MS);
+        worker.on('message', onMessage).once('exit', end);
+      });
+    });
+    await Promise.all(told);
+    send(asking, { type: 'all', text: addUp([...slots.map(({ text }) => text), ended]) });
+  }
+
+  // A second signal ends this process at once.
+  process.once('exit', () => {
+    for (const worker of workers()) worker.process.kill('SIGKILL');
+  });
+  const stop = async () => {
+    isStopping = true;
+    for (const timer of timers) clearTimeout(timer);
+    // The last lines of its log come after its end.
+    const exits = workers().map((worker) => once(worker.process, 'close'));
+    for (const worker of workers()) send(worker, { type: 'stop' });
+    await Promise.all(exits);
+  };
+  try {
+    await Promise.all(slots.map(fork));
+  } catch (error) {
+    isStopping = true;
+    for (const worker of workers()) worker.process.kill('SIGKILL');
+    throw error;
+  }
+  return { url: httpOrigin(host, port), publicUrl, devKey: key, devAccountId: id, stop };
+}
+
+/** Where nothing listens yet. Workers can only share a port that has a number. */
+async function freePort(host: string, port: number): Promise<number> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  const free = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return free;
+}
+
+const WORKER = 'SHORTLINK_WORKER_NUMBER';
+
+/** What a process that {@link startWorkers} has started knows and does; undefined in any other. */
+export interface WorkerProcess {
+  /** The settings of this worker: what belongs to one process, each has for itself. */
+  settings: (settings: Settings) => Settings;
+  number: number;
+  metrics: Metrics;
+  serves: () => void;
+  /** Resolves when the worker has to stop. */
+  stopped: Promise<void>;
+}
+
+/** The metrics of one of several processes, which show those of all. */
+class SharedMetrics extends Metrics {
+  #asked: PromiseWithResolvers<string> | undefined;
+
+  constructor() {
+    super();
+    process.on('message', (message: Message) => {
+      if (message.type === 'tell')
+        void super.text().then((text) => tellPrimary({ type: 'metrics', text }));
+      if (message.type !== 'all') return;
+      this.#asked?.resolve(message.text);
+      this.#asked = undefined;
+    });
+  }
+
+  override text(): Promise<string> {
+    if (this.#asked === undefined) {
+      this.#asked = Promise.withResolvers();
+      tellPrimary({ type: 'ask' });
+    }
+    return this.#asked.promise;
+  }
+}
+
+const tellPrimary = (message: Message) => process.send?.(message);
+
+export function workerProcess(env: NodeJS.ProcessEnv): WorkerProcess | undefined {
+  const { worker } = cluster;
+  if (worker === undefined) return undefined;
+  // Without the process that started it, it ends what it does, instead of at once.
+  worker.exitedAfterDisconnect = true;
+  const number = Number(env[WORKER]);
+  const stopped = new Promise<void>((resolve) => {
+    process.on('message', ({ type }: Message) => {
+      if (type === 'stop') resolve();
+    });
+    process.once('disconnect', resolve);
+  });
+  return {
+    number,
+    metrics: new SharedMetrics(),
+    stopped,
+    serves: () => tellPrimary({ type: 'serving' }),
+    settings: ({ databaseConnections, workers, linkCache, ...settings }) => ({
+      ...settings,
+      workers,
+      databaseConnections: Math.max(2, Math.floor(databaseConnections / workers)),
+      linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
+    }),
+  };
+}
