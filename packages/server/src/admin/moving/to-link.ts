@@ -103,11 +103,15 @@ function jsonList(text: string): unknown[] {
   }
 }
 
+/** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
+const PLAIN_PATH = /^\/[\w-]{1,99}$/;
+
 /** The alias of an old address: a URL, perhaps without its scheme, or a path behind a slash. */
 function aliasOf(address: string, reading: Reading): Alias {
   const shown = JSON.stringify(address);
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
-  const path = canonicalPath(URL.parse(rest, 'http://host')?.pathname ?? '');
+  const isPlain = PLAIN_PATH.test(rest);
+  const path = isPlain ? rest : canonicalPath(URL.parse(rest, 'http://host')?.pathname ?? '');
   if (path === undefined) throw new Error(`its address ${shown} is too long, or no valid Unicode`);
   if (/[?#]/.test(rest)) throw new Error(`its address ${shown} has a query, which is no alias`);
   if (isReservedPath(path)) throw new Error(`its path ${path} is one of the service itself`);
@@ -129,6 +133,9 @@ export class UnknownHost extends Error {
 }
 
 function domainOf(authority: string, { hosts, domains }: Reading): string {
+  // Most are written as they are stored.
+  const known = hosts.size === 0 ? domains.get(authority) : undefined;
+  if (known !== undefined) return known;
   const host = authority === '' ? '' : (normalizeHost(authority) ?? authority);
   const domain = domains.get(hosts.get(host) ?? host);
   if (domain === undefined) throw new UnknownHost(host);
