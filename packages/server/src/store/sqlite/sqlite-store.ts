@@ -6,7 +6,7 @@ import { exportPage } from '../queries/aliases.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
-import { Database } from './database.ts';
+import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
@@ -21,10 +21,13 @@ export interface SqliteStoreParts {
   shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
+  /** Opens another connection for reads; `undefined` for a database in memory. */
+  openReader?: (() => Database) | undefined;
 }
 
 /** The store on embedded SQLite: reads here, writes through the one writer. */
-export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts): Store {
+export function sqliteStore(parts: SqliteStoreParts): Store {
+  const { reader, writer, shortUrl, file, openReader } = parts;
   return {
     // Asynchronous, so that what fails rejects.
     ...storeReads(async (reading) => reader.read(reading), shortUrl),
@@ -70,11 +73,11 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
 
     exportLinks: async (search, onLinks) => {
       // A database in memory has one connection, so all is read before anybody else can write.
-      if (file === undefined) {
+      if (openReader === undefined) {
         for (const links of [...exportPages(reader, shortUrl, search)]) await onLinks(links);
         return;
       }
-      const db = new Database({ path: reader.path, readOnly: true });
+      const db = openReader();
       try {
         db.exec('BEGIN');
         for (const links of exportPages(db, shortUrl, search)) await onLinks(links);
