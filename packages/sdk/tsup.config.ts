@@ -6,7 +6,7 @@ import { emptied, KNOWN_RESULTS, NEVER_RUN } from './ky-parts.config.ts';
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
 /** The builders of readers and of schemas that `src/wire` calls at its load. */
-const WIRE_AT_LOAD = /(?<!function |[.\w])(?:optional|reader|schema)(?:<.+?>)?\(/g;
+const WIRE_AT_LOAD = /(?<!function |[.\w])(?:optional|reader|rich|schema)(?:<.+?>)?\(/g;
 
 /** What ky calls at its load. */
 const KY_AT_LOAD = /(?<== )createInstance\(/g;
@@ -104,7 +104,8 @@ export default defineConfig({
   target: 'es2023',
   platform: 'neutral',
   tsconfig: 'tsconfig.src.json',
-  dts: { compilerOptions: { noCheck: true } },
+  // What is marked as internal, such as the constructor of a resource, would bring private types into the declarations.
+  dts: { compilerOptions: { noCheck: true, stripInternal: true } },
   splitting: false,
   // Errors are printed all the same.
   silent: true,

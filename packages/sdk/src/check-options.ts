@@ -1,7 +1,8 @@
 import { InvalidOptionError } from './errors/call-errors.ts';
 import type { HeadersInput } from './options.ts';
+import { MAX_BATCH_LINKS } from './wire/limits.ts';
 
-// Imported as `check`: each function returns what is good, and throws an InvalidOptionError for what is not.
+// Imported as `check`: each function throws an InvalidOptionError for what can't be used.
 
 /** Visible ASCII: what a header carries unchanged through every runtime and proxy. */
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -10,11 +11,27 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** What an option must be, by its name, which means the same wherever it is given. A name that ends in `Ms` is a duration. */
+const CHECKS: Readonly<Record<string, (value: never) => unknown>> = {
+  batchSize: (value) => value === 'auto' || count('batchSize', value, 1, MAX_BATCH_LINKS),
+  concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
+  fetch: (value) => typeof value === 'function' || refuse('fetch', 'a function'),
+  headers,
+  idempotency,
+  maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
+  maxRetries: (value) => count('maxRetries', value, 0),
+  onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
+  requestsPerMinute: (value) => {
+    const isGood = typeof value === 'number' && value > 0;
+    that(isGood, 'requestsPerMinute', value, 'more than 0 requests');
+  },
+};
+
 type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
 /**
- * The options that are given, of those with these names: null counts as not given, like undefined. Another option, such as one
- * of another library, is refused with a word about which one is meant.
+ * The options that are given, of those with these names: null counts as not given, like undefined. One that can't be used is
+ * refused. So is another option, such as one of another library, with a word about which one is meant.
  */
 export function given<T extends object>(options: T | null | undefined, words: string): Given<T> {
   const all = options ?? {};
@@ -32,17 +49,17 @@ export function given<T extends object>(options: T | null | undefined, words: st
   const given: Record<string, unknown> = {};
   for (const name of names) {
     const value: unknown = Reflect.get(all, name);
-    if (value !== null && value !== undefined) given[name] = value;
+    if (value === null || value === undefined) continue;
+    CHECKS[name]?.(value as never);
+    if (name.endsWith('Ms')) amount(name, value, 'milliseconds');
+    given[name] = value;
   }
   return given as Given<T>;
 }
 
 /** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
 function stem(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^a-z]|ms$/g, '')
-    .replace(/ies$/, 'y');
+  return name.toLowerCase().replace(/[^a-z]|ms$|ies$|(?<=tr)y$/g, '');
 }
 
 /** A value that may be iterated. A string is not one: it would be read letter by letter. */
@@ -56,27 +73,21 @@ export function refuse(option: string, expected: string, message?: string): neve
   throw new InvalidOptionError(option, expected, message);
 }
 
-/** Returns the value where it is good. */
-export function that<T>(isGood: boolean, option: string, value: T, expected: string): T {
-  return isGood ? value : refuse(option, `${expected}, not ${show(value)}`);
+function that(isGood: boolean, option: string, value: unknown, expected: string): void {
+  if (!isGood) refuse(option, `${expected}, not ${show(value)}`);
 }
 
 /** A duration or size: 0 or more. */
-export function amount(option: string, value: number, unit: string): number {
-  const isGood = typeof value === 'number' && value >= 0;
-  return that(isGood, option, value, `0 or more ${unit}`);
+function amount(option: string, value: unknown, unit: string): void {
+  that(typeof value === 'number' && value >= 0, option, value, `0 or more ${unit}`);
 }
 
 /** A whole number within bounds. `Infinity` is one, where there is no largest number. */
-export function count(
-  option: string,
-  value: number,
-  { least = 0, most = Number.POSITIVE_INFINITY } = {},
-): number {
+function count(option: string, value: number, least: number, most = Number.POSITIVE_INFINITY) {
   const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
   const upTo = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : '';
   const expected = `a whole number from ${least}${upTo}`;
-  return that(isWhole && value >= least && value <= most, option, value, expected);
+  that(isWhole && value >= least && value <= most, option, value, expected);
 }
 
 /** One of a few words. */
@@ -106,8 +117,8 @@ export function isIdempotencyKey(value: unknown): value is string {
   return typeof value === 'string' && TOKEN.test(value) && value.length <= 255;
 }
 
-/** The `idempotency` of a client or a call: on, off, or a key given by the caller. */
-export function idempotency(value: boolean | string): boolean | string {
+/** The `idempotency` of a call: on, off, or a key given by the caller. */
+function idempotency(value: boolean | string): boolean | string {
   if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
   return refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters');
 }
@@ -169,6 +180,13 @@ export function isLink<T>(value: T): value is T & object {
 export function notALink(option: string, value: unknown): InvalidOptionError {
   const given = Array.isArray(value) ? 'a list' : show(value);
   return new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
+}
+
+/** The error of a link or a batch that JSON can't hold, such as one with a BigInt or a getter that throws. */
+export function unwritable(option: string, cause: unknown): InvalidOptionError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const error = new InvalidOptionError(option, `data that can be written as JSON: ${why}`);
+  return Object.assign(error, { cause });
 }
 
 export function show(value: unknown): string {

@@ -56,6 +56,7 @@ describe('resolveOptions', () => {
     ['requestsPerMinute', { requestsPerMinute: -60 }, 'more than 0 requests, not -60'],
     ['requestsPerMinute', { requestsPerMinute: 0 }, 'more than 0 requests, not 0'],
     ['requestsPerMinute', { requestsPerMinute: Number.NaN }, 'more than 0 requests, not NaN'],
+    ['requestsPerMinute', { requestsPerMinute: '5' as never }, 'more than 0 requests, not "5"'],
     ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, not "a b"'],
     ['headers["a"]', { headers: { a: 'b\r\nc' } }, 'without control characters'],
   ])('names %s and what it accepts', (option, options, words) => {

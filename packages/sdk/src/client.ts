@@ -2,7 +2,7 @@ import * as check from './check-options.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
-import { LOG_LEVELS, makeLogger } from './http/watching.ts';
+import { LOG_LEVELS, makeLog } from './http/watching.ts';
 import {
   CLIENT_OPTIONS,
   type ClientSettings,
@@ -16,7 +16,8 @@ import { UsageResource } from './resources/usage.ts';
 
 /** What the clients of one account share. */
 interface Account {
-  settings: ClientSettings;
+  /** Key, address and pace: clients with the same ones share it. */
+  name: string;
   limiter: Limiter;
   known: KnownJobs;
 }
@@ -46,16 +47,15 @@ export class Shortlink {
   constructor(options?: ShortlinkOptions) {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
+    const name = [apiKey, baseUrl, requestsPerMinute].join(' ');
+    const known = new KnownJobs(systemClock);
+    const own = { name, known, limiter: new Limiter(requestsPerMinute, systemClock) };
     const other = options && accounts.get(options);
-    const isShared = (['apiKey', 'baseUrl', 'requestsPerMinute'] as const).every(
-      (name) => other?.settings[name] === settings[name],
-    );
-    const limiter = isShared && other ? other.limiter : new Limiter(requestsPerMinute, systemClock);
-    const known = isShared && other ? other.known : new KnownJobs(systemClock);
+    this.#account = other?.name === name ? other : own;
     this.#options = { ...options, apiKey, baseUrl };
-    this.#account = { settings, limiter, known };
-    const transport = new HttpTransport(settings, limiter);
-    const parts = { transport, settings, known, clock: systemClock, random: Math.random };
+    const transport = new HttpTransport(settings, this.#account.limiter);
+    const shared = { known: this.#account.known, clock: systemClock, random: Math.random };
+    const parts = { transport, settings, ...shared };
     this.jobs = new Jobs(parts);
     this.links = new Links(parts, this.jobs);
     this.usage = new UsageResource(parts);
@@ -89,19 +89,6 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
   };
   // A GET has no body, so it would be sent with this one. All else that the client sets is overridden at each request.
   const { body: _, ...others }: Record<string, unknown> = fetchOptions ?? {};
-  for (const name of ['timeoutMs', 'totalTimeoutMs', 'maxRetryAfterMs'] as const) {
-    check.amount(name, options[name], 'milliseconds');
-  }
-  check.amount('maxResponseBytes', options.maxResponseBytes, 'bytes');
-  check.count('maxRetries', options.maxRetries);
-  const rate = options.requestsPerMinute;
-  check.that(
-    typeof rate === 'number' && rate > 0,
-    'requestsPerMinute',
-    rate,
-    'more than 0 requests',
-  );
-  if (typeof (options.fetch ?? Object) !== 'function') check.refuse('fetch', 'a function');
   // A key for all requests of a client would give the second one the response to the first.
   if (typeof options.idempotency !== 'boolean') {
     check.refuse('idempotency', 'true or false; a key is for one call');
@@ -113,7 +100,7 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
     baseUrl: check.baseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
     fetchOptions: others,
     headers: check.headers(headers),
-    logger: makeLogger(logger, logLevel, readEnv('SHORTLINK_LOG')),
+    log: makeLog(logger, logLevel, readEnv('SHORTLINK_LOG')),
   };
 }
 

@@ -33,11 +33,12 @@ export {
   ConnectionError,
   InvalidOptionError,
   isOutcomeUnknown,
+  JobFailedError,
+  JobTimeoutError,
   type Outcome,
   ResponseShapeError,
   TimeoutError,
 } from './errors/call-errors.ts';
-export { JobFailedError, JobTimeoutError } from './errors/job-errors.ts';
 export { ShortlinkError } from './errors/shortlink-error.ts';
 // Watching
 export type { ApiResponse, ResponsePromise } from './http/request.ts';

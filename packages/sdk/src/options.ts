@@ -1,4 +1,4 @@
-import type { Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
+import type { Log, Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
 import type { Job } from './wire/job.ts';
 
 /** The second argument of `fetch`. It also holds the options of {@link ShortlinkOptions.fetchOptions}. */
@@ -127,7 +127,7 @@ export interface ClientSettings extends DefaultOptions {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   hooks?: ShortlinkHooks;
-  logger: Partial<Logger> | undefined;
+  log: Log;
 }
 
 /** The values of options that are not given. */

@@ -12,7 +12,7 @@ import { respondToError, respondToProblem, root } from './http/errors.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
 import { createBatch, createLink } from './http/links.ts';
-import { lookUpLinks } from './http/lookup.ts';
+import { lookUpLinks, waitForLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
 import {
   health,
@@ -21,6 +21,7 @@ import {
   TLS_ASK_PATH,
   tlsAsk,
 } from './http/operator-endpoints.ts';
+import { readBody } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
@@ -57,14 +58,16 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const secured = securityHeaders();
   app.use('/api/*', apiHeaders());
 
-  // The order of the checks: 401, 429, 403, then what the handler finds.
+  // The order of the checks: 401, 429, 403, then what the body and the handler find.
   const identified = authenticate(store, now);
   const admitted = admit(store, now, logger);
   const writer = requirePermission('shortlinks:write');
-  app.post(ROUTES.links, identified, admitted, writer, createLink(deps));
-  app.post(ROUTES.linksBatch, identified, admitted, writer, createBatch(deps));
+  app.post(ROUTES.links, identified, admitted, writer, readBody('link', deps), createLink(deps));
+  const batch = readBody('batch', deps);
+  app.post(ROUTES.linksBatch, identified, admitted, writer, batch, createBatch(deps));
   const asker = requirePermission('shortlinks:write', 'analytics:read');
-  app.post(ROUTES.linksLookup, identified, admitted, asker, lookUpLinks(deps));
+  const [ready, entries] = [waitForLinks(deps), readBody('lookup', deps)];
+  app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, lookUpLinks(deps));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
   app.get(ROUTES.usage, identified, limitUsageRequests(now), getUsage(deps));
   const page = analytics();

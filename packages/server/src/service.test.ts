@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createService } from './service.ts';
-import { NOW, newCaller, newLink, PUBLIC_URL } from './store/contract/fixtures.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from './store/contract/fixtures.test-suite.ts';
 import { openSqliteStore } from './store/sqlite/index.ts';
 
 // No timer runs: whatever is written is written by the stop.

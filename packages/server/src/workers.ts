@@ -24,14 +24,14 @@ type Message =
   | { type: 'metrics' | 'all'; text: string };
 
 interface Slot {
+  number: number;
   worker: Worker | undefined;
   failures: number;
   /** Its metrics, as it told them last. */
   text: string;
 }
 
-export interface WorkersOptions {
-  dev: boolean;
+interface WorkersOptions {
   logger: Logger;
   /** Receives each line of the workers' logs. */
   writeLog: (line: string) => void;
@@ -45,9 +45,9 @@ export interface WorkersOptions {
  */
 export async function startWorkers(
   settings: Settings,
-  { dev, logger, writeLog }: WorkersOptions,
+  { dev, ...options }: WorkersOptions & { dev: boolean },
 ): Promise<RunningServer> {
-  const { database, workers: count, host } = settings;
+  const { database, host } = settings;
   if (database.engine === 'sqlite' && database.path === ':memory:') {
     throw new ConfigError(
       'SHORTLINK_WORKERS is for a database that processes can share; expected one that is not in memory',
@@ -55,100 +55,139 @@ export async function startWorkers(
   }
   const port = await freePort(host, settings.port);
   const publicUrl = publicUrlOf({ ...settings, port });
-  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
-  const { id, key } = await (dev
-    ? createDevAccount(store, Date.now())
-    : { id: undefined, key: undefined });
+  const store = await openStore({ ...settings, publicUrl }, (text) => options.logger.warn(text));
+  const made = dev ? await createDevAccount(store, Date.now()) : undefined;
   await store.close();
-
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)], silent: true });
-  const slots = Array.from(
-    { length: count },
-    (): Slot => ({ worker: undefined, failures: 0, text: '' }),
-  );
-  /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
-  let ended = '';
-  let isStopping = false;
-  const timers = new Set<NodeJS.Timeout>();
+  const workers = new Workers(settings.workers, options);
+  await workers.start();
+  return {
+    url: httpOrigin(host, port),
+    publicUrl,
+    devKey: made?.key,
+    devAccountId: made?.id,
+    stop: () => workers.stop(),
+  };
+}
 
-  function fork(slot: Slot): Promise<void> {
-    const number = slots.indexOf(slot);
+class Workers {
+  readonly #options: WorkersOptions;
+  readonly #slots: readonly Slot[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
+  #ended = '';
+  #isStopping = false;
+
+  constructor(count: number, options: WorkersOptions) {
+    this.#options = options;
+    this.#slots = Array.from({ length: count }, (_, number) => ({
+      number,
+      worker: undefined,
+      failures: 0,
+      text: '',
+    }));
+    // A second signal ends this process at once.
+    process.once('exit', () => this.#kill());
+  }
+
+  /** Rejects when one of them ends before it serves. */
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.#slots.map((slot) => this.#fork(slot)));
+    } catch (error) {
+      this.#isStopping = true;
+      this.#kill();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const workers = this.#workers();
+    // The last lines of its log come after its end.
+    const ends = workers.map((worker) => once(worker.process, 'close'));
+    for (const worker of workers) send(worker, { type: 'stop' });
+    await Promise.all(ends);
+  }
+
+  #workers(): Worker[] {
+    return this.#slots.flatMap(({ worker }) => worker ?? []);
+  }
+
+  #kill(): void {
+    for (const worker of this.#workers()) worker.process.kill('SIGKILL');
+  }
+
+  /** Resolves when it serves, and rejects when it ends before that. One that ends is replaced. */
+  #fork(slot: Slot): Promise<void> {
     const startedAt = performance.now();
-    const worker = cluster.fork({ [WORKER]: String(number) });
+    const worker = cluster.fork({ [WORKER]: String(slot.number) });
     slot.worker = worker;
-    for (const stream of [worker.process.stdout, worker.process.stderr]) {
-      if (stream !== null)
-        createInterface({ input: stream }).on('line', (line) => writeLog(`${line}\n`));
+    const { stdout, stderr } = worker.process;
+    for (const stream of [stdout, stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => this.#options.writeLog(`${line}\n`));
     }
     return new Promise((resolve, reject) => {
       worker.on('message', (message: Message) => {
         if (message.type === 'serving') resolve();
         else if (message.type === 'metrics') slot.text = message.text;
-        else if (message.type === 'ask') void tellAll(worker);
+        else if (message.type === 'ask') void this.#tellAll(worker);
       });
       worker.once('exit', (code, signal) => {
         slot.worker = undefined;
-        ended = addUp([ended, countersOf(slot.text)]);
+        this.#ended = addUp([this.#ended, countersOf(slot.text)]);
         slot.text = '';
         reject(new Error(`a worker ended with ${signal ?? code} before it served`));
-        if (isStopping) return;
-        slot.failures = performance.now() - startedAt < RESTART_MS.settled ? slot.failures + 1 : 1;
-        const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
-        logger.error({ worker: number, code, signal, waitMs }, 'a worker ended, and is replaced');
-        const timer = setTimeout(() => {
-          timers.delete(timer);
-          fork(slot).catch(() => undefined);
-        }, waitMs);
-        timers.add(timer);
+        if (this.#isStopping) return;
+        const isEarly = performance.now() - startedAt < RESTART_MS.settled;
+        slot.failures = isEarly ? slot.failures + 1 : 1;
+        this.#replace(slot, { code, signal });
       });
     });
   }
 
-  const workers = () => slots.flatMap(({ worker }) => worker ?? []);
-  const send = (worker: Worker, message: Message) => worker.send(message, () => undefined);
-
-  async function tellAll(asking: Worker): Promise<void> {
-    const told = workers().map((worker) => {
-      send(worker, { type: 'tell' });
-      return new Promise((resolve) => {
-        const onMessage = ({ type }: Message) => {
-          if (type === 'metrics') end();
-        };
-        const end = () => {
-          clearTimeout(timer);
-          worker.off('message', onMessage).off('exit', end);
-          resolve(undefined);
-        };
-        const timer = setTimeout(end, METRICS_MS);
-        worker.on('message', onMessage).once('exit', end);
-      });
-    });
-    await Promise.all(told);
-    send(asking, { type: 'all', text: addUp([...slots.map(({ text }) => text), ended]) });
+  #replace(slot: Slot, end: { code: number; signal: string }): void {
+    const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
+    const { logger } = this.#options;
+    logger.error({ worker: slot.number, ...end, waitMs }, 'a worker ended, and is replaced');
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#fork(slot).catch(() => undefined);
+    }, waitMs);
+    this.#timers.add(timer);
   }
 
-  // A second signal ends this process at once.
-  process.once('exit', () => {
-    for (const worker of workers()) worker.process.kill('SIGKILL');
+  /** Tells a worker the metrics of all. */
+  async #tellAll(asking: Worker): Promise<void> {
+    await Promise.all(this.#workers().map(askForMetrics));
+    const texts = this.#slots.map(({ text }) => text);
+    send(asking, { type: 'all', text: addUp([...texts, this.#ended]) });
+  }
+}
+
+function send(worker: Worker, message: Message): void {
+  worker.send(message, () => undefined);
+}
+
+/** Resolves once a worker has told its metrics, has ended, or takes too long. */
+function askForMetrics(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    const onMessage = ({ type }: Message) => {
+      if (type === 'metrics') end();
+    };
+    const end = () => {
+      clearTimeout(timer);
+      worker.off('message', onMessage).off('exit', end);
+      resolve();
+    };
+    const timer = setTimeout(end, METRICS_MS);
+    worker.on('message', onMessage).once('exit', end);
+    send(worker, { type: 'tell' });
   });
-  const stop = async () => {
-    isStopping = true;
-    for (const timer of timers) clearTimeout(timer);
-    // The last lines of its log come after its end.
-    const exits = workers().map((worker) => once(worker.process, 'close'));
-    for (const worker of workers()) send(worker, { type: 'stop' });
-    await Promise.all(exits);
-  };
-  try {
-    await Promise.all(slots.map(fork));
-  } catch (error) {
-    isStopping = true;
-    for (const worker of workers()) worker.process.kill('SIGKILL');
-    throw error;
-  }
-  return { url: httpOrigin(host, port), publicUrl, devKey: key, devAccountId: id, stop };
 }
 
 /** Where nothing listens yet. Workers can only share a port that has a number. */

@@ -6,7 +6,7 @@ import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
 import { type Listener, listen } from '../src/serve.ts';
 import { createService, type Service, type ServiceOptions } from '../src/service.ts';
-import { NOW, newCaller, newLink } from '../src/store/contract/fixtures.ts';
+import { NOW, newCaller, newLink } from '../src/store/contract/fixtures.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Caller, NewLink, Store } from '../src/store/store.ts';
 import { addDomain } from './fixture.ts';

@@ -3,7 +3,7 @@ import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
+import type { Batch } from './batch-plan.ts';
 import { type BatchRequest, sentOffsets } from './batch-request.ts';
 
 /**

@@ -1,23 +1,22 @@
-import { ConnectionError } from '../errors/call-errors.ts';
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
-import type { RequestOptions } from '../options.ts';
 import type { BatchResponse } from '../wire/batch.ts';
 import type { Job } from '../wire/job.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
-import { type Batch, cut } from './batch-queue.ts';
+import { type Batch, cut } from './batch-plan.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
 import { resultsOf, type SettledBatch, settle } from './results.ts';
 import type { BatchRange, BatchStep } from './types.ts';
 
 /** How a batch's life ended: with outcomes, or with nothing created, and then it may be sent again, whole or in parts. */
-export type BatchEnd<T extends LinkInput> =
-  | { settled: SettledBatch<T> }
-  | { settled?: never; again: readonly Batch<T>[] };
+export interface BatchEnd<T extends LinkInput> {
+  settled?: SettledBatch<T>;
+  again?: readonly Batch<T>[];
+}
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
@@ -45,8 +44,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   /** Sends the batch and follows it to its end. */
   async send(): Promise<BatchEnd<T>> {
-    const { ending, options, sizing } = this.#run;
-    const wasFilling = sizing.isFilling;
+    const { ending, options, plan } = this.#run;
+    const wasFilling = plan.isFilling;
     if (!(await this.#emit({ type: 'planned' })) || ending.aborted) return this.#unsent();
     let response: BatchResponse | undefined;
     try {
@@ -58,10 +57,12 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
     if (response === undefined) {
       const [entry] = this.#batch.refused.values();
-      if (entry !== undefined) sizing.allRefused(this.#range.count, entry.cause);
+      if (entry !== undefined) plan.allRefused(this.#range.count, entry.cause);
       return this.#completed([]);
     }
-    this.#run.taken(this.#range.count, this.#sent);
+    plan.taken(this.#range.count, this.#sent);
+    // Other batches of this size may go out now, while the job of this one runs.
+    this.#run.notify();
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
     return this.follow(response.job_id, this.#sent);
@@ -74,7 +75,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
    * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
    */
   async follow(job_id: string, total?: number): Promise<BatchEnd<T>> {
-    const { deps, options } = this.#run;
+    const { deps, options, signal } = this.#run;
     const onProgress = async (job: Job) => {
       try {
         await options.onJobProgress?.(this.#range, job);
@@ -84,8 +85,9 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     };
     let job: Job;
     try {
-      const timeoutMs = options.jobTimeoutMs;
-      job = await deps.waitForJob(job_id, { ...this.#options(), timeoutMs, total, onProgress });
+      const { jobTimeoutMs: timeoutMs, maxRetries, headers } = options;
+      const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
+      job = await deps.waitForJob(job_id, how);
     } catch (thrown) {
       const error = this.#asShortlinkError(thrown);
       const isFailed = JobFailedError.isInstance(error);
@@ -145,8 +147,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         if (request.count < this.#range.count) {
           this.#unreported.push({ type: 'reduced', results: resultsOf(this.#batch, []) });
         }
-        const { timeoutMs } = options;
-        const how = { ...this.#options(), signal, timeoutMs, idempotency: request.key };
+        const { timeoutMs, maxRetries, headers } = options;
+        const how = { signal, timeoutMs, maxRetries, headers, idempotency: request.key };
         try {
           return await deps.postBatch(request, how, this);
         } catch (error) {
@@ -163,12 +165,6 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
   }
 
-  /** Options that every request of the run has. */
-  #options(): Pick<RequestOptions, 'signal' | 'maxRetries' | 'headers'> {
-    const { signal, options } = this.#run;
-    return { signal, maxRetries: options.maxRetries, headers: options.headers };
-  }
-
   /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
   async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<BatchEnd<T>> {
     const results = resultsOf(this.#batch, taken, missing);
@@ -178,33 +174,33 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   /** The POST ended with an error, after which links may have been created. */
   async #failed(error: ShortlinkError, wasFilling: boolean): Promise<BatchEnd<T>> {
-    const { options, sizing } = this.#run;
+    const { options, plan } = this.#run;
     const verdict = judgeError(error, {
       count: this.#sent,
-      largestTaken: sizing.largestTaken,
+      largestTaken: plan.largestTaken,
       hasOwnKey: options.idempotencyKey !== undefined,
       hasDomain: options.domain_id !== undefined,
-      mayFill: !wasFilling || sizing.mayFillAgain,
+      mayFill: !wasFilling || plan.mayFillAgain,
     });
     switch (verdict.type) {
       case 'unknown':
         this.#endWithUnknown(error);
         return this.#notTaken('unknown', error);
       case 'failed':
-        if (this.#range.count === 1) sizing.linkRefused(error);
+        if (this.#range.count === 1) plan.linkRefused(error);
         return this.#notTaken('failed', error);
       case 'unsent':
         await this.#emit({ type: 'unsent', error });
         this.#run.endWith(error);
-        return { again: [] };
+        return {};
     }
     await this.#emit({ type: 'resized', error });
     if (verdict.type === 'resized') {
-      sizing.resized(verdict.size);
+      plan.resized(verdict.size);
       return { again: [this.#batch] };
     }
-    if (verdict.type === 'filled') sizing.filled();
-    else sizing.split(this.#range.count);
+    if (verdict.type === 'filled') plan.filled();
+    else plan.split(this.#range.count);
     const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
     return { again: cut(this.#batch, room) };
   }
@@ -214,7 +210,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const message = 'The run ended before this batch was sent';
     const error = new ConnectionError(message, { outcome: 'not-sent', cause });
     await this.#emit({ type: 'unsent', error });
-    return { again: [] };
+    return {};
   }
 
   /** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */

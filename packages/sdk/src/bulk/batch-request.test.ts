@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
+import type { Batch } from './batch-plan.ts';
 import { batchRequest, derivedKey, keyOf, sentOffsets } from './batch-request.ts';
 
 const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> => ({
@@ -80,7 +80,7 @@ describe('the body of a batch', () => {
     const { refused } = batch;
     expect([...refused.keys()]).toEqual([1_321, 1_400]);
     expect(refused.get(1_321)).toMatchObject({
-      error: expect.stringContaining('source[1321] must be a link that can be written as JSON'),
+      error: expect.stringContaining('source[1321] must be data that can be written as JSON'),
       cause: { name: 'InvalidOptionError', cause: expect.any(Error) },
     });
     expect(refused.get(1_400)?.error).toContain(reason);

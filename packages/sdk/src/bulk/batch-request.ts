@@ -1,15 +1,7 @@
 import * as check from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
+import type { Batch } from './batch-plan.ts';
 import type { BatchRange } from './types.ts';
-
-/**
- * Links that are written at once: an engine keeps every object that it gives to `JSON.stringify` until this returns, and the
- * garbage collector would copy 10,000 of them.
- */
-const PIECE_LINKS = 200;
 
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
@@ -32,33 +24,20 @@ export function batchRequest(
   key: string | undefined,
 ): BatchRequest | undefined {
   const { first, inputs, refused } = batch;
-  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
-  // Joined once, so that the text is flat: if it were added up, it would be copied again to be sent.
-  const pieces = [`{${domain}"links":[`];
-  let count = 0;
-  const write = (from: number, to: number) => {
+  const links: string[] = [];
+  for (const offset of sentOffsets(batch)) {
     try {
-      const links: CreateLinkBody[] = [];
-      for (let offset = from; offset < to; offset += 1) {
-        if (!refused.has(first + offset)) links.push(fieldsOf(batch, offset));
-      }
-      const json = JSON.stringify(links).slice(1, -1);
-      if (count > 0 && links.length > 0) pieces.push(',');
-      pieces.push(json);
-      count += links.length;
+      links.push(JSON.stringify(fieldsOf(batch, offset)));
     } catch (reason) {
-      if (to - from === 1) refused.set(first + from, unwritable(first + from, reason));
-      else for (let offset = from; offset < to; offset += 1) write(offset, offset + 1);
+      const cause = check.unwritable(`source[${first + offset}]`, reason);
+      refused.set(first + offset, { error: cause.message, cause });
     }
-  };
-  for (let from = 0; from < inputs.length; from += PIECE_LINKS) {
-    write(from, Math.min(from + PIECE_LINKS, inputs.length));
   }
-  if (count === 0) return undefined;
-  pieces.push(']}');
-  const isOmitted = (offset: number) => refused.has(first + offset);
-  const omitted = count < inputs.length ? [...inputs.keys()].filter(isOmitted) : [];
-  return { json: pieces.join(''), count, key: key && derivedKey(key, omitted) };
+  if (links.length === 0) return undefined;
+  const domain = domain_id === undefined ? '' : `"domain_id":${JSON.stringify(domain_id)},`;
+  const omitted = [...inputs.keys()].filter((offset) => refused.has(first + offset));
+  const json = `{${domain}"links":[${links.join()}]}`;
+  return { json, count: links.length, key: key && derivedKey(key, omitted) };
 }
 
 /** Which links of a batch its request has: all but the refused ones. */
@@ -71,14 +50,6 @@ function fieldsOf({ inputs, targets }: Batch<LinkInput>, offset: number): Create
   const link = pickLinkFields(inputs[offset] as LinkInput);
   targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
   return link;
-}
-
-function unwritable(position: number, reason: unknown): { error: string; cause: ShortlinkError } {
-  const why = reason instanceof Error ? reason.message : String(reason);
-  const expected = `a link that can be written as JSON: ${why}`;
-  const cause = new InvalidOptionError(`source[${position}]`, expected);
-  cause.cause = reason;
-  return { error: cause.message, cause };
 }
 
 /** What would be sent of a link; undefined where it can't be written. */
@@ -114,17 +85,13 @@ export function derivedKey(key: string, omitted: readonly number[]): string {
 }
 
 /**
- * 64 bits of a text, as two FNV-1a hashes with different starts. Synchronous, unlike `crypto.subtle`, which pages without
- * https don't have. It only has to tell the few bodies of one batch apart.
+ * FNV-1a, 64 bits. Synchronous, unlike `crypto.subtle`, which pages without https don't have. It only has to tell the few bodies
+ * of one batch apart.
  */
 function hash(text: string): string {
-  let a = 0x81_1c_9d_c5;
-  let b = 0x5b_d1_e9_95;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    a = Math.imul(a ^ code, 0x01_00_01_93);
-    b = Math.imul(b ^ code, 0x85_eb_ca_6b);
-    b ^= b >>> 13;
+  let bits = 0xcb_f2_9c_e4_84_22_23_25n;
+  for (const byte of new TextEncoder().encode(text)) {
+    bits = BigInt.asUintN(64, (bits ^ BigInt(byte)) * 0x1_00_00_00_01_b3n);
   }
-  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+  return bits.toString(16).padStart(16, '0');
 }

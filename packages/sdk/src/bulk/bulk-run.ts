@@ -2,31 +2,23 @@ import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { type BatchEnd, BatchLife } from './batch-life.ts';
-import { type Batch, BatchQueue } from './batch-queue.ts';
+import { type Batch, BatchPlan } from './batch-plan.ts';
 import { sentOf } from './batch-request.ts';
-import { BatchSizing } from './batch-sizing.ts';
-import { alignResults, SettledItems, settle, withQuickNext } from './results.ts';
+import { alignResults, type SettledBatch, settle } from './results.ts';
 import { SourceReader } from './source-reader.ts';
-import type {
-  BatchRange,
-  BatchRecord,
-  BulkItem,
-  BulkSource,
-  CreateManyDeps,
-  CreateManyOptions,
-} from './types.ts';
+import type * as bulk from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
 /** The options of a run, every default filled in. */
-export interface RunOptions extends CreateManyOptions {
+export interface RunOptions extends bulk.CreateManyOptions {
   domain_id?: string | undefined;
   batchSize: number;
   concurrency: number;
   maxDelayMs: number;
   /** In the order of the source, without overlaps. */
-  resume: readonly BatchRecord[];
+  resume: readonly bulk.BatchRecord[];
 }
 
 /**
@@ -34,9 +26,9 @@ export interface RunOptions extends CreateManyOptions {
  * after each change, so that nothing waits on a promise that may never settle.
  */
 export class BulkRun<T extends LinkInput> {
-  readonly deps: CreateManyDeps;
+  readonly deps: bulk.CreateManyDeps;
   readonly options: RunOptions;
-  readonly sizing: BatchSizing;
+  readonly plan: BatchPlan<T>;
 
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
@@ -49,38 +41,33 @@ export class BulkRun<T extends LinkInput> {
   readonly overdue = this.#overdue.signal;
 
   readonly #reader: SourceReader<T>;
-  /** Where the source is read next, and the records of an earlier run from there on, the next one last. */
-  #position = 0;
-  readonly #records: BatchRecord[];
-  /** Batches that were read, or refused, and wait to be sent. */
-  readonly #queue = new BatchQueue<T>();
+  /** The records of an earlier run that lie ahead, the next one last. */
+  readonly #records: bulk.BatchRecord[];
   #inFlight = 0;
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
 
-  readonly #settled = new SettledItems<T>((links) => {
-    this.#held -= links;
-    this.#notify();
-  });
+  /** Batches that settled and are not yielded yet, by the position of their first link. */
+  readonly #settled = new Map<number, SettledBatch<T>>();
+  /** No other batch will settle. */
+  #isOver = false;
 
   #wakes: (() => void)[] = [];
   #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
 
-  constructor(deps: CreateManyDeps, source: BulkSource<T>, options: RunOptions) {
+  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: RunOptions) {
     this.deps = deps;
     this.options = options;
-    this.sizing = new BatchSizing(options.batchSize);
+    this.plan = new BatchPlan(options.batchSize);
     this.#records = options.resume.toReversed();
-    this.#reader = new SourceReader(source, options.maxDelayMs, () => this.#notify());
+    this.#reader = new SourceReader(source, options.maxDelayMs, () => this.notify());
   }
 
-  /** See {@link BatchSizing.taken}. */
-  taken(count: number, sent: number): void {
-    this.sizing.taken(count, sent);
-    // Other batches of this size may go out now, while the job of this one runs.
-    this.#notify();
+  /** Lets the loop and the generator look again. */
+  notify(): void {
+    for (const wake of this.#wakes.splice(0)) wake();
   }
 
   /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
@@ -92,7 +79,7 @@ export class BulkRun<T extends LinkInput> {
   /** Sends no batch that is not under way yet. */
   endSoftly(): void {
     this.#ending.abort();
-    this.#notify();
+    this.notify();
   }
 
   /** Sends nothing more and aborts what is in flight. */
@@ -103,24 +90,28 @@ export class BulkRun<T extends LinkInput> {
   }
 
   /** Yields the links of every settled batch in order, then throws what ended the run, if anything did. */
-  items(): AsyncGenerator<BulkItem<T>, void, undefined> {
-    return withQuickNext(this.#generate(), () => this.#settled.take());
-  }
-
-  async *#generate(): AsyncGenerator<BulkItem<T>, void, undefined> {
+  async *items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const { signal, stopSignal } = this.options;
     const unfollow = onAbort(signal, () => this.abort(signal?.reason));
     const unfollowStop = onAbort(stopSignal, () => this.endSoftly());
     const scheduled = this.#schedule();
+    let first = 0;
     let isDrained = false;
     try {
-      for (;;) {
-        const item = this.#settled.take();
-        if (item !== undefined) yield item;
-        else if (this.#settled.isClosed) break;
-        else await this.#wait();
+      while (!isDrained) {
+        const batch = this.#settled.get(first);
+        if (batch !== undefined) {
+          const links = batch.inputs.length;
+          for (let offset = 0; offset < links; offset += 1) yield batch.item(offset);
+          this.#settled.delete(first);
+          first += links;
+          this.#held -= links;
+          this.notify();
+        } else if (!this.#isOver) await this.#wait();
+        else if (this.#settled.size === 0) isDrained = true;
+        // The links between were not sent.
+        else first = Math.min(...this.#settled.keys());
       }
-      isDrained = true;
     } finally {
       if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
       await scheduled;
@@ -136,10 +127,9 @@ export class BulkRun<T extends LinkInput> {
   async #schedule(): Promise<void> {
     try {
       while (!this.ending.aborted) {
-        const { isSampling, next } = this.sizing;
-        const count = this.#queue.nextCount(next);
+        const count = this.plan.nextCount;
         if (count > 0 && this.#maySend(count)) {
-          const batch = isSampling ? this.#queue.sample() : this.#queue.take(next);
+          const batch = this.plan.take();
           if (batch !== undefined) this.#send(batch);
         } else if (count === 0 && this.#mayTake()) {
           await this.#takeNext();
@@ -156,19 +146,19 @@ export class BulkRun<T extends LinkInput> {
     }
     while (this.#inFlight > 0) await this.#wait();
     await untilAborted(this.overdue, this.#reader.close()).catch((error) => this.endWith(error));
-    this.#settled.isClosed = true;
-    this.#notify();
+    this.#isOver = true;
+    this.notify();
   }
 
   #maySend(count: number): boolean {
-    const isBusy = this.#inFlight >= this.options.concurrency || this.sizing.goesAlone(count);
+    const isBusy = this.#inFlight >= this.options.concurrency || this.plan.goesAlone(count);
     return this.#inFlight === 0 || !isBusy;
   }
 
   /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
-  #nextRange(): BatchRange & { record?: BatchRecord | undefined } {
-    const { size } = this.sizing;
-    const first = this.#position;
+  #nextRange(): bulk.BatchRange & { record?: bulk.BatchRecord | undefined } {
+    const { size } = this.plan;
+    const first = this.#reader.taken;
     const record = this.#records.at(-1);
     if (record?.first === first) return { first, count: record.count, record };
     return { first, count: record === undefined ? size : Math.min(size, record.first - first) };
@@ -179,7 +169,7 @@ export class BulkRun<T extends LinkInput> {
     if (this.#sourceEnded) return false;
     const { concurrency } = this.options;
     const { count, record } = this.#nextRange();
-    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * this.sizing.size;
+    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * this.plan.size;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
     return (
       isWithinMemory &&
@@ -193,14 +183,13 @@ export class BulkRun<T extends LinkInput> {
   async #takeNext(): Promise<void> {
     const { first, count, record } = this.#nextRange();
     const inputs = this.#reader.take(count);
-    this.#position += inputs.length;
     const isWhole = inputs.length === count;
     if (record !== undefined && isWhole) this.#records.pop();
     if (this.#reader.isDrained) {
       this.#sourceEnded = true;
       const [last] = this.#records;
       if (last !== undefined && this.#reader.failure === undefined) {
-        const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#position}`;
+        const expected = `of the same source: it has links up to ${last.first + last.count}, but the source ended after ${this.#reader.taken}`;
         check.refuse('resume', expected);
       }
     }
@@ -208,11 +197,11 @@ export class BulkRun<T extends LinkInput> {
     if (inputs.length === 0 || (record !== undefined && !isWhole)) return;
     this.#held += inputs.length;
     const batch = { first, inputs, targets: [], refused: new Map() };
-    if (record === undefined) this.#queue.put(batch);
+    if (record === undefined) this.plan.put(batch);
     else await this.#resume(batch, record);
   }
 
-  async #resume(batch: Batch<T>, record: BatchRecord): Promise<void> {
+  async #resume(batch: Batch<T>, record: bulk.BatchRecord): Promise<void> {
     if (record.state === 'planned') {
       this.#send(batch);
       return;
@@ -227,13 +216,13 @@ export class BulkRun<T extends LinkInput> {
     const results = alignResults(batch.targets, recorded, domainOf);
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-    this.#settled.put(settle(batch, results, missing));
-    this.#notify();
+    this.#settled.set(batch.first, settle(batch, results, missing));
+    this.notify();
   }
 
   #send(batch: Batch<T>): void {
     const left = this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY;
-    const hopeless = this.sizing.hopeless(left);
+    const hopeless = this.plan.hopeless(left);
     if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
     else this.endWith(hopeless);
   }
@@ -241,23 +230,19 @@ export class BulkRun<T extends LinkInput> {
   #start(life: Promise<BatchEnd<T>>): void {
     this.#inFlight += 1;
     life
-      .then((end) => {
-        if (end.settled === undefined) this.#queue.put(...end.again);
-        else this.#settled.put(end.settled);
+      .then(({ settled, again = [] }) => {
+        this.plan.put(...again);
+        if (settled !== undefined) this.#settled.set(settled.first, settled);
       })
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;
-        this.#notify();
+        this.notify();
       });
   }
 
   /** Resolves when something changes: check the condition again after each wait. */
   #wait(): Promise<void> {
     return new Promise((resolve) => this.#wakes.push(resolve));
-  }
-
-  #notify(): void {
-    for (const wake of this.#wakes.splice(0)) wake();
   }
 }

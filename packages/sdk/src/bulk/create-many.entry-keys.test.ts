@@ -113,7 +113,7 @@ describe('createMany: batches that can not be written', () => {
     expect(error).toBeUndefined();
     expect(outcomes(items)).toBe('cccfcccf');
     expect(items[3]).toMatchObject({
-      error: expect.stringMatching(/^source\[3\] must be a link that can be written as JSON: /),
+      error: expect.stringMatching(/^source\[3\] must be data that can be written as JSON: /),
       cause: { name: 'InvalidOptionError', message },
     });
     expect(service.bodies.map(({ links: sent }) => sent)).toEqual([links(3), links(3, 4)]);
@@ -128,7 +128,7 @@ describe('createMany: batches that can not be written', () => {
     expect(service.asked).toEqual([]);
   });
 
-  it('do not end the run where a link can be written the second time', async () => {
+  it('fail alone, also where a link could be written the second time', async () => {
     const service = new FakeService();
     let reads = 0;
     const changing = {
@@ -141,9 +141,9 @@ describe('createMany: batches that can not be written', () => {
     };
     const { items, error } = await runCreateMany(service, [...links(1), changing]);
     expect(error).toBeUndefined();
-    expect(outcomes(items)).toBe('cc');
-    const { target_url } = changing;
-    expect(service.bodies).toEqual([{ links: [...links(1), { target_url, title: 'ready' }] }]);
+    expect(outcomes(items)).toBe('cf');
+    expect(items[1]).toMatchObject({ error: expect.stringContaining('not yet') });
+    expect(service.bodies).toEqual([{ links: links(1) }]);
   });
 
   it('are not sent when idempotencyKey throws, and the run ends with that error', async () => {

@@ -5,7 +5,7 @@ import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
 import { createMany } from './create-many.ts';
-import type { CreateManyOptions } from './types.ts';
+import type { BatchRecord, CreateManyOptions } from './types.ts';
 
 describe('createMany', () => {
   it('yields each link with its own code, in order, with nothing sent for an empty source', async () => {
@@ -131,6 +131,10 @@ describe('createMany', () => {
       { batchSize: 10_001 },
       { jobTimeoutMs: -1 },
       { maxDelayMs: -1 },
+      { timeoutMs: -1 },
+      { maxRetries: 0.5 },
+      { headers: { 'a b': 'c' } },
+      { resume: [{ first: 0, count: 1, state: 'done' } as unknown as BatchRecord] },
       { resume: [{ first: -1, count: 1, state: 'planned' }] },
       { resume: [{ first: 0, count: 0, state: 'planned' }] },
       {

@@ -2,13 +2,7 @@ import * as check from '../check-options.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
-import type {
-  BatchRecord,
-  BulkItem,
-  BulkSource,
-  CreateManyDeps,
-  CreateManyOptions,
-} from './types.ts';
+import type * as bulk from './types.ts';
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -23,33 +17,20 @@ const RECORD_STATES: readonly string[] = ['completed', 'accepted', 'planned', 'f
 const DEFAULT_MAX_DELAY_MS = 1_000;
 
 /**
- * Checks what `links.createMany` is given, and fills in defaults; nothing is read or sent before the first `next()`.
- *
- * Entries that the service refuses as invalid are yielded as `failed`, and the run continues. It ends where more batches would
- * fail or be in doubt: at a plan limit, a refused key, a rate limit longer than the client may wait, a service that can't be
- * reached or that refuses every link, a batch with an unknown outcome, an error of the source or of `onBatch`, an aborted
- * `signal`. Leaving the loop early aborts what is in flight, reports it to `onBatch` as `unknown`, and closes the source.
+ * Checks what `links.createMany` is given, and fills in defaults. Nothing is read or sent before the first `next()`.
  *
  * @throws InvalidOptionError
  */
 export function createMany<T extends LinkInput>(
-  deps: CreateManyDeps,
-  source: BulkSource<T>,
-  asGiven?: CreateManyOptions,
-): AsyncGenerator<BulkItem<T>, void, undefined> {
+  deps: bulk.CreateManyDeps,
+  source: bulk.BulkSource<T>,
+  asGiven?: bulk.CreateManyOptions,
+): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
-  check.count('concurrency', concurrency, { least: 1, most: Number.MAX_SAFE_INTEGER });
-  if (batchSize !== 'auto')
-    check.count('batchSize', batchSize, { least: 1, most: MAX_BATCH_LINKS });
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
-  check.amount('jobTimeoutMs', options.jobTimeoutMs ?? 0, 'milliseconds');
-  check.amount('timeoutMs', options.timeoutMs ?? 0, 'milliseconds');
-  check.count('maxRetries', options.maxRetries ?? 0);
-  check.headers(options.headers);
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
-  check.oneOf('onUnknown', onUnknown, ['stop', 'continue']);
   const maxDelayMs =
     options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
 
@@ -58,14 +39,14 @@ export function createMany<T extends LinkInput>(
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     concurrency,
     onUnknown,
-    maxDelayMs: check.amount('maxDelayMs', maxDelayMs, 'milliseconds'),
+    maxDelayMs,
     resume: checkRecords(options.resume ?? []),
   });
   return run.items();
 }
 
 /** What an earlier run recorded, in the order of the source. */
-function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
+function checkRecords(resume: Iterable<bulk.BatchRecord>): readonly bulk.BatchRecord[] {
   const records = [...resume].sort((a, b) => a.first - b.first);
   let end = 0;
   for (const { first, count, state } of records) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import { JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
 import { createMany } from './create-many.ts';
 import type { BatchRecord } from './types.ts';
 

@@ -1,14 +1,12 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
-import type { Batch } from './batch-queue.ts';
-import { sentOf } from './batch-request.ts';
+import type { Batch } from './batch-plan.ts';
+import { sentOf, sentOffsets } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
 
 /** A batch whose links all have an outcome. Items are made as they are yielded: a batch may have 10,000. */
-export interface SettledBatch<T extends LinkInput> {
-  first: number;
-  inputs: readonly T[];
+export interface SettledBatch<T extends LinkInput> extends Pick<Batch<T>, 'first' | 'inputs'> {
   item: (offset: number) => BulkItem<T>;
 }
 
@@ -19,16 +17,13 @@ export interface MissingOutcome {
   cause?: ShortlinkError;
 }
 
-const NO_RESULT: MissingOutcome = {
-  outcome: 'unknown',
-  error: 'The response has no result for this link',
-};
+const NO_RESULT = 'The response has no result for this link';
 
 /** The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. */
 export function settle<T extends LinkInput>(
   { first, inputs, refused }: Batch<T>,
   results: readonly RecordedResult[],
-  missing = NO_RESULT,
+  missing: MissingOutcome = { outcome: 'unknown', error: NO_RESULT },
 ): SettledBatch<T> {
   const item = (offset: number): BulkItem<T> => {
     const index = first + offset;
@@ -43,85 +38,20 @@ export function settle<T extends LinkInput>(
   return { first, inputs, item };
 }
 
-/** The items of batches in the order of the source, in whatever order the batches settle. */
-export class SettledItems<T extends LinkInput> {
-  readonly #batches = new Map<number, SettledBatch<T>>();
-  readonly #onTaken: (links: number) => void;
-  /** Where the batch of the next item begins, and where in it that item is. */
-  #first = 0;
-  #offset = 0;
-  /** No other batch will settle: from now on {@link take} passes over what is missing. */
-  isClosed = false;
-
-  /** @param onTaken called with the number of links of a batch when the item after its last one is asked for */
-  constructor(onTaken: (links: number) => void) {
-    this.#onTaken = onTaken;
-  }
-
-  put(batch: SettledBatch<T>): void {
-    this.#batches.set(batch.first, batch);
-  }
-
-  clear(): void {
-    this.#batches.clear();
-  }
-
-  /** The next item, or undefined when it is not there yet or, once closed, nothing is left. */
-  take(): BulkItem<T> | undefined {
-    for (;;) {
-      const batch = this.#batches.get(this.#first);
-      const links = batch?.inputs.length ?? 0;
-      if (this.#offset < links) return batch?.item(this.#offset++);
-      if (batch !== undefined) {
-        this.#batches.delete(this.#first);
-        this.#first += links;
-        this.#offset = 0;
-        this.#onTaken(links);
-      } else if (this.isClosed && this.#batches.size > 0) {
-        this.#first = Math.min(...this.#batches.keys());
-      } else return undefined;
-    }
-  }
-}
-
-/**
- * The generator, with a `next` that asks it only where `take` has nothing: a turn of a generator for each item is a tenth of
- * the processor time of a run. Calls that come while another one waits are left to the generator, which keeps their order.
- */
-export function withQuickNext<Item>(
-  generator: AsyncGenerator<Item, void, undefined>,
-  take: () => Item | undefined,
-): AsyncGenerator<Item, void, undefined> {
-  const ask = generator.next.bind(generator);
-  let waiting = 0;
-  const onAnswer = () => {
-    waiting -= 1;
-  };
-  generator.next = () => {
-    const value = waiting === 0 ? take() : undefined;
-    if (value !== undefined) return Promise.resolve({ done: false, value });
-    waiting += 1;
-    const step = ask();
-    step.then(onAnswer, onAnswer);
-    return step;
-  };
-  return generator;
-}
-
 /**
  * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
  *
  * @param missing the error of links that have no result, where all other links have theirs
  */
 export function resultsOf(
-  { first, inputs, targets, refused }: Batch<LinkInput>,
+  batch: Batch<LinkInput>,
   results: readonly RecordedResult[],
   missing?: string,
 ): readonly BatchResultItem[] {
-  const isSent = (_: unknown, offset: number) => !refused.has(first + offset);
-  const sent = refused.size === 0 ? inputs : inputs.filter(isSent);
-  const urls = refused.size === 0 ? targets : targets.filter(isSent);
-  let all = alignResults(urls, results, (place) => sentOf(sent[place])?.domain_id);
+  const { first, inputs, targets, refused } = batch;
+  const sent = sentOffsets(batch);
+  const urls = sent.map((offset) => targets[offset] ?? '');
+  let all = alignResults(urls, results, (n) => sentOf(inputs[sent[n] ?? 0])?.domain_id);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -130,11 +60,10 @@ export function resultsOf(
     }
   }
   if (sent.length === inputs.length) return all;
-  let place = 0;
+  const found = new Map(sent.map((offset, n) => [offset, all[n]]));
   return inputs.map((_, offset) => {
-    const target_url = targets[offset] ?? '';
     const error = refused.get(first + offset)?.error;
-    return error === undefined ? (all[place++] ?? { target_url }) : { target_url, error };
+    return found.get(offset) ?? { target_url: targets[offset] ?? '', error };
   });
 }
 

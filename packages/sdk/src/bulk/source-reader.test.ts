@@ -75,13 +75,14 @@ describe('SourceReader', () => {
     expect(opened).toBe(false);
   });
 
-  it('ends with what the source throws, and closes nothing then', async () => {
+  it.each(['throws', 'ends'])('closes nothing of a source that %s by itself', async (how) => {
     const error = new Error('unreadable');
     let closed = 0;
     const source = {
       [Symbol.iterator]: (): Iterator<object> => ({
         next: () => {
-          throw error;
+          if (how === 'throws') throw error;
+          return { done: true, value: undefined };
         },
         return: () => {
           closed += 1;
@@ -91,7 +92,8 @@ describe('SourceReader', () => {
     };
     const reader = new Reader(source);
     expect(await reader.read(1)).toEqual([]);
-    expect(reader).toMatchObject({ isDrained: true, failure: { reason: error } });
+    const failure = how === 'throws' ? { reason: error } : undefined;
+    expect(reader).toMatchObject({ isDrained: true, failure });
     await reader.close();
     expect(closed).toBe(0);
   });

@@ -7,12 +7,13 @@ export class SourceReader<T> {
   readonly #source: BulkSource<T>;
   readonly #maxDelayMs: number;
   readonly #onChange: () => void;
+  /** Undefined also once it is at its end or has thrown, since it then needs no closing. */
   #iterator: Iterator<T> | AsyncIterator<T> | undefined;
   /** Entries that were read and not taken yet, and how many of them are wanted. */
   #entries: T[] = [];
   #goal = 0;
-  /** Entries that were taken. */
-  #taken = 0;
+  /** Entries that were taken: the position of the next one in the source. */
+  taken = 0;
   #isReading = false;
   #isEnded = false;
   #isLate = false;
@@ -48,7 +49,7 @@ export class SourceReader<T> {
   take(count: number): T[] {
     const entries = this.#entries;
     this.#entries = entries.splice(count);
-    this.#taken += entries.length;
+    this.taken += entries.length;
     this.#goal = 0;
     this.#stopTimer();
     return entries;
@@ -72,29 +73,27 @@ export class SourceReader<T> {
       const source = this.#source;
       const isAsync = Symbol.asyncIterator in source;
       this.#iterator ??= isAsync ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+      const iterator = this.#iterator;
       while (this.#entries.length < this.#goal && !this.#isEnded) {
-        const step = this.#iterator.next();
+        const step = iterator.next();
         // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
         const { done, value } = isAsync ? await step : (step as IteratorResult<T>);
-        if (done) this.#end();
-        else if (!check.isLink(value)) {
-          const position = this.#taken + this.#entries.length;
+        if (done) {
+          this.#isEnded = true;
+          this.#iterator = undefined;
+        } else if (!check.isLink(value)) {
+          const position = this.taken + this.#entries.length;
           this.failure = { reason: check.notALink(`source[${position}]`, value) };
           this.#isEnded = true;
         } else if (this.#entries.push(value) === 1) this.#startTimer();
       }
     } catch (reason) {
       this.failure = { reason };
-      this.#end();
+      this.#isEnded = true;
+      this.#iterator = undefined;
     }
     this.#isReading = false;
     this.#onChange();
-  }
-
-  /** The source is at its end, or has thrown, so that it needs no closing. */
-  #end(): void {
-    this.#isEnded = true;
-    this.#iterator = undefined;
   }
 
   /** The time runs from when there is an entry, and more are wanted. */

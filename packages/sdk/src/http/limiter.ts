@@ -30,7 +30,7 @@ export interface Turn {
 }
 
 /** How a request ended. */
-export interface Outcome {
+export interface RequestEnd {
   /** The service may have counted it. @default true */
   wasSent?: boolean;
   /** Status of the response, its `Retry-After`, and what it says about the quota, where there is one. */
@@ -88,10 +88,11 @@ interface KnownWindow {
 export class Limiter {
   readonly #clock: Clock;
 
-  /** Requests that were sent, that are under way, and that got through. */
+  /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
+  passed = 0;
+  /** Requests that were sent, and those of them that are under way. */
   #sent = 0;
   #inFlight = 0;
-  #passed = 0;
 
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** The part of the pause that the service asked for. A client that shares the limiter may accept less of it. */
@@ -114,11 +115,6 @@ export class Limiter {
     this.#clock = clock;
   }
 
-  /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
-  get passed(): number {
-    return this.#passed;
-  }
-
   /**
    * Waits until a request may be sent. After a wait it looks again, because much may have changed.
    *
@@ -127,7 +123,7 @@ export class Limiter {
    */
   async turn(options: TurnOptions): Promise<Turn> {
     const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
-    const passed = this.#passed;
+    const passed = this.passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
       const statedMs = Math.max(quotaMs, this.#askedUntil - this.#clock.now());
@@ -157,7 +153,10 @@ export class Limiter {
    * A request that was certainly never sent gives its part of the quota back, except where a later one has replaced what is
    * known of the window. It keeps its place in the caller's pace.
    */
-  finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: Outcome = {}): void {
+  finish(
+    turn: Turn,
+    { wasSent = true, status, retryAfterMs, windows = [] }: RequestEnd = {},
+  ): void {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     for (const window of wasSent ? [] : this.#windows.values()) {
@@ -167,7 +166,7 @@ export class Limiter {
     if (status === 429) {
       this.#learned.refuse(turn.sentAt, turn.countedAt, retryAfterMs);
     } else if (status !== undefined) {
-      this.#passed += 1;
+      this.passed += 1;
       this.#learned.pass(turn.sentAt);
     }
     for (const window of windows) this.#learn(turn, window);

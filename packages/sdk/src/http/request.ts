@@ -63,11 +63,3 @@ export interface AttemptWatch {
   /** The attempt failed, and no attempt of this call can have been carried out. A wait for the next one may follow. */
   nothingDone(): void;
 }
-
-/** Sends requests: attempts, waits, limits and errors are its business, resources only name what they want. */
-export interface Transport {
-  /** Whether each POST has an idempotency key, unless its own options say otherwise. */
-  readonly hasIdempotency: boolean;
-  /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
-  request<T>(request: TransportRequest<T>): Promise<TransportResponse<T>>;
-}

@@ -7,13 +7,13 @@ import {
   finalError,
   isKeyForgotten,
   isRetryable,
-  type RetrySubject,
+  type RetryCall,
   retryWaitMs,
 } from './retry.ts';
 
-const GET: RetrySubject = { method: 'GET', hasIdempotencyKey: false };
-const POST: RetrySubject = { method: 'POST', hasIdempotencyKey: false };
-const KEYED: RetrySubject = { method: 'POST', hasIdempotencyKey: true };
+const GET: RetryCall = { method: 'GET', hasIdempotencyKey: false };
+const POST: RetryCall = { method: 'POST', hasIdempotencyKey: false };
+const KEYED: RetryCall = { method: 'POST', hasIdempotencyKey: true };
 
 const api = (status: number, retryAfterMs?: number) =>
   createApiError({ message: 'no', status, headers: new Headers(), retryAfterMs });

@@ -2,24 +2,20 @@ import { ApiError, PlanLimitError, RateLimitError } from '../errors/api-errors.t
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 
-/** What the rules need to know of a request. */
-export interface RetrySubject {
+/** What the rules need to know of a call. */
+export interface RetryCall {
   method: 'GET' | 'POST';
   /** A POST that changes nothing counts as a GET. */
   createsNothing?: boolean | undefined;
   /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
   hasIdempotencyKey: boolean;
-}
-
-/** What the rules need to know of a call with several attempts. */
-export interface RetryCall extends RetrySubject {
   /** When an attempt was first lost: since then the service may have carried the request out, whatever it says to the next one. */
-  lostAt: number | undefined;
+  lostAt?: number | undefined;
 }
 
 /** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
-export function isRetryable(error: unknown, subject: RetrySubject): boolean {
-  const isRepeatable = isRead(subject) || subject.hasIdempotencyKey;
+export function isRetryable(error: unknown, call: RetryCall): boolean {
+  const isRepeatable = isRead(call) || call.hasIdempotencyKey;
   // 429: refused before any work.
   if (RateLimitError.isInstance(error)) return true;
   // Never connected; or lost after sending.
@@ -32,39 +28,32 @@ export function isRetryable(error: unknown, subject: RetrySubject): boolean {
   // 503 that says when to come back: refused before any work.
   if (error.status === 503 && saysWhen) return true;
   // 409 that says when to come back: another request with the same key is still running.
-  if (error.status === 409) return subject.hasIdempotencyKey && saysWhen;
-  return isRepeatable && isPassing(error.status);
+  if (error.status === 409) return call.hasIdempotencyKey && saysWhen;
+  // The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented".
+  const mayPass = error.status === 408 || (error.status >= 500 && error.status !== 501);
+  return isRepeatable && mayPass;
 }
 
 /** A request that only asks. */
-function isRead({ method, createsNothing }: RetrySubject): boolean {
+function isRead({ method, createsNothing }: RetryCall): boolean {
   return method === 'GET' || createsNothing === true;
-}
-
-/** The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented". */
-function isPassing(status: number): boolean {
-  return status === 408 || (status >= 500 && status !== 501);
 }
 
 /**
  * What follows a failed attempt: undefined means another one, after `retryWaitMs`; else the error that the call ends with.
  *
- * @param call `now` is on the clock of `lostAt`
+ * @param limits `now` is on the clock of `lostAt`
  */
 export function decide(
   error: ShortlinkError,
   call: RetryCall,
-  {
-    retriesLeft,
-    maxRetryAfterMs,
-    now,
-  }: { retriesLeft: number; maxRetryAfterMs: number; now: number },
+  limits: { retriesLeft: number; maxRetryAfterMs: number; now: number },
 ): ShortlinkError | undefined {
   const isRepeated =
-    retriesLeft > 0 &&
+    limits.retriesLeft > 0 &&
     isRetryable(error, call) &&
-    !asksTooLongWait(error, maxRetryAfterMs) &&
-    !isKeyForgotten(call, now);
+    !asksTooLongWait(error, limits.maxRetryAfterMs) &&
+    !isKeyForgotten(call, limits.now);
   return isRepeated ? undefined : finalError(call, error);
 }
 

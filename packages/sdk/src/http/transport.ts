@@ -6,17 +6,14 @@ import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings, type RequestOptions } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import type { Limiter, OnPause, Outcome, Turn } from './limiter.ts';
+import type { Limiter, OnPause, RequestEnd, Turn } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
-import type { Transport, TransportRequest, TransportResponse } from './request.ts';
+import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
 import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
-
-/** The options of a call that override those of the client. */
-type CallOption = 'timeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'idempotency';
 
 /** A call: what is the same on each of its attempts, and how many of them were sent. */
 interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
@@ -45,7 +42,7 @@ const MAX_OVERTAKEN = 20;
  * says what follows a failed one. Its fields are private, so that no inspection, serialization or clone of the client gets at
  * the API key in the settings.
  */
-export class HttpTransport implements Transport {
+export class HttpTransport {
   readonly #settings: ClientSettings;
   readonly #limiter: Limiter;
   readonly #clock: Clock;
@@ -69,13 +66,10 @@ export class HttpTransport implements Transport {
     this.#clock = clock;
     this.#random = random;
     this.#redact = createRedact(settings.apiKey);
-    this.#report = createReport(settings.hooks, settings.logger);
+    this.#report = createReport(settings.hooks, settings.log);
   }
 
-  get hasIdempotency(): boolean {
-    return this.#settings.idempotency;
-  }
-
+  /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
@@ -103,9 +97,12 @@ export class HttpTransport implements Transport {
     const options = check.given(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
     const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
-    const given = <K extends CallOption>(name: K) => options[name] ?? this.#settings[name];
+    const { idempotency, timeoutMs, totalTimeoutMs, maxRetries } = {
+      ...this.#settings,
+      ...options,
+    };
     const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && check.idempotency(given('idempotency'));
+    const setting = mayHaveKey && idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
@@ -123,13 +120,10 @@ export class HttpTransport implements Transport {
         fetchOptions,
         maxResponseBytes,
         redact: this.#redact,
-        timeoutMs: attemptLimit(
-          check.amount('timeoutMs', given('timeoutMs'), 'milliseconds'),
-          body,
-        ),
+        timeoutMs: attemptLimit(timeoutMs, body),
       },
-      totalTimeoutMs: check.amount('totalTimeoutMs', given('totalTimeoutMs'), 'milliseconds'),
-      maxRetries: check.count('maxRetries', given('maxRetries')),
+      totalTimeoutMs,
+      maxRetries,
       attempts: 0,
       lostAt: undefined,
     };
@@ -189,7 +183,7 @@ export class HttpTransport implements Transport {
   ): Promise<TransportResponse<T> | Failure> {
     const { id, method, path, ignoresQuota, lostAt, watch } = call;
     let turn: Turn | undefined;
-    let outcome: Outcome = { wasSent: false };
+    let end: RequestEnd = { wasSent: false };
     try {
       turn = await this.#limiter.turn({
         failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
@@ -208,14 +202,14 @@ export class HttpTransport implements Transport {
       this.#report('onRequest', about);
       const sentAt = this.#clock.now();
       call.lostAt ??= sentAt;
-      outcome = { wasSent: true };
+      end = { wasSent: true };
       const raw = await send(call.attempt, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
       this.#report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
       const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
-      outcome = { wasSent: true, status, retryAfterMs, windows };
+      end = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
         const where = `${method} ${path} at ${this.#settings.baseUrl}`;
         throw readError(raw, this.#redact, retryAfterMs, where);
@@ -224,14 +218,14 @@ export class HttpTransport implements Transport {
       return { data, status, headers, requestId, sentAt, retryAfterMs };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
-      outcome.wasSent &&= !(ConnectionError.isInstance(error) && error.outcome === 'not-sent');
+      end.wasSent &&= !(ConnectionError.isInstance(error) && error.outcome === 'not-sent');
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
-      const isRefused = RateLimitError.isInstance(error) && Boolean(outcome.retryAfterMs);
+      const isRefused = RateLimitError.isInstance(error) && Boolean(end.retryAfterMs);
       const isOvertaken = isRefused && turn !== undefined && this.#limiter.passed > turn.passed;
-      return { error, wasSent: outcome.wasSent === true, isOvertaken };
+      return { error, wasSent: end.wasSent === true, isOvertaken };
     } finally {
-      if (turn) this.#limiter.finish(turn, outcome);
+      if (turn) this.#limiter.finish(turn, end);
     }
   }
 

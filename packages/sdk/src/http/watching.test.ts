@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JOB, json, LINK } from '../../test/answers.ts';
 import { settle } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
-import { type Logger, makeLogger } from './watching.ts';
+import { type Logger, makeLog } from './watching.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -207,7 +207,7 @@ describe('SHORTLINK_LOG', () => {
 
   it('may be trace, which is debug', () => {
     const [debug] = spies();
-    makeLogger(undefined, undefined, 'trace')?.debug?.('request');
+    makeLog(undefined, undefined, 'trace')('debug', 'request', {});
     expect(debug).toHaveBeenCalledOnce();
   });
 

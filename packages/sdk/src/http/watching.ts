@@ -79,23 +79,22 @@ export interface Logger {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Writes a log line. What it returns may be a promise. */
+export type Log = (level: keyof Logger, message: string, fields: object) => unknown;
+
 /**
- * The logger of a client: the caller's own, or the console, with the lines from `logLevel` on. Without both options, the
+ * The log of a client: the caller's own, or the console, with the lines from `logLevel` on. Without both options, the
  * environment decides. What it says is no reason to fail: `trace` is `debug`, and an unknown word is reported once.
  */
-export function makeLogger(
-  logger: Logger | undefined,
+export function makeLog(
+  logger: Partial<Logger> | undefined,
   logLevel: LogLevel | undefined,
   fromEnv: string | undefined,
-): Partial<Logger> | undefined {
-  const level = logLevel ?? (logger === undefined ? levelOf(fromEnv) : 'debug');
-  const filtered: Partial<Logger> = {};
-  for (const name of LOG_LEVELS.slice(LOG_LEVELS.indexOf(level))) {
-    if (name === 'silent') continue;
-    filtered[name] =
-      logger === undefined ? toConsole(name) : (message, fields) => logger[name](message, fields);
-  }
-  return filtered;
+): Log {
+  const from = logLevel ?? (logger === undefined ? levelOf(fromEnv) : 'debug');
+  const write: Log = logger ? (level, ...line) => logger[level]?.(...line) : toConsole;
+  const isLogged = (level: LogLevel) => LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(from);
+  return (level, ...line) => isLogged(level) && write(level, ...line);
 }
 
 function levelOf(setting = 'silent'): LogLevel {
@@ -104,15 +103,14 @@ function levelOf(setting = 'silent'): LogLevel {
   if (level !== undefined) return level;
   if (word === 'trace') return 'debug';
   const accepted = LOG_LEVELS.join(', ');
-  toConsole('warn')(`nothing is logged: SHORTLINK_LOG must be one of ${accepted}`, { setting });
+  toConsole('warn', `nothing is logged: SHORTLINK_LOG must be one of ${accepted}`, { setting });
   return 'silent';
 }
 
-function toConsole(level: keyof Logger) {
-  return (message: string, fields?: object) =>
-    // biome-ignore lint/suspicious/noConsole: the user asked for these lines
-    console[level](`shortlink: ${message}`, fields);
-}
+const toConsole: Log = (level, message, fields) => {
+  // biome-ignore lint/suspicious/noConsole: the user asked for these lines
+  console[level](`shortlink: ${message}`, fields);
+};
 
 /** What each hook is called with. */
 type Events = {
@@ -129,18 +127,15 @@ const LINES: Partial<Record<keyof Events, [level: keyof Logger, message: string]
   onCooldown: ['warn', 'rate limited, the client pauses'],
 };
 
-/** Tells the caller's hooks and logger what happens. Nothing that they throw gets out. */
-export function createReport(
-  hooks: ShortlinkHooks | undefined,
-  logger: Partial<Logger> | undefined,
-): Report {
+/** Tells the caller's hooks and log what happens. Nothing that they throw gets out. */
+export function createReport(hooks: ShortlinkHooks | undefined, log: Log): Report {
   return (hook, event) => {
     const line = LINES[hook];
     // A logger that fails has nowhere to say so.
-    guard(() => line && logger?.[line[0]]?.(line[1], fieldsOf(event)));
+    guard(() => line && log(line[0], line[1], fieldsOf(event)));
     guard(
       () => hooks?.[hook]?.(event as never),
-      (error) => guard(() => logger?.error?.(`${hook} threw`, { error })),
+      (error) => guard(() => log('error', `${hook} threw`, { error })),
     );
   };
 }

@@ -3,11 +3,10 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { API_KEY } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
-import type { Transport } from '../http/request.ts';
 import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/job.ts';
-import { Jobs } from './jobs.ts';
+import { Jobs, type ResourceParts } from './jobs.ts';
 import { KnownJobs } from './known-jobs.ts';
 
 const JOB_ID = '0190a0b0-0000-7000-8000-000000000001';
@@ -26,8 +25,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const polls: { atMs: number; path: string; options: RequestOptions | undefined }[] = [];
   let retryAfterMs: number | undefined;
   let readMs = 0;
-  const transport: Transport = {
-    hasIdempotency: false,
+  const transport: ResourceParts['transport'] = {
     request: async ({ path, read, options }) => {
       polls.push({ atMs: clock.now(), path, options });
       const result = read(answer(clock.now(), polls.length), 200);
@@ -47,7 +45,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
     readMs = ms;
   };
   const known = new KnownJobs(clock);
-  const settings = { apiKey: API_KEY, maxRetryAfterMs: 90_000 };
+  const settings = { apiKey: API_KEY, idempotency: false, maxRetryAfterMs: 90_000 };
   const jobs = new Jobs({ transport, settings, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }

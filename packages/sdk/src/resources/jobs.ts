@@ -1,12 +1,17 @@
 import * as check from '../check-options.ts';
 import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
-import { ResponseShapeError, TimeoutError } from '../errors/call-errors.ts';
-import { JobFailedError, JobTimeoutError } from '../errors/job-errors.ts';
+import {
+  JobFailedError,
+  JobTimeoutError,
+  ResponseShapeError,
+  TimeoutError,
+} from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { createRedact } from '../http/failure.ts';
-import { type ResponsePromise, responsePromise, type Transport } from '../http/request.ts';
+import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
 import { type Clock, untilAborted } from '../http/time.ts';
+import type { HttpTransport } from '../http/transport.ts';
 import {
   type ClientSettings,
   type RequestOptions,
@@ -15,7 +20,7 @@ import {
 } from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
 import { jobPath } from '../wire/routes.ts';
-import type { KnownJobs } from './known-jobs.ts';
+import type { AcceptedJob, KnownJobs } from './known-jobs.ts';
 import {
   firstPollDelay,
   MIN_POLL_INTERVAL_MS,
@@ -35,8 +40,8 @@ const MAX_ODD_POLLS = 5;
 
 /** What the resources of one client work with. Tests replace the clock and the random number. */
 export interface ResourceParts {
-  transport: Transport;
-  settings: Pick<ClientSettings, 'apiKey' | 'maxRetryAfterMs'>;
+  transport: Pick<HttpTransport, 'request'>;
+  settings: Pick<ClientSettings, 'apiKey' | 'idempotency' | 'maxRetryAfterMs'>;
   known: KnownJobs;
   clock: Clock;
   random: () => number;
@@ -83,18 +88,19 @@ export class Jobs {
    * @throws RateLimitError when the service asks for a longer wait than `maxRetryAfterMs`
    */
   async wait(jobId: string, options?: WaitOptions): Promise<Job> {
-    check.jobId(jobId);
     const given = check.given(options, WAIT_OPTIONS);
-    check.amount('timeoutMs', given.timeoutMs ?? 0, 'milliseconds');
+    const accepted = this.#parts.known.take(jobId);
+    // An id that a service gave to a batch is that of a job, even where it can't be polled.
+    if (accepted === undefined) check.jobId(jobId);
     try {
-      return await this.#wait(jobId, given);
+      return await this.#wait(jobId, given, accepted);
     } catch (error) {
       const isAbort = error === given.signal?.reason;
       throw !isAbort && ShortlinkError.isInstance(error) ? Object.assign(error, { jobId }) : error;
     }
   }
 
-  async #wait(jobId: string, options: WaitOptions): Promise<Job> {
+  async #wait(jobId: string, options: WaitOptions, accepted?: AcceptedJob): Promise<Job> {
     const { known, clock, random } = this.#parts;
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = clock.now();
@@ -102,7 +108,6 @@ export class Jobs {
     // The deadline has passed when less than 1 ms is left: timers fire a part of a millisecond early.
     const leftMs = () => limitMs - (clock.now() - startedAt);
 
-    const accepted = known.take(jobId);
     const total = options.total ?? accepted?.total ?? 0;
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
     const statedFirstMs = statedWait(accepted?.retryAfterMs);
@@ -129,7 +134,8 @@ export class Jobs {
       } catch (error) {
         if (signal?.aborted || !ShortlinkError.isInstance(error)) throw error;
         failures += 1;
-        const isOdd = isOddPoll(error, (accepted ?? job) !== undefined);
+        const isLost = NotFoundError.isInstance(error) && (accepted ?? job) !== undefined;
+        const isOdd = isLost || ResponseShapeError.isInstance(error);
         const mayPass = isOdd ? ++oddPolls <= MAX_ODD_POLLS : this.#mayPass(error);
         if (leftMs() < 1 && (mayPass || TimeoutError.isInstance(error))) {
           throw this.#timedOut(jobId, timeoutMs, job, error);
@@ -199,11 +205,6 @@ async function show(
     signal?.throwIfAborted();
     throw new ShortlinkError('onProgress failed. The job continues', { cause });
   }
-}
-
-/** A job that is known to exist was not found, or a response can't be read. */
-function isOddPoll(error: unknown, isKnown: boolean): boolean {
-  return ResponseShapeError.isInstance(error) || (isKnown && NotFoundError.isInstance(error));
 }
 
 /** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */

@@ -10,7 +10,7 @@ const FIRST_LOWERING = 0.1;
 const MAX_LOWERING = 0.5;
 
 /** A job that a batch of this client became. */
-interface AcceptedJob {
+export interface AcceptedJob {
   acceptedAt: number;
   total: number;
   /** When the service wants the first poll, in milliseconds after the acceptance, where it says so. */

@@ -2,7 +2,6 @@ import { createMany } from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
 import * as check from '../check-options.ts';
-import { InvalidOptionError } from '../errors/call-errors.ts';
 import {
   type AttemptWatch,
   type ResponsePromise,
@@ -94,34 +93,21 @@ export class Links {
   async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
     const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
     const { onProgress, jobTimeoutMs, ...call } = check.given(options, names);
-    // Before the request: afterwards no error may claim that nothing was sent.
-    check.amount('jobTimeoutMs', jobTimeoutMs ?? 0, 'milliseconds');
     const { sent, body } = writtenBatch(batch);
     const { data } = await this.#postBatch(body, sent.links.length, call);
     const { signal, maxRetries, headers } = call;
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
-    try {
-      const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
-      const targets = sent.links.map(({ target_url }) => target_url);
-      const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
-      return {
-        ...data,
-        status: 'completed',
-        total: done.total || data.total,
-        results: [...results],
-      };
-    } catch (error) {
-      // An id that can't be polled is refused as if nothing had been sent.
-      if (data.status === 'processing' && InvalidOptionError.isInstance(error)) {
-        Object.assign(error, { jobId: data.job_id });
-      }
-      throw error;
-    }
+    const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
+    const targets = sent.links.map(({ target_url }) => target_url);
+    const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
+    const total = done.total || data.total;
+    return { ...data, status: 'completed', total, results: [...results] };
   }
 
   /**
    * Creates any number of links, from any array, generator or stream, and yields the outcome of each, in order. The source is
-   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice.
+   * read as needed. Links are sent in batches as large as the plan allows, jobs are awaited, and no link is sent twice. An entry
+   * that the service refuses is yielded as `failed`. Leaving the loop early aborts what is in flight, and closes the source.
    *
    * @example
    * for await (const item of shortlink.links.createMany(source)) {
@@ -141,7 +127,7 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#parts.transport.hasIdempotency,
+      hasIdempotency: this.#parts.settings.idempotency,
     };
     return createMany(deps, source, options);
   }
@@ -205,8 +191,6 @@ function written<T>(option: string, make: () => T) {
     const sent = make();
     return { sent, body: JSON.stringify(sent) };
   } catch (error) {
-    const invalid = new InvalidOptionError(option, `data that JSON can hold (${String(error)})`);
-    invalid.cause = error;
-    throw invalid;
+    throw check.unwritable(option, error);
   }
 }

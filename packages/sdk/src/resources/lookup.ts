@@ -1,7 +1,6 @@
 import * as check from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
 import { stateOutcome } from '../errors/call-errors.ts';
-import type { Transport } from '../http/request.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type LookupInput,
@@ -10,6 +9,7 @@ import {
   readLookup,
 } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
+import type { ResourceParts } from './jobs.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
 export type LookupEntry = string | URL | LookupInput;
@@ -30,7 +30,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 
 /** Looks all entries up, in as many requests as they need, one after the other. */
 export async function lookup(
-  transport: Transport,
+  transport: ResourceParts['transport'],
   source: LookupSource,
   options: RequestOptions | undefined,
 ): Promise<LookupResult[]> {
@@ -42,7 +42,7 @@ export async function lookup(
     const option = name === 'codes' ? 'codes' : 'entries';
     check.refuse(option, `iterable or async iterable, not ${check.show(entries)}`);
   }
-  const ask = asker(transport, name, options);
+  const ask = (jsons: readonly string[]) => askAll(transport, name, jsons, options);
   const results: LookupResult[] = [];
   let waiting: string[] = [];
   let bytes = 0;
@@ -52,52 +52,45 @@ export async function lookup(
     index += 1;
     const size = encoder.encode(json).length + 1;
     if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) {
-      results.push(...(await askAll(ask, waiting)));
+      results.push(...(await ask(waiting)));
       waiting = [];
       bytes = 0;
     }
     waiting.push(json);
     bytes += size;
   }
-  results.push(...(await askAll(ask, waiting)));
+  if (waiting.length > 0) results.push(...(await ask(waiting)));
   return results;
-}
-
-/** Sends one request for these entries. */
-type Ask = (jsons: readonly string[]) => Promise<LookupResult[]>;
-
-function asker(
-  transport: Transport,
-  name: 'links' | 'codes',
-  options: RequestOptions | undefined,
-): Ask {
-  const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
-  return async (jsons) => {
-    const body = `{"${name}":[${jsons.join()}]}`;
-    const read = (value: unknown) => readLookup(value, jsons.length);
-    try {
-      return (await transport.request({ ...request, body, read, options })).data.results;
-    } catch (error) {
-      if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
-        throw new UnsupportedError('look-up of links', error);
-      }
-      // The reason of an abort is the caller's, whatever it is.
-      throw error === options?.signal?.reason ? error : stateOutcome(error, false);
-    }
-  };
 }
 
 /**
  * Looks up what fits into one request. A response has at most 50,000 links, so the entries at its end may come back without a
  * link, but with `more`. They would look as if they had none, so they are asked again.
  */
-async function askAll(ask: Ask, jsons: readonly string[]): Promise<LookupResult[]> {
-  if (jsons.length === 0) return [];
-  const results = await ask(jsons);
+async function askAll(
+  transport: ResourceParts['transport'],
+  name: 'links' | 'codes',
+  jsons: readonly string[],
+  options: RequestOptions | undefined,
+): Promise<LookupResult[]> {
+  const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
+  const body = `{"${name}":[${jsons.join()}]}`;
+  const read = (value: unknown) => readLookup(value, jsons.length);
+  let results: LookupResult[];
+  try {
+    ({ results } = (await transport.request({ ...request, body, read, options })).data);
+  } catch (error) {
+    if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
+      throw new UnsupportedError('look-up of links', error);
+    }
+    // The reason of an abort is the caller's, whatever it is.
+    throw error === options?.signal?.reason ? error : stateOutcome(error, false);
+  }
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
   const again = left.map((n) => jsons[n] ?? '');
-  for (const [n, result] of (await askAll(ask, again)).entries()) results[left[n] ?? 0] = result;
+  const found = await askAll(transport, name, again, options);
+  for (const [n, result] of found.entries()) results[left[n] ?? 0] = result;
   return results;
 }
 

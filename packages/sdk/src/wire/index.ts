@@ -5,20 +5,7 @@
  * @packageDocumentation
  */
 
-export {
-  batchResultItemSchema,
-  completedBatchSchema,
-  errorBodySchema,
-  jobSchema,
-  linkSchema,
-  lookupSchema,
-  processingBatchSchema,
-  usageSchema,
-} from './schemas.ts';
-
-// Shapes and constants, which need no zod
-
-// Links, batches and jobs
+// Shapes and constants, which need no zod: links, batches and jobs
 export type {
   BatchInput,
   BatchResponse,
@@ -66,6 +53,16 @@ export {
 } from './lookup.ts';
 // Routes and headers
 export { API_PREFIX, HEADERS, jobPath, ROUTES } from './routes.ts';
+export {
+  batchResultItemSchema,
+  completedBatchSchema,
+  errorBodySchema,
+  jobSchema,
+  linkSchema,
+  lookupSchema,
+  processingBatchSchema,
+  usageSchema,
+} from './schemas.ts';
 export type {
   KeyDay,
   KeyRefusal,

@@ -26,11 +26,6 @@ export type Sent<Input extends { target_url: unknown }> = { target_url: string }
 /** Body of `POST /api/v1/links`, and one entry of a batch. */
 export type CreateLinkBody = Sent<LinkInput>;
 
-/** The target of a link as it is sent. */
-export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string {
-  return target_url instanceof URL ? target_url.href : target_url;
-}
-
 /**
  * Exactly the fields of a link, in a fixed order, whatever else the caller's object holds: a row of a database may carry
  * an e-mail address. An object that has `toJSON`, as `JSON.stringify` would call it, is asked for its link first.
@@ -40,14 +35,14 @@ export function targetOf({ target_url }: Pick<LinkInput, 'target_url'>): string 
 export function pickLinkFields(entry: LinkInput): CreateLinkBody {
   const toJSON: unknown = Reflect.get(entry, 'toJSON');
   const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
-  const { title, domain_id, redirect_type, tags } = input;
+  const { target_url, title, domain_id, redirect_type, tags } = input;
   const labels: unknown = tags ?? [];
   // Tags with objects in them would carry what is in these objects to the service.
   if (!(Array.isArray(labels) && labels.every((tag) => typeof tag === 'string'))) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
-    target_url: targetOf(input),
+    target_url: target_url instanceof URL ? target_url.href : target_url,
     title: title ?? undefined,
     domain_id: domain_id ?? undefined,
     redirect_type: redirect_type ?? undefined,

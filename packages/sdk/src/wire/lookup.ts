@@ -52,8 +52,7 @@ export function readLookup(value: unknown, count: number): Read<LookupResponse> 
     const found: unknown = isObject(result) ? result['links'] : undefined;
     if (!Array.isArray(found)) return { missing: `results[${index}].links` };
     const links: Link[] = [];
-    for (const item of found) {
-      const link = readLink(item);
+    for (const link of found.map(readLink)) {
       if ('missing' in link) return { missing: `${link.missing || 'link'} in results[${index}]` };
       links.push(link.data);
     }

@@ -43,32 +43,29 @@ function nullable(shape: unknown): z.ZodMiniType {
   return new z.ZodMiniNullable({ type: 'nullable', innerType: schema(shape, rareSchema) });
 }
 
+/** The schema of a shape that has rare ones in it. */
+const rich = <T>(shape: T) => schema<T>(shape, rareSchema);
+
 /** A link, as each field of it is sent. */
 export const linkSchema = schema<Link>(link);
 
 /** One entry of `results`. */
-export const batchResultItemSchema = schema<batch.BatchResultItem>(
-  batch.batchResultItem,
-  rareSchema,
-);
+export const batchResultItemSchema = rich<batch.BatchResultItem>(batch.batchResultItem);
 
 /** 200: the batch was small enough to be carried out at once. */
-export const completedBatchSchema = schema<batch.CompletedBatch>(batch.completedBatch, rareSchema);
+export const completedBatchSchema = rich<batch.CompletedBatch>(batch.completedBatch);
 
 /** 202: the batch became a job. */
-export const processingBatchSchema = schema<batch.ProcessingBatch>(
-  batch.processingBatch,
-  rareSchema,
-);
+export const processingBatchSchema = rich<batch.ProcessingBatch>(batch.processingBatch);
 
 /** The response to a poll. */
-export const jobSchema = schema<Job>(job, rareSchema);
+export const jobSchema = rich<Job>(job);
 
 /** The response to a look-up. An addition of the reference server. */
 export const lookupSchema = schema<LookupResponse>(lookupResponse);
 
 /** Error body: a string `error`, and `upgrade` on a resource limit. Everything else is an addition. */
-export const errorBodySchema = schema<ErrorBody>(errorBody, rareSchema);
+export const errorBodySchema = rich<ErrorBody>(errorBody);
 
 /** The response of `GET /api/v1/usage`. An addition of the reference server. */
-export const usageSchema = schema<Usage>(usage, rareSchema);
+export const usageSchema = rich<Usage>(usage);

@@ -189,7 +189,7 @@ export function internal(requestId: string): Problem {
   return new Problem(500, 'internal', message);
 }
 
-/** The service has no room for this request just now, perhaps because of what its caller does; nothing was stored, so trying again is safe. */
+/** The service can not take this request just now, perhaps because of what its caller does; nothing was stored, so trying again is safe. */
 export function overloaded(message: string, isByCaller = false): Problem {
   return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' }, isByCaller);
 }

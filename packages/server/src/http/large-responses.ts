@@ -1,8 +1,7 @@
-import type { Context } from 'hono';
 import { overloaded, tooManyAtOnce } from '../domain/problem.ts';
 import { Gates } from '../gate.ts';
-import type { CallerEnv } from './context.ts';
-import { respond } from './respond.ts';
+import type { Caller } from '../store/store.ts';
+import { type HeaderContext, respond } from './respond.ts';
 
 /** A client that takes no piece of its response for this long is cut off, in milliseconds. */
 const MAX_SILENCE_MS = 60_000;
@@ -32,7 +31,10 @@ export class LargeResponses {
     this.#maxBytes = maxBytes;
   }
 
-  send(c: Context<CallerEnv>, make: () => Promise<LargeBody>): Promise<Response> {
+  send(
+    c: HeaderContext & { var: { caller: Caller } },
+    make: () => Promise<LargeBody>,
+  ): Promise<Response> {
     return new Promise((resolve, reject) => {
       const makeAndSend = async () => {
         const { bytes, pieces } = await make();
@@ -49,7 +51,7 @@ export class LargeResponses {
           this.#bytes -= bytes;
         }
       };
-      this.#gates.run(c.get('caller').accountId, makeAndSend).catch(reject);
+      this.#gates.run(c.var.caller.accountId, makeAndSend).catch(reject);
     });
   }
 }

@@ -5,57 +5,47 @@ import {
   jobPath,
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
-import type { Context } from 'hono';
+import type { Context, HonoRequest } from 'hono';
 import { badRequest, idempotencyConflict, planLimitReached } from '../domain/problem.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest } from '../store/store.ts';
+import type { AcceptedJob, Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { BodyInputs, CheckedBody } from './check-body.ts';
-import type { CallerEnv, RouteDeps } from './context.ts';
+import type { RouteDeps } from './context.ts';
 import { readIdempotency } from './idempotency.ts';
-import { withBody } from './read-body.ts';
-import { respondJson } from './respond.ts';
+import type { BodyEnv } from './read-body.ts';
+import { type HeaderContext, respondJson } from './respond.ts';
 
 /** `POST /api/v1/links`: creates one link. */
 export function createLink(deps: RouteDeps) {
   const { store, metrics } = deps;
-  return (c: Context<CallerEnv>): Promise<Response> =>
-    withBody(c, deps, 'link', async (body) => {
-      const { value, replayed } = await create(c, deps, body, (request) =>
-        store.createLink(request),
-      );
-      if (!replayed) metrics.countLinks('single', 1);
-      return respondJson(c, value, 201);
-    });
+  return async (c: Context<BodyEnv<'link'>>): Promise<Response> => {
+    const { value, replayed } = await create(c, deps, (request) => store.createLink(request));
+    if (!replayed) metrics.countLinks('single', 1);
+    return respondJson(c, value, 201);
+  };
 }
 
 /** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
 export function createBatch(deps: RouteDeps) {
   const { store, metrics } = deps;
-  const act = async ({
-    input,
-    ...sender
-  }: CreateRequest<BodyInputs['batch']>): Promise<
-    CreateOutcome<BatchResultItem[] | AcceptedJob>
-  > =>
-    'chunks' in input
-      ? store.createJob({ ...sender, input, runNow: true })
-      : store.createBatch({ ...sender, input });
-  return (c: Context<CallerEnv>): Promise<Response> =>
-    withBody(c, deps, 'batch', async (body) => {
-      const startedAt = performance.now();
-      const { value, replayed } = await create(c, deps, body, act);
-      if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
-      if (!replayed) metrics.countLinks('batch', value.length);
-      const completed: CompletedBatch = {
-        status: 'completed',
-        total: value.length,
-        results: value,
-      };
-      return respondJson(c, completed);
-    });
+  return async (c: Context<BodyEnv<'batch'>>): Promise<Response> => {
+    const startedAt = performance.now();
+    const { value, replayed } = await create<BodyInputs['batch'], BatchResultItem[] | AcceptedJob>(
+      c,
+      deps,
+      ({ input, ...sender }) =>
+        'chunks' in input
+          ? store.createJob({ ...sender, input, runNow: true })
+          : store.createBatch({ ...sender, input }),
+    );
+    if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
+    if (!replayed) metrics.countLinks('batch', value.length);
+    const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
+    return respondJson(c, body);
+  };
 }
 
 function accepted(
-  c: Context<CallerEnv>,
+  c: HeaderContext,
   { metrics, jobPace, pendingJobs, onJobAccepted }: RouteDeps,
   { job_id, total, processed = 0 }: AcceptedJob,
   { replayed, startedAt }: { replayed: boolean; startedAt: number },
@@ -73,18 +63,22 @@ function accepted(
   });
 }
 
+/** What a create needs of a request. */
+interface Sent<I> {
+  req: HonoRequest;
+  var: { caller: Caller; body: CheckedBody<I> };
+}
+
 /**
  * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
  * a domain was removed. Throws a problem when the create is rejected.
  */
 async function create<I, T>(
-  c: Context<CallerEnv>,
+  { req, var: { caller, body } }: Sent<I>,
   { store, now, runUnlessRunning }: RouteDeps,
-  body: CheckedBody<I>,
   act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
 ): Promise<{ value: T; replayed: boolean }> {
-  const caller = c.get('caller');
-  const idempotency = readIdempotency(c.req, body.fingerprint);
+  const idempotency = readIdempotency(req, body.fingerprint);
   const sender = { caller, now: now(), idempotency };
   if ('problem' in body) {
     const value =

@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { type LargeBody, LargeResponses } from './large-responses.ts';
-import { withBody } from './read-body.ts';
+import type { BodyEnv } from './read-body.ts';
 
 /** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
 const MAX_ENTRY_LINKS = 20;
@@ -18,37 +19,36 @@ const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
-export function lookUpLinks(deps: RouteDeps) {
-  const { store } = deps;
+export function lookUpLinks({ store }: Pick<RouteDeps, 'store'>) {
   const large = new LargeResponses('look-ups', 4, MAX_UNREAD_BYTES);
-  return async (c: Context<CallerEnv>): Promise<Response> => {
-    const { accountId } = c.get('caller');
-    // Before the body is read, so that a look-up that waits holds no memory for it.
-    await waitForLinks(store, accountId);
-    return withBody(c, deps, 'lookup', async (body) => {
-      if ('problem' in body) throw badRequest(body.problem);
-      return large.send(c, () => readResults(store, accountId, body.input));
-    });
+  return async (c: Context<BodyEnv<'lookup'>>): Promise<Response> => {
+    const { caller, body } = c.var;
+    if ('problem' in body) throw badRequest(body.problem);
+    return large.send(c, () => readResults(store, caller.accountId, body.input));
   };
 }
 
-/** Resolves once the store finds every link that was acknowledged before the call, and every link of the jobs that were accepted before it. */
-async function waitForLinks(
-  store: Pick<Store, 'unfinishedJobs' | 'indexLinks'>,
-  accountId: string,
-): Promise<void> {
-  const giveUpAt = performance.now() + MAX_WAIT_MS;
-  let due = await store.unfinishedJobs(accountId);
-  while (due.length > 0 || !(await store.indexLinks()).done) {
-    if (performance.now() >= giveUpAt) {
-      throw overloaded(
-        'Links that were accepted before are still being created; try again in 1 s.',
-      );
+/**
+ * Waits until the store finds every link that was acknowledged before, and every link of the jobs that were accepted before. It comes before the body
+ * is read, so that a look-up that waits holds no memory for it.
+ */
+export function waitForLinks({ store }: Pick<RouteDeps, 'store'>) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const { accountId } = c.get('caller');
+    const giveUpAt = performance.now() + MAX_WAIT_MS;
+    let due = await store.unfinishedJobs(accountId);
+    while (due.length > 0 || !(await store.indexLinks()).done) {
+      if (performance.now() >= giveUpAt) {
+        throw overloaded(
+          'Links that were accepted before are still being created; try again in 1 s.',
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      const unfinished = new Set(await store.unfinishedJobs(accountId));
+      due = due.filter((id) => unfinished.has(id));
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    const unfinished = new Set(await store.unfinishedJobs(accountId));
-    due = due.filter((id) => unfinished.has(id));
-  }
+    await next();
+  });
 }
 
 /** An entry that has links, in a response that is full. */

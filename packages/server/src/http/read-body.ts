@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { HEADERS, MAX_BODY_BYTES, type PlanLimits } from '@shortlink/sdk/wire';
-import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import {
   invalidRequest,
   overloaded,
@@ -33,42 +33,51 @@ const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = 
   lookup: () => MAX_BODY_BYTES,
 };
 
-/**
- * Reads and checks the body of a request, and responds to it. 415 for another content type or a compressed body, 413 for one that is too large,
- * 400 for anything that is no JSON object in UTF-8 (RFC 8259), 503 while large bodies of other requests fill the memory for them.
- */
-export async function withBody<K extends BodyKind>(
-  c: Context<CallerEnv>,
-  { store, bodyMemory: memory, bodyChecker }: RouteDeps,
-  kind: K,
-  respond: (checked: CheckedBody<BodyInputs[K]>) => Promise<Response>,
-): Promise<Response> {
-  const header = (name: string) => c.req.header(name);
-  if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
-  if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
-    throw unsupportedContentEncoding();
-  }
-  const { accountId, limits } = c.get('caller');
-  const statedBytes = Number(header('Content-Length') ?? Number.NaN);
-  const maxBytes = MAX_BYTES[kind](limits);
-  const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
-  try {
-    await readAll(c, body);
-    const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
-    const checked = await bodyChecker.check({ kind, bytes: body.bytes, keyedPath }, (ids) =>
-      store.ownedDomains(accountId, ids),
-    );
-    return await respond(checked);
-  } finally {
-    body.release();
-  }
+/** What handlers behind {@link readBody} can read. */
+export interface BodyEnv<K extends BodyKind> {
+  Bindings: CallerEnv['Bindings'];
+  Variables: CallerEnv['Variables'] & { body: CheckedBody<BodyInputs[K]> };
 }
 
-async function readAll(c: Context<CallerEnv>, body: ArrivingBody): Promise<void> {
+/**
+ * Reads and checks the body of a request, and keeps its memory until the response is made. 415 for another content type or a compressed body, 413 for
+ * one that is too large, 400 for anything that is no JSON object in UTF-8 (RFC 8259), 503 while large bodies of other requests fill the memory for them.
+ */
+export function readBody<K extends BodyKind>(
+  kind: K,
+  { store, bodyMemory: memory, bodyChecker }: RouteDeps,
+) {
+  return createMiddleware<BodyEnv<K>>(async (c, next) => {
+    const header = (name: string) => c.req.header(name);
+    if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
+    if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
+      throw unsupportedContentEncoding();
+    }
+    const { accountId, limits } = c.get('caller');
+    const statedBytes = Number(header('Content-Length') ?? Number.NaN);
+    const maxBytes = MAX_BYTES[kind](limits);
+    const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
+    try {
+      await readAll(c.env?.body ?? c.req.raw.body ?? [], body);
+      const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
+      const checked = await bodyChecker.check({ kind, bytes: body.bytes, keyedPath }, (ids) =>
+        store.ownedDomains(accountId, ids),
+      );
+      c.set('body', checked);
+      await next();
+    } finally {
+      body.release();
+    }
+  });
+}
+
+async function readAll(
+  stream: Readable | AsyncIterable<Uint8Array<ArrayBuffer>> | Iterable<never>,
+  body: ArrivingBody,
+): Promise<void> {
   try {
-    const { body: stream } = c.env ?? {};
-    if (stream === undefined) for await (const piece of c.req.raw.body ?? []) body.add(piece);
-    else await readStream(stream, body);
+    if ('pause' in stream) await readStream(stream, body);
+    else for await (const piece of stream) body.add(piece);
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createService } from '../service.ts';
 import { CacheFile } from './cache-file.ts';
-import { NOW, newCaller, newLink, PUBLIC_URL } from './contract/fixtures.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from './contract/fixtures.test-suite.ts';
 import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
 import { openSqliteStore } from './sqlite/index.ts';
 import type { Redirect } from './store.ts';

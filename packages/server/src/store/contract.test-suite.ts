@@ -2,7 +2,7 @@ import { describe } from 'vitest';
 import { testAccounts } from './contract/accounts.test-suite.ts';
 import { testAdmission } from './contract/admission.test-suite.ts';
 import { testCreate } from './contract/create.test-suite.ts';
-import type { OpenStore } from './contract/fixtures.ts';
+import type { OpenStore } from './contract/fixtures.test-suite.ts';
 import { testHousekeeping } from './contract/housekeeping.test-suite.ts';
 import { testIdempotency } from './contract/idempotency.test-suite.ts';
 import { testJobs } from './contract/jobs.test-suite.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newLinks } from './contract/fixtures.ts';
+import { newLinks } from './contract/fixtures.test-suite.ts';
 import { JOB_CHUNK_LINKS, shortUrlMaker, toJobInput } from './links.ts';
 
 test.each([

@@ -10,6 +10,17 @@ export interface Migration {
   concurrently?: readonly string[] | undefined;
 }
 
+/** Steps as they are written down, by name, each with its SQL. */
+export type Steps = Readonly<Record<string, string | Pick<Migration, 'sql' | 'concurrently'>>>;
+
+/** Gives each step its version: its place among the others. */
+export function numbered(steps: Steps): Migration[] {
+  return Object.entries(steps).map(([name, step], index) => {
+    const { sql, concurrently } = typeof step === 'string' ? { sql: step } : step;
+    return { version: index + 1, name, sql, concurrently };
+  });
+}
+
 /** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
 export interface MigrationReport {
   from: number;

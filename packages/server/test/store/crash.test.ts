@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { JobRunner } from '../../src/jobs/runner.ts';
-import { PUBLIC_URL, resultsOf } from '../../src/store/contract/fixtures.ts';
+import { PUBLIC_URL, resultsOf } from '../../src/store/contract/fixtures.test-suite.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';

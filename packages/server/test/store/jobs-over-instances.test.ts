@@ -11,7 +11,7 @@ import {
   newLinks,
   PUBLIC_URL,
   resultsOf,
-} from '../../src/store/contract/fixtures.ts';
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { finishJob, NOW, newKey, newLink, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import {
+  finishJob,
+  NOW,
+  newKey,
+  newLink,
+  PUBLIC_URL,
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts';

@@ -2,7 +2,12 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newLink, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import {
+  NOW,
+  newCaller,
+  newLink,
+  PUBLIC_URL,
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
 

@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
-import { NOW, newKey, newLink, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import { NOW, newKey, newLink, PUBLIC_URL } from '../../src/store/contract/fixtures.test-suite.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -8,12 +8,13 @@ import {
   PUBLIC_URL,
   resultsOf,
   sha256,
-} from '../../src/store/contract/fixtures.ts';
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { indexAll } from '../../src/store/contract/lookup.test-suite.ts';
 import { toJobInput } from '../../src/store/links.ts';
-import { openPostgresStore } from '../../src/store/postgres/index.ts';
-import { usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
-import { openSqliteStore } from '../../src/store/sqlite/index.ts';
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts';
+import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
+import { Database } from '../../src/store/sqlite/database.ts';
+import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
 import type { Caller, NewLink, Store, StoredJob } from '../../src/store/store.ts';
 
@@ -232,5 +233,46 @@ describe('an upgrade while an instance of the version before serves on', () => {
       old: () => openOld(options),
       current: () => openPostgresStore(options),
     });
+  });
+
+  test('ends with the schema of a new database, on SQLite', async () => {
+    const { openSqliteStore: openOld } =
+      await previous<Pick<typeof import('../../src/store/sqlite/index.ts'), 'openSqliteStore'>>(
+        'sqlite',
+      );
+    const [upgraded, created] = [path(), `${path()}.new`];
+    await (await openOld({ path: upgraded, publicUrl: PUBLIC_URL })).close();
+    for (const file of [upgraded, created]) await migrateSqlite(file);
+    const schemaOf = (file: string) => {
+      const db = new Database({ path: file });
+      const rows = db.all<{ name: string; sql: string | null }>(
+        'SELECT name, sql FROM sqlite_schema ORDER BY type, name',
+      );
+      db.close();
+      // SQLite keeps the text of each statement, with its comments.
+      return rows.map(({ name, sql }) => [name, sql?.replace(/--.*/g, '').replace(/\s+/g, ' ')]);
+    };
+    expect(schemaOf(upgraded)).toEqual(schemaOf(created));
+  });
+
+  test('ends with the schema of a new database, on PostgreSQL', async () => {
+    const { openPostgresStore: openOld } =
+      await previous<Pick<typeof import('../../src/store/postgres/index.ts'), 'openPostgresStore'>>(
+        'postgres',
+      );
+    const [upgraded, created] = [await newDatabase(), await newDatabase()];
+    await (await openOld({ url: upgraded, publicUrl: PUBLIC_URL })).close();
+    for (const url of [upgraded, created]) await migratePostgres(url);
+    const schemaOf = (url: string) =>
+      execute(
+        url,
+        `SELECT proname AS name, prosrc AS text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+         UNION ALL SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+         UNION ALL SELECT viewname, definition FROM pg_views WHERE schemaname = 'public'
+         UNION ALL SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+         UNION ALL SELECT table_name || '.' || column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'
+         ORDER BY 1, 2`,
+      );
+    expect(await schemaOf(upgraded)).toEqual(await schemaOf(created));
   });
 });

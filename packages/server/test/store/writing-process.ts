@@ -1,5 +1,10 @@
 import { writeSync } from 'node:fs';
-import { newCaller, newLink, newLinks, PUBLIC_URL } from '../../src/store/contract/fixtures.ts';
+import {
+  newCaller,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../../src/store/contract/fixtures.test-suite.ts';
 import { toJobInput } from '../../src/store/links.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import type { Caller, Store } from '../../src/store/store.ts';

@@ -1,6 +1,6 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newKey, sha256 } from './fixtures.ts';
+import { NOW, newCaller, newKey, sha256 } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 export function testAccounts(useStore: UseStore): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newKey } from './fixtures.ts';
+import { NOW, newCaller, newKey } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toJobInput } from '../links.ts';
-import { linksUsed, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.ts';
+import { linksUsed, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -10,7 +10,7 @@ import {
   newLink,
   newLinks,
   resultsOf,
-} from './fixtures.ts';
+} from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toJobInput } from '../links.ts';
 import type { CreateRequest, NewLink } from '../store.ts';
-import { linksUsed, NOW, newCaller, newLink, newLinks } from './fixtures.ts';
+import { linksUsed, NOW, newCaller, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const DAY = 86_400_000;

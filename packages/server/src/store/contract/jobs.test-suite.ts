@@ -9,7 +9,7 @@ import {
   newLink,
   newLinks,
   resultsOf,
-} from './fixtures.ts';
+} from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 export function testJobs(useStore: UseStore): void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LookupTarget } from '../../domain/validate-lookup.ts';
 import type { Caller, NewLink, Store } from '../store.ts';
-import { finishJob, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.ts';
+import { finishJob, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const create = async (store: Store, caller: Caller, fields: Partial<NewLink> = {}) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { uuidOf } from '../../domain/ids.ts';
 import type { ExportedLink, ImportedLink } from '../operator-store.ts';
 import type { Store } from '../store.ts';
-import { linksUsed, NOW, newCaller, newLink } from './fixtures.ts';
+import { linksUsed, NOW, newCaller, newLink } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 /** A link that has the address `path` on the default domain. */

@@ -10,7 +10,7 @@ import {
   newLinks,
   resultsOf,
   sha256,
-} from './fixtures.ts';
+} from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 const HOUR_MS = 3_600_000;

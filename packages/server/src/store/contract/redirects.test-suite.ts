@@ -1,7 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { expect, test } from 'vitest';
 import type { Store } from '../store.ts';
-import { NOW, newCaller, newLink, newLinks } from './fixtures.ts';
+import { NOW, newCaller, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 async function createLink(store: Store): Promise<Link> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Store } from '../store.ts';
-import type { OpenStore } from './fixtures.ts';
+import type { OpenStore } from './fixtures.test-suite.ts';
 
 /** Registers the hooks that give every test of a group a store of its own; the result answers the current one. */
 export type UseStore = () => () => Store;

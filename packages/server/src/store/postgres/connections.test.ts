@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
-import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { shortUrlMaker } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.ts';
+import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';

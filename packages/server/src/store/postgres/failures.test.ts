@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { ClickBuffer } from '../../jobs/click-buffer.ts';
-import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
 import { sql } from '../queries/reading.ts';

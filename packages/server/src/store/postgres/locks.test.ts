@@ -9,7 +9,7 @@ import {
   newLink,
   newLinks,
   PUBLIC_URL,
-} from '../contract/fixtures.ts';
+} from '../contract/fixtures.test-suite.ts';
 import type { Caller, Store } from '../store.ts';
 import { LOCK_TIMEOUT_MS } from './connection.ts';
 import { openPostgresStore } from './index.ts';

@@ -1,6 +1,13 @@
 import { Client } from 'pg';
 import { beforeEach, expect, test } from 'vitest';
-import { finishJob, NOW, newCaller, newJob, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  finishJob,
+  NOW,
+  newCaller,
+  newJob,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import { indexAll } from '../contract/lookup.test-suite.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { Store } from '../store.ts';

@@ -6,6 +6,7 @@ import {
   hasSchema,
   type Migration,
   type MigrationReport,
+  numbered,
 } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
@@ -13,8 +14,11 @@ import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 import { isLockTimeout } from './postgres-errors.ts';
 
-/** Every step of the schema, in order. A released step is never edited: a change is a new step. */
-export const migrations: readonly Migration[] = [initial, ...changes];
+/**
+ * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
+ * database ends with the same schema (see `upgrade.test.ts`).
+ */
+export const migrations: readonly Migration[] = numbered({ ...initial, ...changes });
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
@@ -22,7 +26,7 @@ export const MIGRATION_LOCK = 7_305_812_447;
 /** Without parameters: PostgreSQL keeps the snapshot of a statement with them, and an index that is built concurrently waits for that. */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
-/** How long a look at the schema may take, in milliseconds: a database that takes longer is as good as away. */
+/** How long a look at the schema may take, in milliseconds: a database that takes longer counts as unreachable. */
 const LOOK_MS = 4_000;
 
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
@@ -87,21 +91,9 @@ export async function migrate(
 }
 
 /** The rows of a query that looks, but changes nothing. */
-async function look<R extends object>(
-  client: ClientBase,
-  name: string,
-  text: string,
-): Promise<R[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    const error = new StoreError('unavailable', `The database ${name} does not respond.`);
-    timer = setTimeout(() => reject(error), LOOK_MS);
-  });
-  try {
-    return (await Promise.race([client.query<R>(text), silence])).rows;
-  } finally {
-    clearTimeout(timer);
-  }
+async function look<R extends object>(client: ClientBase, text: string): Promise<R[]> {
+  const query = { text, query_timeout: LOOK_MS };
+  return (await client.query<R>(query)).rows;
 }
 
 async function lock(options: MigrateOptions): Promise<void> {
@@ -111,7 +103,7 @@ async function lock(options: MigrateOptions): Promise<void> {
   let reported = false;
   for (;;) {
     await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
-    const [row] = await look<{ locked: boolean }>(client, name, TRY_LOCK);
+    const [row] = await look<{ locked: boolean }>(client, TRY_LOCK);
     if (row?.locked === true) return;
     // An index that is built concurrently waits for the end of each transaction that it has seen reading.
     await client.query('ROLLBACK');
@@ -119,14 +111,14 @@ async function lock(options: MigrateOptions): Promise<void> {
     if (waitedMs >= lockWaitMs) {
       throw new StoreError(
         'busy',
-        `The schema of the database ${name} is being changed by ${await holderOfLock(client, name)}, for more than ${lockWaitMs / 1_000} s. ` +
+        `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${lockWaitMs / 1_000} s. ` +
           'Try again when it has ended.',
       );
     }
     if (waitedMs >= REPORT_AFTER_MS && !reported) {
       reported = true;
       onWait(
-        `waiting for ${await holderOfLock(client, name)}, which is changing the schema of the database ${name}`,
+        `waiting for ${await holderOfLock(client)}, which is changing the schema of the database ${name}`,
       );
     }
     await delay(ASK_MS);
@@ -134,10 +126,9 @@ async function lock(options: MigrateOptions): Promise<void> {
 }
 
 /** Who holds the lock, as PostgreSQL knows it. */
-async function holderOfLock(client: Client, name: string): Promise<string> {
+async function holderOfLock(client: Client): Promise<string> {
   const [holder] = await look<{ pid: number }>(
     client,
-    name,
     `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
        AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATION_LOCK} AND pid <> pg_backend_pid()`,
   );
@@ -194,13 +185,11 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
 export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
   const tables = await look<{ name: string }>(
     client,
-    name,
     'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
   if (!hasSchema(name, tables)) return 0;
   const [newest] = await look<{ version: number | null }>(
     client,
-    name,
     'SELECT max(version) AS version FROM schema_migrations',
   );
   return newest?.version ?? 0;

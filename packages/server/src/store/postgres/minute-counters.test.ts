@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { NOW, newCaller, newKey, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newKey, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import type { Caller, Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';

@@ -1,9 +1,9 @@
 import { importLinks } from '../imports.ts';
 import type { ShortUrl } from '../links.ts';
-import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import type { ExportedLink, ExportSearch, LinkCorrection, LinkImport } from '../operator-store.ts';
 import * as operators from '../operators.ts';
 import { exportPage } from '../queries/aliases.ts';
-import { sql, type Writing } from '../queries/reading.ts';
+import { carryOut, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
@@ -12,35 +12,31 @@ import type { Session } from './session.ts';
 
 /** Changes by commands of the operator. */
 const OPERATOR = 'operator';
-const KEY_USES = 'key uses';
 
 /** The changes that only the operator's commands make. */
 export function operatorWrites(
   { shortUrl, generateCode }: LinkMaker,
   write: <T>(queue: string, act: (session: Session) => Promise<T>) => Promise<T>,
 ) {
-  const run = <T>(writing: () => Writing<T>, queue = OPERATOR) =>
-    write(queue, (session) => session.write(writing()));
   const titleColumn = (json: string) => sql`${json}`;
   const engine = { generateCode, titleColumn, numberColumn: (number: number) => sql`${number}` };
+  const writings = {
+    ...operators,
+    setLinkActive: (code: string, active: boolean) =>
+      operators.setLinkActive(shortUrl, code, active),
+    updateLink: (input: LinkCorrection) => operators.updateLink(shortUrl, titleColumn, input),
+    importLinks: (input: LinkImport) => importLinks(input, engine),
+  };
   return {
+    ...carryOut(writings, (begin, name) =>
+      write(name === 'recordKeyUse' ? 'key uses' : OPERATOR, (session) => session.write(begin())),
+    ),
     createAccount: (input) =>
       write(OPERATOR, async (session) => {
         const account = await session.write(operators.createAccount(input));
         await session.run(sql`INSERT INTO link_totals (account_id) VALUES (${account.id})`);
         return account;
       }),
-    updateAccount: (input) => run(() => operators.updateAccount(input)),
-    setAccountDisabled: (input) => run(() => operators.setAccountDisabled(input)),
-    createKey: (input) => run(() => operators.createKey(input)),
-    revokeKey: (keyId, now) => run(() => operators.revokeKey(keyId, now)),
-    rotateKey: (input) => run(() => operators.rotateKey(input)),
-    recordKeyUse: (keyId, now) => run(() => operators.recordKeyUse(keyId, now), KEY_USES),
-    addDomain: (input) => run(() => operators.addDomain(input)),
-    removeDomain: (input) => run(() => operators.removeDomain(input)),
-    updateLink: (input) => run(() => operators.updateLink(shortUrl, titleColumn, input)),
-    importLinks: (input) => run(() => importLinks(input, engine)),
-    setLinkActive: (code, active) => run(() => operators.setLinkActive(shortUrl, code, active)),
   } satisfies Partial<Store>;
 }
 

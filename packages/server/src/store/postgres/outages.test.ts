@@ -1,6 +1,13 @@
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';

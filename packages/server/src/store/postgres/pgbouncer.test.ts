@@ -9,7 +9,7 @@ import {
   newLink,
   newLinks,
   PUBLIC_URL,
-} from '../contract/fixtures.ts';
+} from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';

@@ -28,7 +28,7 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
 /** The server ended the session with these. */
 const SESSION_ENDED = /^(?:08|57P|25P03)/;
 
-/** The node only reads (any more): its connection is as good as lost. */
+/** The node only reads (any more): its connection counts as lost. */
 const READ_ONLY = '25006';
 
 /** What the driver says of a connection that is gone or never came about, where it gives no code. */

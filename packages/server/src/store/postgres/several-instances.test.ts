@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { linksUsed, NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  linksUsed,
+  NOW,
+  newCaller,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';

@@ -1,10 +1,23 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
-import { IDEMPOTENCY_RETENTION_MS, TOP_LINKS } from '../retention.ts';
+import {
+  IDEMPOTENCY_RETENTION_MS,
+  RANKED_TOGETHER,
+  TOP_LINKS,
+  TOP_LINKS_KEPT,
+} from '../retention.ts';
 import type { Idempotency, LinkChanges } from '../store.ts';
 import { ownName } from './accounts.ts';
-import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
+import {
+  type Reading,
+  rowOf,
+  rowsOf,
+  type Statement,
+  sql,
+  sqlText,
+  type Writing,
+} from './reading.ts';
 
 export function* findCreated(
   accountId: string,
@@ -123,4 +136,31 @@ export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<Top
     title: title === null ? '' : JSON.parse(title),
     click_count,
   }));
+}
+
+/**
+ * Puts links that were clicked into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. Only the
+ * first {@link RANKED_TOGETHER} of the links are looked at.
+ *
+ * @param unlessBusy - A condition that is false while another instance does this: then nothing is done, and a link that is often clicked comes again.
+ */
+export function* rankLinks(clicked: Iterable<string>, unlessBusy: Statement): Writing<void> {
+  const codes = [...clicked].slice(0, RANKED_TOGETHER);
+  // Always as many, so that there is one statement to prepare. No link has an empty code.
+  const listed = Array.from({ length: RANKED_TOGETHER }, (_, index) => sql`${codes[index] ?? ''}`);
+  const list = listed.reduce((before, code) => sql`${before}, ${code}`);
+  const ranked = yield* rowsOf(sql`
+    INSERT INTO top_links (account_id, code, clicks)
+      SELECT account_id, code, click_count FROM link_details
+      WHERE code IN (${list}) AND ${unlessBusy} AND click_count > coalesce(
+        (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
+         ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
+    ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`);
+  if (ranked.length === 0) return;
+  yield* rowsOf(sql`
+    DELETE FROM top_links WHERE (account_id, code) IN (
+      SELECT account_id, code FROM (
+        SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
+        FROM top_links WHERE account_id IN (SELECT account_id FROM links WHERE code IN (${list}))) AS placed
+      WHERE place > ${TOP_LINKS_KEPT})`);
 }

@@ -73,6 +73,32 @@ export type Reading<T> = Generator<Statement, T, readonly object[]>;
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
 
+/** Functions that make readings, by name. */
+type Readings = Record<string, (...args: never[]) => Reading<unknown>>;
+
+/** The methods of a store that carry them out. */
+export type CarriedOut<M extends Readings> = {
+  [N in keyof M]: (
+    ...args: Parameters<M[N]>
+  ) => Promise<M[N] extends (...args: never[]) => Reading<infer T> ? T : never>;
+};
+
+/**
+ * Makes the methods of a store.
+ *
+ * @param run - Carries a reading out, which can be begun again.
+ */
+export function carryOut<M extends Readings>(
+  readings: M,
+  run: (begin: () => Reading<unknown>, name: string) => Promise<unknown>,
+): CarriedOut<M> {
+  const methods = Object.entries(readings).map(([name, reading]) => [
+    name,
+    (...args: never[]) => run(() => reading(...args), name),
+  ]);
+  return Object.fromEntries(methods) as CarriedOut<M>;
+}
+
 /** The rows of a statement, as the columns that it selects. */
 export function* rowsOf<Row extends object = object>(statement: Statement): Reading<Row[]> {
   // Drivers don't know the types of columns; the schema vouches for them.

@@ -3,7 +3,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { finishJob, NOW, newCaller, newJob, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  finishJob,
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import { Database } from './database.ts';
 import { backupSqlite, migrateSqlite, openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';

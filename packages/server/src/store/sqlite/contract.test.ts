@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.ts';
+import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';

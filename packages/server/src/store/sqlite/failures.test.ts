@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { expect, test, vi } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
-import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newLinks, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { indexAll } from '../contract/lookup.test-suite.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { NOW, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import type { Migration } from '../migration.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';

@@ -3,7 +3,7 @@ import { chmod, readdir, readFile, rename, rm, stat, symlink, writeFile } from '
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.ts';
+import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';

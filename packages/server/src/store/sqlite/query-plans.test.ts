@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.ts';
+import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.test-suite.ts';
 import { NO_ID, shortUrlMaker } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
 import { findRedirect, linkHistory } from '../queries/aliases.ts';

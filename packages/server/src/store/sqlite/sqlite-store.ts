@@ -8,6 +8,7 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
+import { directWrites } from './operations/operations.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
 import type { Writer } from './write-core.ts';
 
@@ -32,23 +33,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     // Asynchronous, so that what fails rejects.
     ...storeReads(async (reading) => reader.read(reading), shortUrl),
 
-    createAccount: (input) => writer.submit('createAccount', input),
-    updateAccount: (input) => writer.submit('updateAccount', input),
-    setAccountDisabled: (input) => writer.submit('setAccountDisabled', input),
-    createKey: (input) => writer.submit('createKey', input),
-    revokeKey: (keyId, now) => writer.submit('revokeKey', keyId, now),
-    rotateKey: (input) => writer.submit('rotateKey', input),
-    recordKeyUse: (keyId, now) => writer.submit('recordKeyUse', keyId, now),
-    addDomain: (input) => writer.submit('addDomain', input),
-    removeDomain: (input) => writer.submit('removeDomain', input),
-
-    admit: (caller, now) => writer.submit('admit', caller, now),
-    refund: (caller, now) => writer.submit('refund', caller, now),
-
-    createLink: (request) => writer.submit('createLink', request),
-    createBatch: (request) => writer.submit('createBatch', request),
-    createJob: (request) => writer.submit('createJob', request),
-
+    ...directWrites(writer),
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
@@ -63,13 +48,6 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       }
       return found;
     },
-
-    runJobChunk: (jobId, now) => writer.submit('runJobChunk', jobId, now),
-
-    addClicks: (clicks, write) => writer.submit('addClicks', clicks, write),
-    updateLink: (input) => writer.submit('updateLink', input),
-    importLinks: (input) => writer.submit('importLinks', input),
-    setLinkActive: (code, active) => writer.submit('setLinkActive', code, active),
 
     exportLinks: async (search, onLinks) => {
       // A database in memory has one connection, so all is read before anybody else can write.

@@ -8,7 +8,7 @@ import {
   newLink,
   newLinks,
   PUBLIC_URL,
-} from '../contract/fixtures.ts';
+} from '../contract/fixtures.test-suite.ts';
 import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
 import type { Caller } from '../store.ts';

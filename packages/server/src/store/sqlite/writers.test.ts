@@ -2,7 +2,14 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { NOW, newCaller, newJob, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.ts';
+import {
+  NOW,
+  newCaller,
+  newJob,
+  newLink,
+  newLinks,
+  PUBLIC_URL,
+} from '../contract/fixtures.test-suite.ts';
 import { toJobInput } from '../links.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';

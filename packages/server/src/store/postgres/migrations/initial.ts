@@ -1,4 +1,4 @@
-import type { Migration } from '../../migration.ts';
+import type { Steps } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `position` is insertion order, which is how lists are sorted. Text of clients
@@ -8,10 +8,8 @@ import type { Migration } from '../../migration.ts';
  * Nothing that a link refers to is ever deleted. Counters stand in narrow tables of their own, with room in each page, so
  * that an update rewrites a few bytes and no index.
  */
-export const initial: Migration = {
-  version: 1,
-  name: 'initial',
-  sql: `
+export const initial: Steps = {
+  initial: `
     CREATE TABLE accounts (
       id text PRIMARY KEY,
       position bigint GENERATED ALWAYS AS IDENTITY,
@@ -23,7 +21,7 @@ export const initial: Migration = {
 
     CREATE TABLE link_totals (
       account_id text PRIMARY KEY REFERENCES accounts (id),
-      used bigint NOT NULL DEFAULT 0 -- places taken, also by links of jobs that still run
+      used bigint NOT NULL DEFAULT 0 -- quota slots taken, also by links of jobs that still run
     ) WITH (fillfactor = 50);
 
     CREATE TABLE api_keys (

@@ -1,4 +1,4 @@
-import type { Migration } from '../../migration.ts';
+import type { Steps } from '../../migration.ts';
 
 /**
  * A request writes one row: that of its key and minute. Day and month hold what is before the minute that is open, and get its requests when
@@ -11,10 +11,8 @@ import type { Migration } from '../../migration.ts';
  *
  * Instances of the version before call the same functions. Their usage shows the requests of a key without those of the open minute.
  */
-export const minuteCounters: Migration = {
-  version: 10,
-  name: 'minute counters',
-  sql: `
+export const minuteCounters: Steps = {
+  'minute counters': `
     CREATE TABLE request_minutes (
       account_id text NOT NULL,
       minute bigint NOT NULL, -- when it began, as day and month

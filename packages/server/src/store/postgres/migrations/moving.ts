@@ -1,13 +1,8 @@
-import type { Migration } from '../../migration.ts';
-
 /**
  * Links that came from elsewhere, and corrected ones. An alias is the address that a link had before: a path of a domain, as `canonicalPath`
  * writes it. Everything is added: instances of the version before continue to work on this schema.
  */
-export const moving: Migration = {
-  version: 12,
-  name: 'moving',
-  sql: `
+export const moving = `
     CREATE TABLE aliases (
       domain_id text COLLATE "C" NOT NULL, -- '' is the default domain
       path text COLLATE "C" NOT NULL,
@@ -29,5 +24,4 @@ export const moving: Migration = {
     CREATE INDEX corrections_code ON corrections (code);
 
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
-  `,
-};
+  `;

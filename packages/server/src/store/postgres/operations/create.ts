@@ -21,7 +21,7 @@ import { insertLinks, type LinkMaker } from './links.ts';
 
 /**
  * Creates links of one account that were asked for at the same time in one transaction: the row of the account's total is
- * locked once, and there is one wait for the disk. All get the creation time of the first. When the plan has no room for all, those that
+ * locked once, and there is one wait for the disk. All get the creation time of the first. When the plan does not allow all of them, those that
  * came first are created, and the others refused.
  */
 export async function createLinks(

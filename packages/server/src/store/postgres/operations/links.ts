@@ -2,8 +2,8 @@ import type { Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, type ShortUrl, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
+import { rankLinks } from '../../queries/links.ts';
 import { sql } from '../../queries/reading.ts';
-import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
@@ -129,29 +129,8 @@ export async function addClicks(
       WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
       ORDER BY place
     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
-  await rankLinks(session, [...clicks.keys()].slice(0, RANKED_TOGETHER));
+  await session.write(rankLinks(clicks.keys(), sql`pg_try_advisory_xact_lock(${RANK_LOCK})`));
 }
 
 /** Only one instance ranks at a time, so that two instances can't deadlock. Any number that isn't used elsewhere in this database. */
 const RANK_LOCK = 7_305_812_449;
-
-/**
- * Puts links into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. While another instance
- * does that, nothing is done: clicks don't wait for it, and a link that is often clicked comes again.
- */
-async function rankLinks(session: Session, codes: readonly string[]): Promise<void> {
-  const ranked = await session.all<{ account_id: string }>(sql`
-    INSERT INTO top_links AS top (account_id, code, clicks)
-      SELECT account_id, code, click_count FROM link_details
-      WHERE code = ANY(${codes}::text[]) AND pg_try_advisory_xact_lock(${RANK_LOCK}) AND click_count > coalesce(
-        (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
-         ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
-    ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`);
-  if (ranked.length === 0) return;
-  const accounts = [...new Set(ranked.map((row) => row.account_id))];
-  await session.run(sql`
-    DELETE FROM top_links USING (
-      SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
-      FROM top_links WHERE account_id = ANY(${accounts}::text[])) AS ranked
-    WHERE ranked.place > ${TOP_LINKS_KEPT} AND top_links.account_id = ranked.account_id AND top_links.code = ranked.code`);
-}

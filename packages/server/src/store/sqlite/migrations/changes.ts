@@ -1,10 +1,9 @@
-import type { Migration } from '../../migration.ts';
+import type { Steps } from '../../migration.ts';
 
-/** Which limit refused a key's requests, by the minute, for the usage answer and the analytics page. */
-const keyRefusals: Migration = {
-  version: 2,
-  name: 'key refusals',
-  sql: `
+/** The steps of the schema since the first one, in order. */
+export const changes: Steps = {
+  /** Which limit refused a key's requests, by the minute, for the usage answer and the analytics page. */
+  'key refusals': `
     CREATE TABLE key_refusals (
       key_id TEXT NOT NULL,
       minute INTEGER NOT NULL, -- when it began
@@ -14,16 +13,12 @@ const keyRefusals: Migration = {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX key_refusals_minute ON key_refusals (minute);
   `,
-};
 
-/**
- * Names under which both engines read the same rows (see `store/queries/`). Views only: processes of the version before this one
- * continue to work.
- */
-const sharedReads: Migration = {
-  version: 3,
-  name: 'shared reads',
-  sql: `
+  /**
+   * Names under which both engines read the same rows (see `store/queries/`). Views only: processes of the version before this one
+   * continue to work.
+   */
+  'shared reads': `
     CREATE INDEX domains_account ON domains (account_id);
 
     CREATE VIEW request_windows AS SELECT account_id, window AS name, starts_at, used FROM request_counters;
@@ -32,19 +27,15 @@ const sharedReads: Migration = {
     -- The refusals of both kinds are counted in key_requests.
     CREATE VIEW key_links AS SELECT key_id, day, links, 0 AS refused FROM key_days;
   `,
-};
 
-/**
- * `link_changes` tells caches which links to forget. SQLite has one writer at a time, so numbers follow the order of commits. The last
- * thousand are kept: a reader that missed more than that reads everything again.
- *
- * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
- * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
- */
-const linkChanges: Migration = {
-  version: 4,
-  name: 'link changes',
-  sql: `
+  /**
+   * `link_changes` tells caches which links to forget. SQLite has one writer at a time, so numbers follow the order of commits. The last
+   * thousand are kept: a reader that missed more than that reads everything again.
+   *
+   * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
+   * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
+   */
+  'link changes': `
     CREATE TABLE link_changes (
       number INTEGER PRIMARY KEY,
       code TEXT -- null stands for all links
@@ -60,59 +51,36 @@ const linkChanges: Migration = {
     CREATE TRIGGER links_deleted AFTER DELETE ON links BEGIN
       INSERT INTO link_changes (code) VALUES (OLD.code);
     END;
-    CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
-    CREATE TRIGGER domains_updated AFTER UPDATE ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
-    CREATE TRIGGER domains_deleted AFTER DELETE ON domains BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
+    -- Those of domains and accounts are made by step 12.
 
     CREATE TABLE link_clicks (
       code TEXT PRIMARY KEY,
       clicks INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE VIEW link_details AS
-      SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
-        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count
-      FROM links; -- titles are read as JSON strings
   `,
-};
 
-/**
- * Disabled accounts, keys that end, are replaced and tell when they were used last, and removed domains. Everything is added:
- * a server of the version before continues to work on this schema, and sees none of it.
- */
-const operators: Migration = {
-  version: 5,
-  name: 'operators',
-  sql: `
+  /**
+   * Disabled accounts, keys that end, are replaced and tell when they were used last, and removed domains. Everything is added:
+   * a server of the version before continues to work on this schema, and sees none of it.
+   */
+  operators: `
     ALTER TABLE accounts ADD COLUMN disabled_at INTEGER;
     ALTER TABLE api_keys ADD COLUMN expires_at INTEGER;
     ALTER TABLE api_keys ADD COLUMN replaced_by TEXT; -- id of the key it was rotated to
     ALTER TABLE domains ADD COLUMN removed_at INTEGER;
-    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
-      INSERT INTO link_changes (code) VALUES (NULL);
-    END;
 
     CREATE TABLE key_uses (
       key_id TEXT NOT NULL PRIMARY KEY,
       used_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
   `,
-};
 
-/**
- * The most clicked links of each account, a bounded number of them, so that showing them reads a few rows however many links there
- * are. A link enters with its next click: ranking all links here would hold up a large database for a minute. So does a link that was
- * clicked at an instance of the version before.
- */
-const topLinks: Migration = {
-  version: 6,
-  name: 'top links',
-  sql: `
+  /**
+   * The most clicked links of each account, a bounded number of them, so that showing them reads a few rows however many links there
+   * are. A link enters with its next click: ranking all links here would hold up a large database for a minute. So does a link that was
+   * clicked at an instance of the version before.
+   */
+  'top links': `
     CREATE TABLE top_links (
       account_id TEXT NOT NULL,
       code TEXT NOT NULL,
@@ -120,43 +88,31 @@ const topLinks: Migration = {
       PRIMARY KEY (account_id, code)
     ) STRICT, WITHOUT ROWID;
   `,
-};
 
-/**
- * The last write of clicks of each writer, so that one whose commit was in doubt is not counted again when it is repeated. A server of the
- * version before continues to work on this schema.
- */
-const clickWrites: Migration = {
-  version: 7,
-  name: 'click writes',
-  sql: `
+  /**
+   * The last write of clicks of each writer, so that one whose commit was in doubt is not counted again when it is repeated. A server of the
+   * version before continues to work on this schema.
+   */
+  'click writes': `
     CREATE TABLE click_writes (
       writer TEXT NOT NULL PRIMARY KEY,
       number INTEGER NOT NULL,
       written_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
   `,
-};
 
-/**
- * Finds counters of windows that are past their retention. Without it, each step of the housekeeping went through all counters while
- * every other write waited. Only the first request of an account in a window writes to it. A server of the version before continues to
- * work on this schema.
- */
-const counterAge: Migration = {
-  version: 8,
-  name: 'counter age',
-  sql: 'CREATE INDEX request_counters_age ON request_counters (window, starts_at)',
-};
+  /**
+   * Finds counters of windows that are past their retention. Without it, each step of the housekeeping went through all counters while
+   * every other write waited. Only the first request of an account in a window writes to it. A server of the version before continues to
+   * work on this schema.
+   */
+  'counter age': 'CREATE INDEX request_counters_age ON request_counters (window, starts_at)',
 
-/**
- * The number of each target (see `targetNumber`), by which links are found, oldest first. Links that have none, those of before and those
- * that a server of the version before creates, get theirs from `indexLinks`, in steps: each of these links is in a block that is listed.
- */
-const targets: Migration = {
-  version: 9,
-  name: 'targets',
-  sql: `
+  /**
+   * The number of each target (see `targetNumber`), by which links are found, oldest first. Links that have none, those of before and those
+   * that a server of the version before creates, get theirs from `indexLinks`, in steps: each of these links is in a block that is listed.
+   */
+  targets: `
     ALTER TABLE links ADD COLUMN target_number INTEGER;
     -- The beginning of an id is its time.
     CREATE INDEX links_target ON links (target_number, substr(id, 1, 13)) WHERE target_number IS NOT NULL;
@@ -175,36 +131,25 @@ const targets: Migration = {
       INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
 
-    DROP VIEW link_details;
+    DROP VIEW IF EXISTS link_details;
     CREATE VIEW link_details AS
       SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
         click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count,
         target_number, substr(id, 1, 13) AS id_time
-      FROM links;
+      FROM links; -- titles are read as JSON strings
   `,
-};
 
-/** Finds the links of a domain. Without it, removing a domain went through all links while every other write waited. */
-const domainLinks: Migration = {
-  version: 10,
-  name: 'domain links',
-  sql: 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
-};
+  /** Finds the links of a domain. Without it, removing a domain went through all links while every other write waited. */
+  'domain links': 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
 
-/** The name under which both engines read the requests of keys. A view only. */
-const keyActivity: Migration = {
-  version: 11,
-  name: 'key activity',
-  sql: 'CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days',
-};
+  /** The name under which both engines read the requests of keys. A view only. */
+  'key activity':
+    'CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days',
 
-/** The links of one account or domain are forgotten where that one changes, not all links. A server of the version before forgets all of them. */
-const changeOwners: Migration = {
-  version: 12,
-  name: 'change owners',
-  sql: `
+  /** The links of one account or domain are forgotten where that one changes, not all links. A server of the version before forgets all of them. */
+  'change owners': `
     ALTER TABLE link_changes ADD COLUMN owner TEXT; -- id of the account or domain whose links changed
-    ${['domains_inserted', 'domains_updated', 'domains_deleted', 'accounts_disabled'].map((name) => `DROP TRIGGER ${name};`).join('\n')}
+    ${['domains_inserted', 'domains_updated', 'domains_deleted', 'accounts_disabled'].map((name) => `DROP TRIGGER IF EXISTS ${name};`).join('\n')}
     CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
       INSERT INTO link_changes (owner) VALUES (NEW.id);
     END;
@@ -218,16 +163,12 @@ const changeOwners: Migration = {
       INSERT INTO link_changes (owner) VALUES (NEW.id);
     END;
   `,
-};
 
-/**
- * Links that came from elsewhere, and corrected ones. An alias is the address that a link had before: a path of a domain, as `canonicalPath`
- * writes it. Everything is added: a server of the version before continues to work on this schema.
- */
-const moving: Migration = {
-  version: 13,
-  name: 'moving',
-  sql: `
+  /**
+   * Links that came from elsewhere, and corrected ones. An alias is the address that a link had before: a path of a domain, as `canonicalPath`
+   * writes it. Everything is added: a server of the version before continues to work on this schema.
+   */
+  moving: `
     CREATE TABLE aliases (
       domain_id TEXT NOT NULL, -- '' is the default domain
       path TEXT NOT NULL,
@@ -253,19 +194,3 @@ const moving: Migration = {
     END;
   `,
 };
-
-/** The steps of the schema since the first one, in order. */
-export const changes: readonly Migration[] = [
-  keyRefusals,
-  sharedReads,
-  linkChanges,
-  operators,
-  topLinks,
-  clickWrites,
-  counterAge,
-  targets,
-  domainLinks,
-  keyActivity,
-  changeOwners,
-  moving,
-];

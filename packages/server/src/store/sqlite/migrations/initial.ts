@@ -1,19 +1,17 @@
-import type { Migration } from '../../migration.ts';
+import type { Steps } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `rowid` order is insertion order, which is how lists are sorted. Links are found by
  * code only, so that a link costs one index entry.
  */
-export const initial: Migration = {
-  version: 1,
-  name: 'initial',
-  sql: `
+export const initial: Steps = {
+  initial: `
     CREATE TABLE accounts (
       id TEXT NOT NULL UNIQUE,
       name TEXT NOT NULL,
       plan TEXT NOT NULL,
       limits TEXT NOT NULL, -- JSON of PlanLimits
-      links_used INTEGER NOT NULL DEFAULT 0, -- places taken, also by links of jobs that still run
+      links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run
       created_at INTEGER NOT NULL
     ) STRICT;
 

@@ -5,10 +5,10 @@ import { sql } from '../../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../../retention.ts';
 import type { CreateOutcome, CreateRequest, Outcome, PlanLimitReached } from '../../store.ts';
 import type { Database } from '../database.ts';
+import { runJobChunk } from './background.ts';
 import { add, type Counters } from './counters.ts';
 import { insertLink, insertLinks } from './links.ts';
 import type { Operation } from './operations.ts';
-import { runJobChunk } from './run-job-chunk.ts';
 
 export const createLink: Operation<'createLink'> = (context, request) =>
   createIdempotently(context.db, request, () => {

@@ -2,8 +2,8 @@ import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../../domain/ids.ts';
 import { createdLink, recordWrite, targetNumber } from '../../links.ts';
 import { hostnameOf } from '../../queries/accounts.ts';
-import { rowOf, sql } from '../../queries/reading.ts';
-import { RANKED_TOGETHER, TOP_LINKS_KEPT } from '../../retention.ts';
+import { rankLinks } from '../../queries/links.ts';
+import { rowOf, sql, sqlText } from '../../queries/reading.ts';
 import type { NewLink } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
@@ -103,34 +103,5 @@ export const addClicks: Operation<'addClicks'> = ({ db }, clicks, write) => {
       sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
     );
   }
-  rankLinks(db, [...clicks.keys()].slice(0, RANKED_TOGETHER));
+  db.read(rankLinks(clicks.keys(), sqlText('true')));
 };
-
-/** Few links are among the most clicked ones of their account, so most cost two lookups here. */
-function rankLinks(db: Database, codes: readonly string[]): void {
-  const leastOf = new Map<string, number>();
-  for (const code of codes) {
-    const link = db.get<{ account_id: string; click_count: number }>(sql`
-      SELECT account_id, click_count FROM link_details WHERE code = ${code}`);
-    if (link === undefined) continue;
-    const { account_id, click_count } = link;
-    const least = leastOf.get(account_id) ?? leastRanked(db, account_id);
-    leastOf.set(account_id, least);
-    if (click_count <= least) continue;
-    db.run(sql`
-      INSERT INTO top_links (account_id, code, clicks) VALUES (${account_id}, ${code}, ${click_count})
-      ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks`);
-    db.run(sql`
-      DELETE FROM top_links WHERE account_id = ${account_id} AND code IN (SELECT code FROM top_links
-        WHERE account_id = ${account_id} ORDER BY clicks DESC, code LIMIT -1 OFFSET ${TOP_LINKS_KEPT})`);
-    leastOf.delete(account_id);
-  }
-}
-
-/** The clicks that a link needs more of to enter the list of an account; 0 while the list isn't full. */
-function leastRanked(db: Database, accountId: string): number {
-  const last = db.get<{ clicks: number }>(sql`
-    SELECT clicks FROM top_links WHERE account_id = ${accountId}
-    ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}`);
-  return last?.clicks ?? 0;
-}

@@ -1,30 +1,30 @@
 import { importLinks } from '../../imports.ts';
 import type { ShortUrl } from '../../links.ts';
-import type { OperatorStore } from '../../operator-store.ts';
 import * as operators from '../../operators.ts';
 import { sql } from '../../queries/reading.ts';
 import type { Store } from '../../store.ts';
 import type { Database } from '../database.ts';
+import type { Writer } from '../write-core.ts';
+import { probe, pruneSome, runJobChunk } from './background.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
-import { probe, pruneSome } from './housekeeping.ts';
 import { addClicks, numberColumn } from './links.ts';
-import { runJobChunk } from './run-job-chunk.ts';
 import { indexLinks } from './targets.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
-type DirectWrites = Pick<OperatorStore, keyof typeof operators | 'importLinks'> &
-  Pick<
-    Store,
-    | 'admit'
-    | 'refund'
-    | 'createLink'
-    | 'createBatch'
-    | 'createJob'
-    | 'indexLinks'
-    | 'runJobChunk'
-    | 'addClicks'
-  >;
+type DirectWrites = Pick<
+  Store,
+  | keyof typeof operators
+  | 'importLinks'
+  | 'admit'
+  | 'refund'
+  | 'createLink'
+  | 'createBatch'
+  | 'createJob'
+  | 'indexLinks'
+  | 'runJobChunk'
+  | 'addClicks'
+>;
 
 /** Every write there is. Arguments and results can be posted between threads. */
 type Writes = {
@@ -89,6 +89,16 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   pruneSome,
   probe,
 };
+
+/** The methods of the store for which each write that is sent to the writer does all. */
+export function directWrites(writer: Writer): DirectWrites {
+  const { pruneSome, probe, ...direct } = operations;
+  const submit = (name: OperationName) => [
+    name,
+    (...args: Args<OperationName>) => writer.submit(name, ...args),
+  ];
+  return Object.fromEntries((Object.keys(direct) as OperationName[]).map(submit));
+}
 
 /** Runs one write by its name. */
 export function perform<N extends OperationName>(

@@ -1,4 +1,5 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { LinkInput } from '../wire/link.ts';
 
 /**
  * When a run ends because the service refuses what all links have in common: after so many refused links, or after so many
@@ -16,14 +17,39 @@ const NEIGHBOURS = 2;
 /** How often in a row a batch may be cut to the room of the plan and refused all the same: others may fill the plan too. */
 const MOST_FILL_ATTEMPTS = 5;
 
-/** What a run has learned about the batches that the service takes, and with it how large the next one may be. */
-export class BatchSizing {
+/** Links that go out as one request. */
+export interface Batch<T extends LinkInput> {
+  /** Position of its first link in the source. */
+  first: number;
+  inputs: readonly T[];
+  /** The `target_url` of each link as it was sent last: `toJSON` or a getter may give another one at another time. */
+  targets: string[];
+  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
+  refused: Map<number, { error: string; cause: ShortlinkError }>;
+}
+
+/** Two parts of a batch, the first of `count` links. */
+export function cut<T extends LinkInput>(batch: Batch<T>, count: number): [Batch<T>, Batch<T>] {
+  const { first, inputs, targets } = batch;
+  const part = (from: number, to?: number): Batch<T> => ({
+    ...batch,
+    first: first + from,
+    inputs: inputs.slice(from, to),
+    targets: targets.slice(from, to),
+  });
+  return [part(0, count), part(count)];
+}
+
+/** The batches that wait to be sent, and what a run has learned about the batches that the service takes. */
+export class BatchPlan<T extends LinkInput> {
   /** Largest batch that the service took, counted with the entries that it refused. */
   largestTaken = 0;
-  /** Whether batches go out one by one, because the plan had room for a part of one only. */
-  isFilling = false;
   /** Largest size that was not refused, as far as it is known. */
   size: number;
+  /** Whether batches go out one by one, because the plan had room for a part of one only. */
+  isFilling = false;
+  /** Batches that wait, in the order of the source. */
+  readonly #waiting: Batch<T>[] = [];
   #fillAttempts = 0;
   /** Links of a batch that was refused for its size or for an entry, whose parts have no response yet. */
   #doubted = 0;
@@ -35,14 +61,31 @@ export class BatchSizing {
     this.size = size;
   }
 
+  put(...batches: readonly Batch<T>[]): void {
+    this.#waiting.push(...batches.filter(({ inputs }) => inputs.length > 0));
+    this.#waiting.sort((a, b) => a.first - b.first);
+  }
+
+  /** How many links {@link take} would return, 0 when nothing waits. */
+  get nextCount(): number {
+    return Math.min(this.#waiting[0]?.inputs.length ?? 0, this.isSampling ? 1 : this.size);
+  }
+
+  /** The next batch, or, while {@link isSampling}, a link from the middle of the largest one. */
+  take(): Batch<T> | undefined {
+    const sizes = this.isSampling ? this.#waiting.map(({ inputs }) => inputs.length) : [0];
+    const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
+    if (batch === undefined) return undefined;
+    const middle = Math.floor(batch.inputs.length / 2);
+    const [before, from] = cut(batch, this.isSampling ? middle : 0);
+    const [next, after] = cut(from, this.isSampling ? 1 : this.size);
+    this.put(before, after);
+    return next;
+  }
+
   /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
   get isSampling(): boolean {
     return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
-  }
-
-  /** Most links of the next batch. */
-  get next(): number {
-    return this.isSampling ? 1 : this.size;
   }
 
   /**

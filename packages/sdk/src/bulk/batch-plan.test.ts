@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { ConnectionError } from '../errors/call-errors.ts';
+import type { LinkInput } from '../wire/link.ts';
+import { BatchPlan } from './batch-plan.ts';
+
+const refusal = (message = 'refused') => new ConnectionError(message, { outcome: 'not-sent' });
+
+/** Links that are still to be sent: too many to try each of them. */
+const MANY = 1_000;
+
+describe('a batch goes alone', () => {
+  it('while it is larger than any that the service took, refused entries included', () => {
+    const plan = new BatchPlan<LinkInput>(1_000);
+    expect(plan.goesAlone(1)).toBe(true);
+    plan.taken(100, 90);
+    expect(plan.goesAlone(100)).toBe(false);
+    expect(plan.goesAlone(101)).toBe(true);
+    plan.taken(10, 10);
+    expect(plan.goesAlone(100)).toBe(false);
+    expect(plan.largestTaken).toBe(100);
+  });
+
+  it('when it fills what is left of the plan', () => {
+    const plan = new BatchPlan<LinkInput>(1_000);
+    plan.taken(100, 100);
+    expect(plan.isFilling).toBe(false);
+    plan.filled();
+    expect(plan.goesAlone(1)).toBe(true);
+  });
+});
+
+describe('the next batch', () => {
+  it('is as large as the plan takes, and never larger again', () => {
+    const plan = new BatchPlan<LinkInput>(10_000);
+    plan.resized(100);
+    plan.resized(5_000);
+    expect(plan.size).toBe(100);
+  });
+
+  it('may fill the plan five times in a row, and again after one that was taken', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    // The first one finds the room; each of the others is an attempt to fill it.
+    for (let attempt = 0; attempt < 5; attempt += 1) plan.filled();
+    expect(plan.mayFillAgain).toBe(true);
+    plan.filled();
+    expect(plan.mayFillAgain).toBe(false);
+    plan.taken(7, 7);
+    expect(plan.mayFillAgain).toBe(true);
+  });
+});
+
+describe('a run is hopeless', () => {
+  it('when 1,000 links were refused before any was taken, for the last of the reasons', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    const last = refusal('last');
+    plan.allRefused(999, refusal('first'));
+    expect(plan.hopeless(MANY)).toBeUndefined();
+    plan.allRefused(1, last);
+    expect(plan.hopeless(MANY)).toBe(last);
+  });
+
+  it('never, when a link was taken', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    plan.taken(1, 1);
+    plan.allRefused(5_000, refusal());
+    expect(plan.hopeless(MANY)).toBeUndefined();
+  });
+});
+
+describe('links that are refused one by one', () => {
+  const refuse = (plan: BatchPlan<LinkInput>, count: number, message = 'no') => {
+    const error = refusal(message);
+    for (let first = 0; first < count; first += 1) plan.linkRefused(error);
+    return error;
+  };
+
+  it('are taken from other places after two of them, and end the run after 20', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    refuse(plan, 1);
+    expect(plan.isSampling).toBe(false);
+    refuse(plan, 1);
+    expect(plan.isSampling).toBe(true);
+    refuse(plan, 17);
+    expect(plan.hopeless(MANY)).toBeUndefined();
+    const last = refuse(plan, 1);
+    expect(plan.hopeless(MANY)).toBe(last);
+  });
+
+  it('end no run of which a link was taken', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    plan.taken(1, 1);
+    refuse(plan, 50);
+    expect(plan.isSampling).toBe(false);
+    expect(plan.hopeless(MANY)).toBeUndefined();
+  });
+
+  it('count from the beginning where the message is another', () => {
+    const plan = new BatchPlan<LinkInput>(100);
+    refuse(plan, 19);
+    refuse(plan, 1, 'other');
+    expect(plan.isSampling).toBe(false);
+    expect(plan.hopeless(MANY)).toBeUndefined();
+    refuse(plan, 19, 'other');
+    expect(plan.hopeless(MANY)).toMatchObject({ message: 'other' });
+  });
+});
+
+describe('a batch that was refused without a reason and sent again in parts', () => {
+  /** A run that has taken 10 links at most, and cuts the batch of 40 links at position 100 into halves. */
+  function halved() {
+    const plan = new BatchPlan<LinkInput>(40);
+    plan.taken(10, 10);
+    plan.split(40);
+    return plan;
+  }
+
+  it('was too large, when all parts are taken', () => {
+    const plan = halved();
+    plan.taken(20, 20);
+    expect(plan.size).toBe(40);
+    plan.taken(20, 20);
+    expect(plan.size).toBe(20);
+    // It is settled: what comes later has nothing to do with it.
+    plan.taken(5, 5);
+    expect(plan.size).toBe(20);
+  });
+
+  it.each<[string, (plan: BatchPlan<LinkInput>) => void]>([
+    ['an entry of a part is refused', (plan) => plan.taken(20, 19)],
+    ['a part has no certain outcome', () => undefined],
+    ['all entries of a part are refused', (plan) => plan.allRefused(20, refusal())],
+  ])('need not have been too large, when %s', (_, settle) => {
+    const plan = halved();
+    settle(plan);
+    plan.taken(20, 20);
+    expect(plan.size).toBe(40);
+  });
+
+  it('was not too large, when as many links were taken before', () => {
+    const plan = new BatchPlan<LinkInput>(40);
+    plan.taken(40, 40);
+    plan.split(40);
+    plan.taken(20, 20);
+    plan.taken(20, 20);
+    expect(plan.size).toBe(40);
+  });
+});
