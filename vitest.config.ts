@@ -12,7 +12,7 @@ env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/com
 
 /** What a test imports that starts a process, listens on a port, or opens a database on a disk. */
 const REAL_THINGS =
-  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy|contract\.test-suite/;
+  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy/;
 
 /** Tests of many random cases: the longest of those that need nothing real. */
 const LONG = [
@@ -21,9 +21,17 @@ const LONG = [
   'src/bulk/create-many.property.test.ts',
 ];
 
+/** Tests that take a moment although they import such a thing, for a test or two. */
+const FAST_ALL_THE_SAME = [
+  'src/import/report/output-file.test.ts',
+  'test/import/mounted-file.test.ts',
+  'test/what-is-left.test.ts',
+];
+
 /** What `pnpm test:fast` leaves out of a package. It follows from what the files import, so that no list can become outdated. */
 export const slowTestsOf = (root: string) =>
   globSync('{src,test}/**/*.test.ts', { cwd: root })
+    .filter((file) => !FAST_ALL_THE_SAME.includes(file))
     .filter((file) => REAL_THINGS.test(readFileSync(join(root, file), 'utf8')))
     .concat(LONG);
 
@@ -39,6 +47,14 @@ const LIMITS = {
 
 const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
 
+/** The SDK from its sources, so that a change of it is tested at once, and nothing has to be built. */
+const SDK = join(import.meta.dirname, 'packages/sdk/src');
+const PRELOADED = join(import.meta.dirname, 'packages/tools/test/sdk-from-source.ts');
+const FROM_SOURCE = [
+  { find: /^@shortlink\/sdk$/, replacement: join(SDK, 'index.ts') },
+  { find: /^@shortlink\/sdk\/wire$/, replacement: join(SDK, 'wire/index.ts') },
+];
+
 /**
  * One project per package: `vitest run --project sdk` runs one alone. Unit tests stand beside the code
  * (`x.ts`, `x.test.ts`). The assertions of type tests (`x.test-d.ts`) are types, so `pnpm typecheck` checks them. End-to-end tests
@@ -48,11 +64,13 @@ const unit = (
   name: string,
   { isFast = false, setupFiles = [] as string[], inline = [] as RegExp[] } = {},
 ) => ({
+  resolve: { alias: FROM_SOURCE },
   test: {
     name,
     root: `packages/${name}`,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: isFast ? slowTestsOf(`packages/${name}`) : [],
+    execArgv: ['--import', PRELOADED],
     // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
     // So a test file puts back what it replaces.
     isolate: false,
@@ -85,13 +103,40 @@ const cluster = {
   env: { SHORTLINK_E2E_BACKEND: 'cluster' },
 };
 
-/** After the longest files, from the projects with long ones to those with short ones, so that no long file runs alone at the end. */
+/**
+ * Files that take the longest by the clock, some of which only wait: first, so that none of them is left alone at the end. A clean checkout
+ * knows no times of earlier runs.
+ */
+const DEAR = [
+  'e2e/test/cli-terminal',
+  'e2e/test/runtimes',
+  'e2e/test/import-lost',
+  'e2e/test/cluster-outage',
+  'e2e/test/restart',
+  'e2e/test/limits',
+  'e2e/test/action',
+  'e2e/test/simulator',
+  'e2e/test/documented-code',
+  'e2e/test/crash',
+  'e2e/test/kill',
+  'server/test/process',
+  'server/src/store/postgres/contract',
+  'server/src/store/postgres/failures',
+  'server/src/store/sqlite/writers',
+  'server/src/store/sqlite/contract',
+];
+
+/** After these, from the projects with long files to those with short ones. */
 const ORDER = ['e2e', 'e2e-cluster', 'server', 'tools', 'conformance', 'cli', 'tables', 'sdk'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project, moduleId }: TestSpecification) =>
-      LONG.some((file) => moduleId.endsWith(file)) ? -1 : ORDER.indexOf(project.name);
+    const rank = ({ project, moduleId }: TestSpecification) => {
+      const isLong = LONG.some((file) => moduleId.endsWith(file));
+      const dear = DEAR.findIndex((file) => moduleId.endsWith(`/${file}.test.ts`));
+      if (isLong || dear >= 0) return isLong ? -DEAR.length : dear - DEAR.length;
+      return ORDER.indexOf(project.name);
+    };
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }

@@ -2,7 +2,7 @@ import type { Shortlink, ShortlinkOptions } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
-import { profileFlag, resolveSettings, type Settings } from './config/settings.ts';
+import { profileFlag, type ResolvedSettings, resolveSettings } from './config/settings.ts';
 import type { Io } from './io.ts';
 import { Printer, traceLogger } from './output/printer.ts';
 
@@ -58,7 +58,7 @@ export class Context {
   }
 
   /** @param newProfile - for commands that make a profile: one that doesn't exist yet is no error */
-  async settings(newProfile = false): Promise<Settings> {
+  async settings(newProfile = false): Promise<ResolvedSettings> {
     const { globals: flags, io } = this;
     return resolveSettings({ flags, env: io.env, config: await this.config(), newProfile });
   }

@@ -1,27 +1,12 @@
 import { parseArgs } from 'node:util';
 import { wholeNumber } from '../src/whole-number.ts';
-import { MUTANTS } from './mutants/mutants.ts';
+import type { Mutant, Simulation } from './simulation.ts';
 
-const HELP = `Plays imports on virtual time against failing services, networks and disks, and checks each row.
+/** A planted bug must be found within so many seeds. */
+const MUTANT_SEEDS = 20_000;
 
-Usage:
-  pnpm simulate [--seeds N] [--from S] [--workers N]          seeds S to S + N - 1
-  pnpm simulate --seed S                                      one seed with its trace; one that fails is shortened first
-  pnpm simulate --mutants [--write] [--workers N] [NAME]...   plants bugs, all or those named, and plays seeds until one fails
-
-Options:
-  --seeds N      how many seeds to play (10000)
-  --from S       the first of them (1)
-  --workers N    threads (2)
-  --seed S       play this seed only
-  --no-losses    files are neither lost nor damaged between two runs (not with --mutants)
-  --plain        without losses, and without the other extras that only some scenarios have (not with --mutants)
-  --mutants      plant each bug alone; it must be found within 20,000 seeds
-  --write        with --mutants: write the table of planted bugs in README.md anew
-  --help         show this text
-
-The exit code is 1 if anything failed, and 2 if the command line can't be read.
-`;
+/** Options that only one of the simulations has. */
+const OF_ONE = ['plain', 'losses', 'keep'] as const;
 
 /** Leaves out what only some scenarios have. */
 export interface Variant {
@@ -32,15 +17,45 @@ export interface Variant {
 export type Command =
   | { kind: 'help'; text: string }
   | { kind: 'seeds'; from: number; seeds: number; workers: number; variant: Variant }
-  | { kind: 'seed'; seed: number; variant: Variant }
-  | { kind: 'mutants'; names: ReadonlySet<string>; writes: boolean; workers: number };
+  | {
+      kind: 'seed';
+      seed: number;
+      variant: Variant;
+      keep: readonly number[] | undefined;
+      planted: Mutant | undefined;
+    }
+  | { kind: 'mutants'; mutants: readonly Mutant[]; seeds: number; workers: number };
+
+function helpOf({ command, about, options, seeds, workers }: Simulation): string {
+  const own = Object.entries(options).map(([name, text]) => `  ${name.padEnd(14)} ${text}`);
+  return `${about}
+
+Usage:
+  pnpm ${command} [--seeds N] [--from S] [--workers N]       seeds S to S + N - 1
+  pnpm ${command} --seed S                                   one seed with its trace; one that fails is shortened first
+  pnpm ${command} --mutants [--seeds N] [--workers N] [NAME]...   plants bugs, all or those named, and plays seeds until one fails
+  pnpm ${command} --mutants NAME --seed S                    how that bug shows in this seed, if it does
+
+Options:
+  --seeds N      how many seeds to play (${seeds}); with --mutants, the most for each bug (${MUTANT_SEEDS})
+  --from S       the first of them (1)
+  --workers N    threads (${workers})
+  --seed S       play this seed only
+  --mutants      plant each bug alone; it must be found
+${own.join('\n')}
+  --help         show this text
+
+The exit code is 1 if anything failed, and 2 if the command line can't be read.
+`;
+}
 
 /**
  * What a command line asks for.
  *
  * @throws Error with a sentence for the user where it can't be read
  */
-export function readCommand(args: string[]): Command {
+export function readCommand(simulation: Simulation, args: string[]): Command {
+  const own = Object.keys(simulation.options).map((name) => name.replace(/^--(no-)?| .*$/g, ''));
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -50,36 +65,51 @@ export function readCommand(args: string[]): Command {
       from: { type: 'string' },
       workers: { type: 'string' },
       seed: { type: 'string' },
+      mutants: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
       plain: { type: 'boolean' },
       losses: { type: 'boolean' },
-      mutants: { type: 'boolean' },
-      write: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
+      keep: { type: 'string' },
     },
   });
-  if (values.help) return { kind: 'help', text: HELP };
+  const foreign = OF_ONE.find((name) => values[name] !== undefined && !own.includes(name));
+  if (foreign !== undefined) throw new Error(`Unknown option '--${foreign}'`);
+  if (values.help) return { kind: 'help', text: helpOf(simulation) };
   const { mutants = false, seed } = values;
-  const kind = mutants ? 'mutants' : seed === undefined ? 'seeds' : 'seed';
+  const kind = seed !== undefined ? 'seed' : mutants ? 'mutants' : 'seeds';
   refuseUnused(values, kind);
-  const workers = wholeNumber('--workers', values.workers ?? '2');
-  if (mutants) {
-    return { kind: 'mutants', names: mutantsNamed(positionals), writes: !!values.write, workers };
-  }
-  const [stray] = positionals;
+  const [stray] = mutants ? [] : positionals;
   if (stray !== undefined) throw new Error(`"${stray}" is no option; only --mutants takes names`);
+  const named = mutantsNamed(simulation.mutants, positionals);
   const { plain: isPlain = false, losses: hasLosses = !isPlain } = values;
   const variant = { isPlain, hasLosses };
-  if (seed !== undefined) return { kind: 'seed', seed: wholeNumber('--seed', seed), variant };
+  const workers = wholeNumber('--workers', values.workers ?? String(simulation.workers));
+  const seeds = (usual: number) => wholeNumber('--seeds', values.seeds ?? String(usual));
+  if (seed !== undefined) {
+    if (mutants && named.length !== 1) throw new Error('--mutants with --seed takes one name');
+    const [planted] = mutants ? named : [];
+    const keep = values.keep === undefined ? undefined : actionsNamed(values.keep);
+    return { kind: 'seed', seed: wholeNumber('--seed', seed), variant, keep, planted };
+  }
+  if (mutants) return { kind: 'mutants', mutants: named, seeds: seeds(MUTANT_SEEDS), workers };
   const from = wholeNumber('--from', values.from ?? '1');
-  const seeds = wholeNumber('--seeds', values.seeds ?? '10000');
-  return { kind: 'seeds', from, seeds, workers, variant };
+  return { kind: 'seeds', from, seeds: seeds(simulation.seeds), workers, variant };
+}
+
+/** Numbers of actions, from 0 on, as a failure prints them. */
+function actionsNamed(text: string): number[] {
+  if (text === 'none') return [];
+  if (!/^\d+(,\d+)*$/.test(text)) {
+    throw new Error(`--keep is "${text}"; expected numbers such as 2,7, or none`);
+  }
+  return text.split(',').map(Number);
 }
 
 /** What each kind of command takes. */
 const TAKEN = {
   seeds: ['seeds', 'from', 'workers', 'plain', 'losses'],
-  seed: ['seed', 'plain', 'losses'],
-  mutants: ['mutants', 'write', 'workers'],
+  seed: ['seed', 'plain', 'losses', 'keep', 'mutants'],
+  mutants: ['mutants', 'seeds', 'workers'],
 } as const;
 
 /** An option that has no effect is a mistake: `--seed 7 --seeds 100` would play one seed. */
@@ -92,11 +122,10 @@ function refuseUnused(values: object, kind: keyof typeof TAKEN): void {
   throw new Error(`--${unused} has no effect here; it belongs to ${owners.join(' and ')}`);
 }
 
-function mutantsNamed(names: readonly string[]): ReadonlySet<string> {
-  const all = MUTANTS.map(({ name }) => name);
-  const unknown = names.find((name) => !all.includes(name));
+function mutantsNamed(mutants: readonly Mutant[], names: readonly string[]): readonly Mutant[] {
+  const unknown = names.find((name) => !mutants.some((mutant) => mutant.name === name));
   if (unknown !== undefined) {
-    throw new Error(`there is no planted bug "${unknown}"; README.md lists them`);
+    throw new Error(`there is no planted bug "${unknown}"; the folder of the simulator has them`);
   }
-  return new Set(names.length === 0 ? all : names);
+  return names.length === 0 ? mutants : mutants.filter(({ name }) => names.includes(name));
 }

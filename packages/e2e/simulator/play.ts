@@ -122,18 +122,17 @@ class Stage {
     const quiet = quietly(last);
     this.#service.unlimit();
     let ended: Ended;
-    let isRefused = false;
+    let [isRefused, hasMoved] = [false, false];
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
-      ended = await this.#playRun(quiet, this.#decide(policy, isRefused));
+      ended = await this.#playRun(quiet, { ...this.#decide(policy, isRefused), hasMoved });
       const refusal = refusalOf(ended);
       if (refusal !== undefined) {
         // Nothing was sent, since links may or may not be those of the rows: the user has read why.
-        this.#files.setAside(refusal.message);
-        isRefused = true;
+        [isRefused, hasMoved] = [true, this.#files.setAside(refusal.message)];
       } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
         break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
@@ -248,6 +247,7 @@ class Stage {
         stopSignal: stop.soft.signal,
         requestCount: () => this.#network.countOf(process),
         now: () => world.clock.now,
+        uptime: () => world.clock.now,
         wallClock: () => world.wallClock(),
       };
       this.#programs.runImport(settings, deps).then(

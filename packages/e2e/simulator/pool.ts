@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
 import type { Patch } from './patches.ts';
-import type { Chunk, ChunkReport } from './worker.ts';
+import type { Chunk, ChunkReport, WorkerData } from './worker.ts';
 
 /** Room for young objects: a scenario's own are mostly gone before a collection then. */
 const YOUNG_GENERATION_MB = 96;
@@ -10,10 +10,13 @@ const YOUNG_GENERATION_MB = 96;
 export class Player {
   readonly #worker: Worker;
 
-  /** @param variant - what is left out of the scenarios, if anything */
-  constructor(patches: readonly Patch[], variant?: Variant) {
+  /**
+   * @param module - what plays a seed
+   * @param variant - what is left out of the scenarios, if anything
+   */
+  constructor(module: URL, patches: readonly Patch[], variant?: Variant) {
     this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { patches, variant },
+      workerData: { module: module.href, patches, variant } satisfies WorkerData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
   }

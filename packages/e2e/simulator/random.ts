@@ -52,4 +52,15 @@ export class Random {
     if (item === undefined) throw new Error('nothing to pick from');
     return item;
   }
+
+  /** One of these names, each as often as its weight says. */
+  weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
+    const entries = Object.entries(weights) as [K, number][];
+    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    for (const [name, weight] of entries) {
+      left -= weight;
+      if (left < 0) return name;
+    }
+    throw new Error('no weights');
+  }
 }

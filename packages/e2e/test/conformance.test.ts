@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { runConformance, textReport } from '@shortlink/conformance';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runProcess } from '../runtimes/drivers/run-process.ts';
 import { CONFORMANCE_PROGRAM } from '../src/programs.ts';
 import { runProgram } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
@@ -23,11 +25,11 @@ async function sleep(ms: number): Promise<void> {
 }
 
 test.each([
-  ['community', 12],
-  ['avance', 4],
+  { plan: 'community', hidden: 12, requests: 90, links: 15 },
+  { plan: 'avance', hidden: 4, requests: 300, links: 220 },
 ] as const)(
-  'on %s, no statement of the protocol fails, and %i or fewer are not shown',
-  async (plan, hidden) => {
+  'on $plan, no statement of the protocol fails, $hidden or fewer are not shown, and $requests requests are enough',
+  async ({ plan, hidden, requests, links }) => {
     const { account, key: apiKey } = await world.caller(plan);
     const { key: readKey } = await world
       .key(account.id, 'analytics:read')
@@ -39,17 +41,33 @@ test.each([
       (verdict) => verdict.result === 'not shown' && !verdict.isAddition,
     );
     expect(notShown.length, textReport(report)).toBeLessThanOrEqual(hidden);
+    expect(report.requestsSent).toBeLessThanOrEqual(requests);
+    expect(report.linksCreated).toBeLessThanOrEqual(links);
   },
 );
 
-test('the program reports, writes its files, and ends with 1 where a list of failures is stale', async () => {
+test('several processes behind one port keep the protocol as one does', async () => {
+  await using several = await World.create({ args: ['--workers', '2'] });
+  const { key: apiKey } = await several.caller('custom');
+  const report = await runConformance({ baseUrl: several.server.url, apiKey, isCoreOnly: true });
+  const failing = report.verdicts.filter(({ result }) => result === 'fails');
+  expect(failing.map(({ id, ...verdict }) => [id, verdict])).toEqual([]);
+  expect(report.verdicts.filter(({ result }) => result === 'holds').length).toBeGreaterThan(30);
+});
+
+/** Runs the built program in a folder of its own, on the server. */
+async function programOn(key: string) {
   await world.newFolder();
-  const { key } = await world.caller('custom');
-  const run = (...args: string[]) =>
+  return (...args: string[]) =>
     runProgram(CONFORMANCE_PROGRAM, ['--budget-requests', '60', ...args], {
       cwd: world.folder,
       env: { SHORTLINK_BASE_URL: world.server.url, SHORTLINK_API_KEY: key },
     });
+}
+
+test('the program reports, writes its files, and ends with 1 where a list of failures is stale', async () => {
+  const { key } = await world.caller('custom');
+  const run = await programOn(key);
   const passed = await run('--junit', 'report.xml', '--html', 'report.html');
   expect(passed.stderr).toBe('');
   expect(passed.stdout).toMatch(/Protocol 1 at .*: 3\d hold, 0 fail, 1\d not shown\./);
@@ -58,4 +76,48 @@ test('the program reports, writes its files, and ends with 1 where a list of fai
     '<testsuite name="protocol" tests="48" failures="0"',
   );
   expect(await readFile(world.path('report.html'), 'utf8')).toContain('POST /api/v1/links');
+  await writeFile(world.path('known.txt'), '# Fixed last week.\ncreated-at # once a number\n');
+  const stale = await run('--core', '--expected', 'known.txt');
+  expect(stale.stdout).toContain('"created-at" is expected to fail, but it holds');
+  expect(stale.exitCode).toBe(1);
+});
+
+test('the program ends with 2 and one sentence where it can not check anything', async () => {
+  const run = await programOn('no-such-key');
+  for (const [args, sentence] of [
+    [[], `${world.server.url} does not accept the API key (401).`],
+    [['--expected', 'missing.txt'], 'missing.txt'],
+    [['--plan', 'gold'], '--plan: "gold" is none of'],
+    [['--budget-links', 'few'], '--budget-links: "few" is no whole number.'],
+    [['--budget', '3'], "'--budget'"],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await run(...args);
+    expect(stderr).toContain(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect([exitCode, stdout]).toEqual([2, '']);
+  }
+});
+
+/** Deno may use only the network. */
+const RUNTIMES = [
+  { program: 'bun/bin/bun.exe', args: ['run'] },
+  {
+    program: 'deno/deno',
+    args: ['run', '--no-prompt', '--no-remote', '--allow-net=127.0.0.1'],
+  },
+];
+
+test.each(RUNTIMES)('the library runs in $program', async ({ program, args }) => {
+  await world.newFolder();
+  const { key: apiKey } = await world.caller('custom');
+  const library = import.meta.resolve('@shortlink/conformance');
+  const options = { baseUrl: world.server.url, apiKey, budgetRequests: 60, isCoreOnly: true };
+  const script = world.path('check.mjs');
+  await writeFile(
+    script,
+    `import { runConformance, textReport } from ${JSON.stringify(library)};
+     console.log(textReport(await runConformance(${JSON.stringify(options)})));`,
+  );
+  const printed = await runProcess(fileURLToPath(import.meta.resolve(program)), [...args, script]);
+  expect(printed).toMatch(/Protocol 1 at .*: 3\d hold, 0 fail, 1\d not shown\./);
 });

@@ -33,14 +33,14 @@ interface Format {
   hasHeader: boolean;
 }
 
-type Settings = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added'>;
+type FormatOptions = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added'>;
 
 /**
  * Format and delimiter, from the settings, the file's name, and the text it begins with.
  *
  * @throws InputError for text that is no such file, or could be two of them
  */
-export function detectFormat(settings: Settings, name: string, head: string): Format {
+export function detectFormat(settings: FormatOptions, name: string, head: string): Format {
   refuseOtherText(name, head);
   const { format, hasHeader } =
     settings.inputFormat === 'auto' || settings.inputFormat === 'xlsx'
@@ -84,7 +84,7 @@ function refuseOtherText(name: string, head: string): void {
 
 type Guess = Pick<Format, 'format' | 'hasHeader'>;
 
-function guessFormat(settings: Settings, name: string, head: string): Guess {
+function guessFormat(settings: FormatOptions, name: string, head: string): Guess {
   const csv: Guess = { format: 'csv', hasHeader: false };
   if (settings.delimiter !== undefined) return csv;
   const extension = extname(name.replace(/\.gz$/i, '')).toLowerCase();

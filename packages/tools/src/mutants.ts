@@ -1,138 +1,181 @@
-// Changes the code in thousands of small ways, one at a time, and counts how many of these mutants the tests notice.
+// Plants small faults, one at a time, and lists those that no test notices.
 //
-//   pnpm mutants                    all folders: an hour or more
-//   pnpm mutants sdk/http           one folder
-//   pnpm mutants sdk/http/retry     one file, in minutes
-//   pnpm mutants --write            write the page packages/tools/mutants.md from the last results, without a run
+//   pnpm mutants                                     60 of all packages, others each day
+//   pnpm mutants packages/sdk/src/http/retry.ts      all of a file; a folder does as well
+//   pnpm mutants --changed origin/main               those on lines that were changed since
+//   pnpm mutants --count 200 --seed 7                as many, drawn from these numbers
 //
-// Results are kept in node_modules/.cache/mutants: the next run tries only what a change of code or tests could have changed.
-// A survivor that no test can notice gets its reason in mutants.json.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// The faults are planted in a copy of the workspace. Each is tried with the tests of its package that reach the file, the nearest
+// first, and the SDK from its source. A survivor may be equivalent to the code, or a test of a real server or database may notice it.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { parseArgs } from 'node:util';
 import { ROOT } from './manifests.ts';
-import { type Folders, pageOf, resultOf, scoreOf } from './mutants-record.ts';
+import { changedLines, nearestTests } from './mutants-scope.ts';
+import { type Mutation, mutationsOf } from './mutations.ts';
 
-/** Installed when it is asked for: 60 MB that only those who run this need. */
-const STRYKER = '10.1.1';
-const CACHE = join(ROOT, 'node_modules/.cache/mutants');
-const TOOL = join(CACHE, `stryker-${STRYKER}`);
-const RECORD = join(ROOT, 'packages/tools/src/mutants.json');
-const PAGE = join(ROOT, 'packages/tools/mutants.md');
+/** The least share that the tests must notice, in percent. Some of the others are equivalent to the code. */
+const LEAST_NOTICED = 75;
 
-/** The least share of mutants that the tests of each folder must notice, in percent. */
-const LEAST_SCORE = 90;
+/** Test files that a fault is tried with first: most are noticed there. What is not is tried with all others. */
+const NEAREST = 8;
 
-/** What is mutated, and the tests that must notice: those beside the code, and those of the parts around it. */
-const FOLDERS: Record<string, { code: string; tests: readonly string[] }> = {
-  'sdk/http': {
-    code: 'packages/sdk/src/http',
-    tests: ['packages/sdk/src/http/*.test.ts', 'packages/sdk/test/*.test.ts'],
-  },
-  'sdk/bulk': {
-    code: 'packages/sdk/src/bulk',
-    tests: ['packages/sdk/src/bulk/*.test.ts', 'packages/sdk/test/bulk*.test.ts'],
-  },
-  'cli/journal': {
-    code: 'packages/cli/src/import/journal',
-    tests: [
-      'packages/cli/src/import/journal/*.test.ts',
-      'packages/cli/test/import/{prepared-folder,lost-journal,unrecorded-response}.test.ts',
-    ],
-  },
-  'cli/send': {
-    code: 'packages/cli/src/import/send',
-    tests: [
-      'packages/cli/src/import/send/*.test.ts',
-      'packages/cli/test/import/{everyday,idempotency-key,lost-journal,resume,run-import,unrecorded-response}.test.ts',
-    ],
-  },
-  'server/domain': {
-    code: 'packages/server/src/domain',
-    tests: ['packages/server/src/domain/*.test.ts'],
-  },
-};
+/** A fault that makes the tests endless is noticed after so many times their usual time. */
+const ENDLESS = 8;
+const LEAST_LIMIT_MS = 60_000;
 
-/** Stryker's own record of a folder. It reuses what a change can't have changed. */
-const reportOf = (folder: string) => join(CACHE, `${folder.replace('/', '-')}.json`);
+const PACKAGES = ['sdk', 'tables', 'cli', 'server', 'conformance'];
 
-function mutate(folder: string, file: string | undefined): void {
-  const { code, tests } = FOLDERS[folder] ?? { code: '', tests: [] };
-  const name = folder.replace('/', '-');
-  const config = {
-    testRunner: 'vitest',
-    plugins: ['@stryker-mutator/vitest-runner'],
-    vitest: { configFile: 'packages/tools/src/mutants.config.ts', related: false },
-    mutate: [`${code}/${file ?? '*'}.ts`, '!**/*.test.ts', '!**/*.test-d.ts'],
-    // Most strings are messages, and a value of a type such as 'sent' | 'unknown' can't change without the compiler's notice.
-    mutator: { excludedMutations: ['StringLiteral'] },
-    coverageAnalysis: 'perTest',
-    concurrency: 1,
-    // A mutant that makes a loop endless ends after this time.
-    timeoutMS: 15_000,
-    dryRunTimeoutMinutes: 30,
-    incremental: true,
-    incrementalFile: reportOf(folder),
-    tempDirName: `tmp/mutants-${name}`,
-    ignorePatterns: ['packages/{docs,bench,e2e}', 'examples', 'packages/*/dist', 'tmp'],
-    reporters: ['clear-text', 'progress-append-only'],
-    clearTextReporter: { logTests: false, reportTests: false, reportMutants: false },
-    warnings: false,
-    allowEmpty: true,
-  };
-  const path = join(CACHE, `${name}.config.json`);
-  writeFileSync(path, JSON.stringify(config));
-  const stryker = join(TOOL, 'node_modules/@stryker-mutator/core/bin/stryker.js');
-  const tested = { ...env, MUTANTS_TESTS: tests.join(' ') };
-  run(execPath, [stryker, 'run', path], ROOT, tested);
-}
-
-function install(): void {
-  if (existsSync(join(TOOL, 'node_modules/@stryker-mutator/core'))) return;
-  mkdirSync(TOOL, { recursive: true });
-  writeFileSync(join(TOOL, 'package.json'), '{"private":true}');
-  const names = ['core', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${STRYKER}`);
-  // Its peer, vitest, is the one of the workspace, which Node finds above this folder.
-  run('npm', ['install', '--legacy-peer-deps', '--no-audit', '--no-fund', ...names], TOOL, env);
-}
-
-function run(file: string, args: string[], cwd: string, variables: NodeJS.ProcessEnv): void {
-  const { status, error } = spawnSync(file, args, { cwd, env: variables, stdio: 'inherit' });
-  if (error !== undefined) throw error;
-  if (status !== 0) throw new Error(`${file} ${args[0]} ended with ${status}`);
+interface Mutant extends Mutation {
+  file: string;
+  text: string;
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { write: { type: 'boolean', default: false } },
+  options: { changed: { type: 'string' }, count: { type: 'string' }, seed: { type: 'string' } },
 });
-const asked = positionals.length > 0 ? positionals : Object.keys(FOLDERS);
-const targets = asked.map((target) => {
-  const folder = Object.keys(FOLDERS).find((name) => `${target}/`.startsWith(`${name}/`));
-  if (folder === undefined) {
-    throw new Error(`${target} is not in one of ${Object.keys(FOLDERS).join(', ')}`);
+
+const sandbox = join(ROOT, 'tmp/mutants');
+
+async function main(): Promise<number> {
+  const mutants = chosen();
+  if (mutants.length === 0) {
+    console.log('No line with a fault to plant.');
+    return 0;
   }
-  return { folder, file: target.slice(folder.length + 1) || undefined };
-});
-if (!values.write) {
-  install();
-  for (const { folder, file } of targets) mutate(folder, file);
+  copyWorkspace();
+  const usualMs = new Map<string, number>();
+  let noticed = 0;
+  for (const [index, mutant] of mutants.entries()) {
+    const { file, text, start, end, replacement } = mutant;
+    if (!usualMs.has(file)) usualMs.set(file, await usualTime(file));
+    writeFileSync(join(sandbox, file), text.slice(0, start) + replacement + text.slice(end));
+    const limitMs = Math.max(LEAST_LIMIT_MS, ENDLESS * (usualMs.get(file) ?? 0));
+    const isNoticed = !(await doTestsPass(file, limitMs));
+    writeFileSync(join(sandbox, file), text);
+    if (isNoticed) noticed += 1;
+    else console.log(`[${index + 1} of ${mutants.length}] not noticed: ${describe(mutant)}`);
+  }
+  const share = (100 * noticed) / mutants.length;
+  console.log(`${mutants.length} faults planted, ${noticed} noticed (${share.toFixed(1)}%)`);
+  return share < LEAST_NOTICED ? 1 : 0;
 }
-const before: Folders = existsSync(RECORD) ? JSON.parse(readFileSync(RECORD, 'utf8')) : {};
-const after: Folders = {};
-for (const folder of Object.keys(FOLDERS)) {
-  const result = resultOf(reportOf(folder), before[folder]);
-  if (result !== undefined) after[folder] = result;
+
+/** The mutants that the command line asks for. */
+function chosen(): Mutant[] {
+  const isAsked = positionals.length > 0 || values.changed !== undefined;
+  const lines = values.changed === undefined ? undefined : changedLines(values.changed);
+  const files = PACKAGES.flatMap((name) => globSync(`packages/${name}/src/**/*.ts`, { cwd: ROOT }))
+    .filter((file) => !/\.test(-\w+)?\.ts$|\/migrations\//.test(file))
+    .filter((file) => positionals.length === 0 || positionals.some((path) => file.startsWith(path)))
+    .filter((file) => lines === undefined || lines.has(file))
+    .toSorted();
+  const all = files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    const changed = lines?.get(file);
+    return mutationsOf(text)
+      .map((mutation): Mutant => ({ ...mutation, file, text }))
+      .filter((mutant) => changed === undefined || changed.has(lineOf(mutant)));
+  });
+  const count = Number(values.count ?? (isAsked ? 400 : 60));
+  const today = Math.floor(Date.now() / 86_400_000);
+  const drawn = drawnFrom(all, count, Number(values.seed ?? today));
+  return drawn.toSorted((a, b) => all.indexOf(a) - all.indexOf(b));
 }
-if (values.write) {
-  writeFileSync(RECORD, `${JSON.stringify(after, undefined, 2)}\n`);
-  writeFileSync(PAGE, pageOf(after));
+
+/** So many of a list, by a seed. */
+function drawnFrom<T>(all: readonly T[], count: number, seed: number): T[] {
+  const left = [...all];
+  let state = seed;
+  const next = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  return Array.from({ length: Math.min(count, all.length) }, () =>
+    left.splice(next(left.length), 1),
+  ).flat();
 }
-for (const [folder, result] of Object.entries(after)) {
-  const score = scoreOf(result);
-  const open = result.survivors.filter(({ why }) => why === '').length;
-  console.log(`${folder}: ${score.toFixed(1)}%, ${open} survivors without a reason`);
-  if (score < LEAST_SCORE) process.exitCode = 1;
+
+/** The sources of the workspace, beside the modules that are installed in it. */
+function copyWorkspace(): void {
+  rmSync(sandbox, { recursive: true, force: true });
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const file of files.split('\n')) {
+    if (!existsSync(join(ROOT, file)) || file === '') continue;
+    mkdirSync(dirname(join(sandbox, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(sandbox, file));
+  }
+  for (const folder of ['.', ...globSync('packages/*', { cwd: ROOT })]) {
+    const modules = join(ROOT, folder, 'node_modules');
+    if (existsSync(modules)) symlinkSync(modules, join(sandbox, folder, 'node_modules'));
+  }
 }
+
+const packageOf = (file: string) => file.split('/').slice(0, 2).join('/');
+
+/** How long the tests take without a fault. */
+async function usualTime(file: string): Promise<number> {
+  const startedAt = performance.now();
+  if (!(await doTestsPass(file, Number.POSITIVE_INFINITY))) {
+    throw new Error(`The tests that reach ${file} fail without a fault.`);
+  }
+  return performance.now() - startedAt;
+}
+
+async function doTestsPass(file: string, limitMs: number): Promise<boolean> {
+  const root = packageOf(file);
+  const tests = nearestTests(join(sandbox, root), file.slice(root.length + 1));
+  const parts = [tests.slice(0, NEAREST), tests.slice(NEAREST)].filter(({ length }) => length > 0);
+  for (const part of parts) if (!(await run(root, part, limitMs))) return false;
+  return true;
+}
+
+async function run(root: string, tests: readonly string[], limitMs: number): Promise<boolean> {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const args = [
+    'run',
+    '--bail',
+    '1',
+    '--project',
+    root.slice('packages/'.length),
+    '--reporter',
+    'dot',
+  ];
+  const child = spawn(execPath, [vitest, ...args, ...tests], {
+    cwd: sandbox,
+    env,
+    stdio: 'ignore',
+    detached: true,
+  });
+  const stop = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
+  const timer = limitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(stop, limitMs);
+  const [code] = await once(child, 'exit');
+  clearTimeout(timer);
+  return code === 0;
+}
+
+const lineOf = ({ text, start }: Mutant) => text.slice(0, start).split('\n').length;
+
+function describe(mutant: Mutant): string {
+  const { file, text, start, end, replacement } = mutant;
+  const flat = (code: string) => code.replaceAll(/\s+/g, ' ').trim().slice(0, 100);
+  return `${file}:${lineOf(mutant)}  ${flat(text.slice(start, end))}  ->  ${flat(replacement) || 'nothing'}`;
+}
+
+process.exitCode = await main();

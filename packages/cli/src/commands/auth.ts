@@ -6,7 +6,7 @@ import {
   isBaseUrl,
   maskKey,
   profileFlag,
-  type Settings,
+  type ResolvedSettings,
   withoutApiPath,
 } from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
@@ -95,7 +95,7 @@ function withScheme(typed: string, { printer }: Context): string {
 
 /** Asks for what is missing. A key in the environment is not used: whoever logs in wants to store another one. */
 async function askAccount(
-  settings: Settings,
+  settings: ResolvedSettings,
   context: Context,
   signal: AbortSignal,
 ): Promise<Account> {

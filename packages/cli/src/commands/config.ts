@@ -8,8 +8,8 @@ import {
   maskKey,
   PROFILE_PATTERN,
   profileFlag,
+  type ResolvedSettings,
   type Setting,
-  type Settings,
   withoutApiPath,
 } from '../config/settings.ts';
 import type { Context } from '../context.ts';
@@ -157,7 +157,7 @@ const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
 /** A setting as it is shown: a key is masked. */
-function shownSetting(settings: Settings, name: SettingName): Setting | undefined {
+function shownSetting(settings: ResolvedSettings, name: SettingName): Setting | undefined {
   switch (name) {
     case 'base_url':
       return settings.baseUrl;

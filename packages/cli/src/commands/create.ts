@@ -136,7 +136,7 @@ function loadRules() {
 }
 
 /** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
-interface Outcome {
+interface UrlOutcome {
   target_url: string;
   code: string | null;
   short_url: string | null;
@@ -149,12 +149,12 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   const shortlink = await context.client(await context.account());
   const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
   const counts = { ...NOTHING };
-  const print = (outcome: Outcome) => {
+  const print = (outcome: UrlOutcome) => {
     counts[outcome.status] += 1;
     printOutcome(outcome, context);
   };
   // In the order of the URLs: the outcome of each that can't be sent, and nothing yet for one that was.
-  const order: (Outcome | undefined)[] = [];
+  const order: (UrlOutcome | undefined)[] = [];
   async function* source(): AsyncGenerator<CreateLinkBody> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
@@ -208,7 +208,7 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   );
 }
 
-function toOutcome(item: BulkItem<CreateLinkBody>): Outcome {
+function toOutcome(item: BulkItem<CreateLinkBody>): UrlOutcome {
   const { target_url } = item.input;
   if (item.outcome === 'created') {
     const { code, short_url } = item;
@@ -217,11 +217,11 @@ function toOutcome(item: BulkItem<CreateLinkBody>): Outcome {
   return notCreated(target_url, item.outcome, item.error);
 }
 
-function notCreated(target_url: string, status: Outcome['status'], error: string): Outcome {
+function notCreated(target_url: string, status: UrlOutcome['status'], error: string): UrlOutcome {
   return { target_url, code: null, short_url: null, status, error };
 }
 
-function printOutcome(outcome: Outcome, { printer, globals }: Context): void {
+function printOutcome(outcome: UrlOutcome, { printer, globals }: Context): void {
   if (globals.json === true) {
     printer.json(outcome, true);
     return;

@@ -9,7 +9,7 @@ export interface Setting {
   source: SettingSource;
 }
 
-export interface Settings {
+export interface ResolvedSettings {
   profile: Setting;
   apiKey: Setting | undefined;
   baseUrl: Setting | undefined;
@@ -33,7 +33,7 @@ interface SettingsInput {
  * Flag, then environment, then config file. Empty environment variables count as not set. A stored key is used for the address that it
  * was stored with, and for no other one.
  */
-export function resolveSettings(input: SettingsInput): Settings {
+export function resolveSettings(input: SettingsInput): ResolvedSettings {
   const { flags, env, config } = input;
   const profile = resolveProfile(input);
   const { api_key: key, base_url: address } = config.profiles[profile.value] ?? {};

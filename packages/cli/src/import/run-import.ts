@@ -214,12 +214,8 @@ async function check(
     const checked = await checkInput(source, settings, evidence, rejects, deps, origins);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
-    // Rows that name their links are compared with each other, also where nothing else knows of any.
-    if (checked.claims > 0 && (evidence.isInOrder || !evidence.keepsRows)) {
-      evidence.compareAll();
-      await addRows(source, checked, settings, evidence);
-    }
-    const found = foundOf(checked, evidence.compare());
+    evidence.addRows = () => addRows(source, checked, settings, evidence);
+    const found = foundOf(checked, await evidence.compare());
     for (const message of surprises(found, checked, journal, settings)) {
       deps.onEvent({ type: 'warning', message });
     }
@@ -238,7 +234,7 @@ async function check(
 }
 
 function countsOf({ new: unsent, existing, changed, gone, unknown }: Found) {
-  return { existing, changed, gone, unknown, unsent };
+  return { new: unsent, existing, changed, gone, unknown, unsent };
 }
 
 /** Standard input has no name, so its journal has that of its content: the same rows find it again. */

@@ -144,16 +144,16 @@ interface RowPlace {
 }
 
 /** A row with the link that it asks for; the short URL is null as long as there is none. */
-type RowLink = RowPlace & { target_url: string; short_url: string | null };
+type ListedRow = RowPlace & { target_url: string; short_url: string | null };
 
 /** Rows that a summary names: of each list the first {@link MOST_LISTED}. */
 export interface RowLists {
   /** Rows that have no link, or of which it isn't known. */
   problems: (RowPlace & { status: 'rejected' | 'failed' | 'unknown'; reason: string })[];
   /** Rows whose title, tags or redirect type were edited since their link was created. */
-  changed: RowLink[];
+  changed: ListedRow[];
   /** Rows whose link this run has created, or would create. */
-  new: RowLink[];
+  new: ListedRow[];
 }
 
 /** Rows in each list of a summary. Its counts are of all rows. */
@@ -166,6 +166,8 @@ export interface ImportSummary {
   rows: number;
   /** Rows whose link this run created. */
   created: number;
+  /** Rows that were created, failed, are unsent, or became unknown in this run. */
+  new: number;
   /** Rows whose link existed before. */
   existing: number;
   /** Of these, rows whose title, tags or redirect type were edited since. */
@@ -225,6 +227,8 @@ export interface ImportDeps {
   requestCount: () => number;
   /** A clock for durations, in milliseconds. */
   now: () => number;
+  /** How long the machine has run, in milliseconds: no correction of its clock changes that. */
+  uptime: () => number;
   /** The time, as `Date.now()` counts. */
   wallClock: () => number;
 }

@@ -89,6 +89,21 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     ]);
   });
 
+  test('a look-up that fails half-way gives no link to two rows', async () => {
+    world.service.maxFound = 2;
+    const twins = Array.from({ length: 5 }, () => row(1));
+    world.write('input.csv', file(...twins));
+    await world.import();
+    world.write('input.csv', file(...twins, row(1)));
+    world.service.onLookup = (n) =>
+      n === 2 ? { type: 'answer', status: 501, body: { error: 'Something failed' } } : undefined;
+    expect(await world.import()).toMatchObject({
+      ...{ created: 0, existing: 5, unsent: 1 },
+      stopped: { reason: 'error' },
+    });
+    expect(codesOf()).toEqual(['0000001', '0000002', '0000003', '0000004', '0000005', '']);
+  });
+
   test('the domain is a part of what is asked', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,dom\n');
     await world.import();
@@ -137,6 +152,17 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     await world.import();
     expect(await world.import({ restart: true })).toMatchObject({ created: 1 });
     expect(world.service.lookups).toEqual([]);
+  });
+
+  test('a response that says nothing is not taken for a service without look-up', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    loseAll();
+    world.service.usage = () => {
+      world.service.usage = undefined;
+      return { type: 'answer', status: 200, body: {} };
+    };
+    expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
   });
 
   test.each([500, 200])('what it offers can not be known (%i): nothing is sent', async (status) => {
@@ -248,14 +274,22 @@ describe('a batch in flight at a crash', () => {
     },
   );
 
-  test('is not looked up before a minute is over', async () => {
+  test.each([
+    ['is over', 0],
+    ['is over, though the clock was set forward meanwhile', 31 * 3_600_000],
+  ])('is not looked up before a minute %s', async (_, jumpMs) => {
     const none = { idempotency: false, batchSize: 1 } as const;
     world.write('input.csv', file(row(1)));
     await world.import(none);
     world.write('input.csv', file(row(1), row(2)));
     world.service.fault = () => ({ type: 'lost', created: true });
     const at = Date.now();
-    world.wallClock = () => at;
+    let isSent = false;
+    world.onEvent = ({ type }) => {
+      isSent ||= type === 'batch-sent';
+    };
+    world.wallClock = () => at + (isSent ? jumpMs : 0);
+    world.uptime = () => at;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const running = world.import(none);
     while (!world.events.some(({ type }) => type === 'warning')) await new Promise(setImmediate);
@@ -265,6 +299,32 @@ describe('a batch in flight at a crash', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
     expect(world.service.links).toHaveLength(2);
+  });
+
+  test('is settled by asking where its job can not be polled, and is no reason to stop for rows of other titles', async () => {
+    world.service.syncLinks = 0;
+    world.service.onPoll = () => ({ type: 'answer', status: 404, body: { error: 'no such job' } });
+    const rows = [row(1), row(1, 'other'), row(2)];
+    world.write('input.csv', file(...rows));
+    let looks = 0;
+    world.wallClock = () => looks++ * 120_000;
+    const none = { idempotency: false, limit: 2 } as const;
+    expect(await world.import(none)).toMatchObject({ created: 2, unknown: 0, unsent: 1 });
+    world.write('input.csv', file(row(1, 'third'), ...rows));
+    world.service.fault = (n) => (n === 1 ? { type: 'lost', created: true } : undefined);
+    const { limit: _, ...all } = none;
+    const similar = await world.import({ ...all, onSimilar: 'create' });
+    expect(similar).toMatchObject({ created: 2, existing: 2, unknown: 0, new: 2 });
+    expect(world.service.links).toHaveLength(4);
+  });
+
+  test('whose outcome stays unknown has new rows', async () => {
+    world.service.features = [];
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.fault = () => ({ type: 'lost', created: false });
+    expect(await world.import()).toMatchObject({ new: 2, unknown: 2 });
+    world.write('input.csv', file(row(1), row(2), row(3)));
+    expect(await world.import({ onUnknown: 'skip' })).toMatchObject({ new: 1, unknown: 3 });
   });
 
   test('that is open after three tries is for the next run to ask about, and not for the user', async () => {

@@ -73,6 +73,20 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
+  test('that is kept of results which a person had changed', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const results = world.read('input.csv.results.csv').replace('T1', 'T1 by hand');
+    world.write('input.csv.results.csv', results);
+    world.write('input.csv', file(row(2)));
+    await world.import();
+    for (const name of ['.shortlink-journal', '.results.csv'])
+      rmSync(world.path(`input.csv${name}`));
+    world.write('input.csv', file(row(1), row(2)));
+    await expect(world.import()).rejects.toThrow('input.csv.results.csv.old in the same folder');
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
   test('do not matter where no row asks for them', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

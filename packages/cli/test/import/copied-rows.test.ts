@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
@@ -133,6 +134,29 @@ test('an edited title is noticed wherever the file is, for ever', async () => {
     changed: 1,
   });
 });
+
+test.each(['results', 'service'])(
+  'made_for says what the link was made with, after an edit and without the journal: %s',
+  async (left) => {
+    const madeFor = () => world.read('input.csv.results.csv').trim().split(',').at(-1);
+    const original = `url,title\n${url(1)},A\n`;
+    world.write('input.csv', original);
+    await world.import();
+    const made = madeFor();
+    world.write('input.csv', original.replace('A', 'B'));
+    world.service.features = left === 'service' ? ['lookup'] : undefined;
+    rmSync(world.path('input.csv.shortlink-journal'));
+    if (left === 'service') rmSync(world.path('input.csv.results.csv'));
+    const settings = { onSimilar: 'reuse' } as const;
+    for (const _ of ['first', 'again']) {
+      expect(await world.import(settings)).toMatchObject({ existing: 1, changed: 1 });
+      expect(madeFor()).toBe(made);
+    }
+    world.write('input.csv', original);
+    expect(await world.import(settings)).toMatchObject({ existing: 1, changed: 0 });
+    expect(madeFor()).toBe(made);
+  },
+);
 
 test('zeros that a spreadsheet dropped from made_for change nothing', async () => {
   world.write('input.csv', `url\n${Array.from({ length: 200 }, (_, n) => url(n)).join('\n')}\n`);

@@ -48,6 +48,8 @@ export class FakeService {
   readonly lookups: string[][] = [];
   /** Links of one target in an answer. */
   maxFound = 20;
+  /** Called with the number of each look-up, from 1. */
+  onLookup: (n: number) => Extract<Fault, { type: 'answer' }> | undefined = () => undefined;
   readonly #jobs = new Map<string, { results: object[]; polls: number }>();
   readonly #replays = new Map<string, object>();
   #codes = 0;
@@ -150,7 +152,9 @@ export class FakeService {
   #lookup(text: string): Response {
     const body: { links: { target_url: string; domain_id?: string; after?: string }[] } =
       JSON.parse(text);
-    this.lookups.push(body.links.map(({ target_url }) => target_url));
+    const n = this.lookups.push(body.links.map(({ target_url }) => target_url));
+    const fault = this.onLookup(n);
+    if (fault !== undefined) return answer(fault.status, fault.body);
     const results = body.links.map(({ target_url, domain_id, after }) => {
       const all = this.links.filter(
         (link) => link.target_url === target_url && link.domain_id === domain_id,

@@ -16,6 +16,8 @@ export class ImportHarness {
   hardStop = new AbortController();
   onEvent: (event: ImportEvent) => void = () => undefined;
   wallClock: () => number = Date.now;
+  /** @default that of the wall clock */
+  uptime: (() => number) | undefined;
 
   path(name: string): string {
     return join(this.directory, name);
@@ -93,6 +95,7 @@ export class ImportHarness {
       stopSignal: this.stop.signal,
       requestCount: () => this.service.requests,
       now: () => performance.now(),
+      uptime: () => this.uptime?.() ?? this.wallClock(),
       wallClock: () => this.wallClock(),
     });
   }

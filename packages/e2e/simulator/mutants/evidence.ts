@@ -59,7 +59,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'doubts left although the service was asked',
     `${CHECK}/ask-service.ts`,
-    '  evidence.settle();\n',
+    '  await evidence.settle();\n',
     '',
   ),
   mutant(
@@ -83,8 +83,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'files under other names not read',
     `${SEND}/send-new-rows.ts`,
-    'const paths = canAsk || !isAsked ? [] :',
-    'const paths = canAsk || isAsked ? [] :',
+    'const paths = isAsked ? await',
+    'const paths = !isAsked ? await',
   ),
   mutant(
     'journals under other names not read',
@@ -95,7 +95,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'results under other names not read',
     `${CHECK}/beside.ts`,
-    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson)$/i;',
+    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson)(?:\\.old\\d*)?$/i;',
     'const TABLE = /\\.(?:tsv)$/i;',
   ),
   mutant(

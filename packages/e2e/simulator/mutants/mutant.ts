@@ -1,10 +1,6 @@
-import type { Patch } from '../patches.ts';
+import type { Mutant } from '../simulation.ts';
 
-/** A bug that the simulator must find. It exists while its worker runs, and nowhere else. */
-export interface Mutant {
-  name: string;
-  patches: readonly Patch[];
-}
+export type { Mutant };
 
 export const mutant = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,

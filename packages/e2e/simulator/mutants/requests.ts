@@ -17,8 +17,8 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'POST sent again after a 5xx',
     `${HTTP}/retry.ts`,
-    'return isRepeatable && isPassing',
-    'return isPassing',
+    'return isRepeatable && mayPass',
+    'return mayPass',
   ),
   mutant(
     'POST sent again after a plain 503',

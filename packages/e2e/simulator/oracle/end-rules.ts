@@ -19,17 +19,23 @@ export function isFinished(
   if (summary === undefined) throw new Error('a quiet run does not end');
   const invalid = all.filter(({ kind }) => kind === 'invalid').length;
   if (summary.stopped?.reason === 'rejects' && invalid > 0 && maxRejects === 0) return true;
-  if (summary.stopped !== undefined) return false;
-  // The next run asks.
-  if (hasLookup && summary.unknown > 0) return false;
   const refused = all.filter(({ kind }) => kind === 'refused').length;
-  const { rows, rejected, failed, unknown, unsent } = summary;
+  const { rows, rejected, failed, unknown, unsent, stopped } = summary;
+  // The client gives up where a service refuses one link after the other, and the next run begins with the same ones.
+  if (isBadRequest(stopped?.error) && unknown === 0 && failed + unsent <= refused) return true;
+  if (stopped !== undefined) return false;
+  // The next run asks.
+  if (hasLookup && unknown > 0) return false;
   if (unsent > 0 || rows !== all.length || rejected !== invalid || failed > refused) {
     throw new Error(`a run that says it is done leaves rows: ${JSON.stringify(summary)}`);
   }
   if (policy !== 'skip' && unknown > 0)
     throw new Error('a run that says it is done leaves unknown rows');
   return true;
+}
+
+function isBadRequest(error: unknown): boolean {
+  return error instanceof Error && error.name === 'BadRequestError';
 }
 
 /**

@@ -232,6 +232,8 @@ export function toldCodes(exchange: Exchange, { hasRefusedRows, shared }: Doubts
     return code && short_url && (isInOrder || !shared.has(target_url)) ? [code] : [];
   });
   if (method === 'POST') return answer.job_id === undefined ? codes : [];
+  // A job that is completed while results of it are missing is asked again, maybe by the next run.
+  if (!isWhole && !/fail|cancel|error|expired/i.test(String(answer.status))) return [];
   // The results of a job count when it is over.
   return isOver(answer) || (isWhole && answer.total !== undefined) ? codes : [];
 }

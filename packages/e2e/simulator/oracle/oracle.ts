@@ -112,12 +112,15 @@ export class Oracle {
     this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
     // Whoever decides to create what files under other names have makes these files as good as lost.
     const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
-    const hasLost = plan.losesJournal || plan.losses.length > 0 || isDecided;
+    const hasLost =
+      plan.losesJournal || plan.losses.length > 0 || isDecided || decisions.hasMoved === true;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
       this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
     }
-    if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost);
+    // Of links in doubt, a look-up says whether they exist with the titles of their rows: others may be created then.
+    const isAsked = isDecided && scenario.service.hasLookup;
+    if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost, isAsked);
     else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
     this.#known = new Set(this.#told);
@@ -145,8 +148,11 @@ export class Oracle {
     this.#countedRows = rows;
   }
 
-  /** @param hasLost - the journal is what is left of it, and files may know more */
-  #beginAgain(hasLost = false): void {
+  /**
+   * @param hasLost - the journal is what is left of it, and files may know more
+   * @param isAsked - the service decides what files are in doubt about
+   */
+  #beginAgain(hasLost = false, isAsked = false): void {
     this.#firstRun = this.#run;
     this.#wantedBefore = this.#wanted;
     this.#wanted = new Counts();
@@ -156,7 +162,7 @@ export class Oracle {
     const { codes, links, taken, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
     for (const code of codes) this.#told.add(code);
     this.#named.raise(links);
-    this.#sent.beginAgain(taken, keys);
+    this.#sent.beginAgain(isAsked ? links : taken, keys);
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {

@@ -8,6 +8,8 @@ export interface Decisions {
   onSimilar: 'stop' | 'reuse' | 'create';
   /** The file for `--known`. */
   known: string | undefined;
+  /** Whether a file that was refused was moved away before the run. */
+  hasMoved?: boolean;
 }
 
 /** The command line of a run, as the import gets it. */

@@ -100,14 +100,15 @@ export class UserFiles {
     this.#disk.place(path, text, this.#world.wallClock() + 1);
   }
 
-  /** A file that the import refuses to use is moved out of the way, as the user is told to. */
-  setAside(reason: string): void {
+  /** A file that the import refuses to use is moved out of the way, as the user is told to. Returns whether there is one. */
+  setAside(reason: string): boolean {
     const whole = this.#disk.wholeOf(this.paths.results);
     if (whole !== this.paths.results) {
       this.#world.log(() => '--- the user copies the whole file over the one that may be cut');
       this.#restoreFrom(whole);
-      return;
+      return false;
     }
+    let hasMoved = false;
     for (const kind of KINDS) {
       const path = this.paths[kind];
       const isNamed =
@@ -115,7 +116,9 @@ export class UserFiles {
       if (kind === 'input' || path === this.paths.input || !isNamed) continue;
       this.#world.log(() => `--- the user moves the ${kind} away`);
       this.#loseFile(kind, 'rename');
+      hasMoved = true;
     }
+    return hasMoved;
   }
 
   /**

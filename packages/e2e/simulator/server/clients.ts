@@ -1,3 +1,4 @@
+import type { Random } from '../random.ts';
 import {
   type Account,
   type Attempt,
@@ -8,7 +9,6 @@ import {
 } from './ledger.ts';
 import { judgeAnswer } from './oracle.ts';
 import { type Action, choose } from './plan.ts';
-import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';
 import { PUBLIC_URL, type World } from './world.ts';
@@ -53,12 +53,15 @@ export class Clients {
   ): void {
     const number = this.#ledger.creates.length + 1;
     const { conflictsWith } = special;
+    // Accounts have the same keys, as those of clients that count.
+    const ofAccount = this.#ledger.creates.filter((other) => other.account === account).length + 1;
     const create: Create = {
       number,
       account,
       kind: conflictsWith?.kind ?? (kind === 'link' ? 'link' : count > 100 ? 'job' : 'batch'),
       count,
-      idempotencyKey: conflictsWith?.idempotencyKey ?? (isIdempotent ? `key-${number}` : undefined),
+      idempotencyKey:
+        conflictsWith?.idempotencyKey ?? (isIdempotent ? `key-${ofAccount}` : undefined),
       badEntry: special.badEntry,
       conflictsWith,
       attempts: [],
@@ -129,6 +132,7 @@ export class Clients {
       account,
       key,
       what,
+      instance: instance.name,
       create,
       sentAt: this.#scheduler.elapsed,
       began: this.#ledger.events,

@@ -1,9 +1,9 @@
+import { Random } from '../random.ts';
 import { Clients } from './clients.ts';
 import type { Account, Key } from './ledger.ts';
 import type { Server } from './load-server.ts';
 import { judgeEnd, judgeState } from './oracle.ts';
 import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts';
-import { Random } from './random.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { Story } from './story.ts';
 import { type Instance, World } from './world.ts';
@@ -35,7 +35,7 @@ export async function playHistory(
   keep?: ReadonlySet<number>,
 ): Promise<Outcome> {
   const plan = makePlan(new Random(seed));
-  const history = new History(server, plan, new Random(seed ^ 0x5bd1e995));
+  const history = new History(server, plan, new Random(seed, 1));
   const actions = plan.actions.filter((_, index) => keep === undefined || keep.has(index));
   const violation = await history.play(actions);
   const { ledger } = history;
@@ -63,6 +63,7 @@ class History {
     this.#world = new World(server, this.#scheduler, random);
     this.#story = new Story(this.#scheduler);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
+    this.#world.onFault = () => this.ledger.faults.push(this.ledger.events);
     this.#world.onCommit = () => this.#story.report(judgeState(this.#world, this.ledger));
   }
 

@@ -44,6 +44,8 @@ export interface Attempt {
   account: Account;
   key: Key;
   what: 'create' | 'poll' | 'lookup';
+  /** The process that it was sent to. */
+  instance: string;
   create: Create | undefined;
   sentAt: number;
   /** How many events the ledger had when it was sent, and when its end was known; `undefined` until then. */
@@ -61,6 +63,8 @@ export interface Ledger {
   attempts: Attempt[];
   /** Redirects that were asked for, and those that were given, by code. */
   clicks: Map<string, { sent: number; answered: number }>;
+  /** How many events there were each time the disk failed. */
+  faults: number[];
   /** Whether something died, or the disk failed, so that responses and clicks may be lost. */
   wasRough: boolean;
   /** Counts up with every beginning and end of a request. */

@@ -91,6 +91,20 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'c.res.status < 500',
     'c.res.status < 600',
   ),
+  'refund-at-the-end': one(
+    'A request that fails is given back to the window in which it ended.',
+    'http/admit.ts',
+    'store.refund(caller, now)',
+    'store.refund(caller, clock())',
+  ),
+  'refund-of-one-window': one(
+    'A request that fails is given back to the minute alone.',
+    COUNTERS,
+    `for (const window of windows) {
+    db.run(sql`,
+    `for (const window of windows.slice(0, 1)) {
+    db.run(sql`,
+  ),
   'refund-of-refused-batch': one(
     'A batch that the plan refuses is given back, although it counts.',
     'http/admit.ts',
@@ -136,6 +150,24 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'store/retention.ts',
     'IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS',
     'IDEMPOTENCY_RETENTION_MS = HOUR_MS',
+  ),
+  'key-stays-taken': one(
+    'A create that fails leaves its idempotency key taken.',
+    'http/idempotency.ts',
+    `    try {
+      return await create();
+    } finally {
+      running.delete(id);
+    }`,
+    `    const value = await create();
+    running.delete(id);
+    return value;`,
+  ),
+  'keys-of-all-accounts': one(
+    'An idempotency key is taken for all accounts while one uses it.',
+    'http/idempotency.ts',
+    'const id = `$' + '{accountId} $' + '{idempotency.key}`',
+    'const id = idempotency.key',
   ),
   'any-body-replays': one(
     'Another body under the same idempotency key gets the first response.',

@@ -1,27 +1,6 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
-import { type Account, type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
+import { bounds, endOf, judgeClicks, judgeWindows, WINDOWS } from './counters.ts';
+import { type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
 import type { World } from './world.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
-type WindowName = 'minute' | 'day' | 'month';
-
-const WINDOWS: readonly WindowName[] = ['minute', 'day', 'month'];
-
-/** The end of the window in UTC that holds a time. It names the window, too. Written anew, so that it can't share a mistake. */
-function endOf(window: WindowName, time: number): number {
-  if (window === 'minute') return time - (time % MINUTE_MS) + MINUTE_MS;
-  if (window === 'day') return time - (time % DAY_MS) + DAY_MS;
-  const date = new Date(time);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-}
-
-/** The smallest and the largest limit that was ever in force; unlimited is infinite. */
-function bounds(account: Account, name: keyof PlanLimits): { least: number; most: number } {
-  const values = account.limits.map((limits) => limits[name] ?? Number.POSITIVE_INFINITY);
-  return { least: Math.min(...values), most: Math.max(...values) };
-}
 
 /** A request that the service counted, or may have counted, at some time since this event. */
 function mayCount({ witness, answer, ended }: Attempt, since: number): boolean {
@@ -30,12 +9,6 @@ function mayCount({ witness, answer, ended }: Attempt, since: number): boolean {
   if (answer.status < 500) return answer.status !== 429;
   // Those that fail on the side of the service are given back before they are answered.
   return witness.isDoubtful === true || (ended ?? since) >= since;
-}
-
-/** Its response says that it was counted. */
-function isCounted({ witness, answer }: Attempt): boolean {
-  if (witness.admittedAt === undefined || answer === undefined) return false;
-  return answer.status < 500 && answer.status !== 429;
 }
 
 /** Whether no attempt at it can have stored anything, as far as clients know. */
@@ -59,7 +32,8 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (status >= 500) {
     // A look-up waits for jobs, and time may pass in a leap meanwhile.
     const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
-    return ledger.wasRough || mayWait ? undefined : `${status} although nothing failed`;
+    const hasFailed = ledger.faults.some((event) => event > attempt.began);
+    return hasFailed || mayWait ? undefined : `${status} although nothing failed meanwhile`;
   }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
@@ -67,14 +41,26 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (create.badEntry !== undefined) return status === 400 ? undefined : `a bad entry is ${status}`;
   if (status === 403) return judgePlanLimit(ledger, create, json);
   if (status === 409) {
-    return create.attempts.length > 1 || create.conflictsWith !== undefined
+    return ledger.attempts.some((other) => isBeside(other, attempt))
       ? undefined
-      : '409 without another request';
+      : '409 without another request under the key at that time';
   }
   if (create.conflictsWith !== undefined) {
     return status === 422 ? undefined : `another body under the same idempotency key is ${status}`;
   }
   return judgeCreated(create, status, json);
+}
+
+/** Whether another create under the same key was under way in the same process, at any time while this one was. */
+function isBeside(other: Attempt, { number, account, instance, create, began }: Attempt): boolean {
+  return (
+    other.number !== number &&
+    other.what === 'create' &&
+    other.account === account &&
+    other.instance === instance &&
+    other.create?.idempotencyKey === create?.idempotencyKey &&
+    (other.ended ?? began) >= began
+  );
 }
 
 /** 429 is right only when a window can be full, and `Retry-After` must lead to its end. */
@@ -263,51 +249,4 @@ async function judgeJob(world: World, create: Create): Promise<string | undefine
     chunks.push(Buffer.from(bytes ?? []).toString());
   }
   return judgeItems(create, JSON.parse(`[${chunks.join(',')}]`), create.count);
-}
-
-function judgeWindows(world: World, ledger: Ledger): string | undefined {
-  for (const account of ledger.accounts) {
-    const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
-    for (const window of WINDOWS) {
-      const counts = new Map<number, number>();
-      for (const attempt of attempts.filter(isCounted)) {
-        const end = endOf(window, attempt.witness.admittedAt ?? 0);
-        counts.set(end, (counts.get(end) ?? 0) + 1);
-      }
-      const { most } = bounds(account, `requests_per_${window}`);
-      for (const [end, count] of counts) {
-        if (count > most)
-          return `${account.name}: ${count} requests in a ${window} that has ${most}`;
-        if (ledger.wasRough || attempts.some((attempt) => attempt.answer === undefined)) continue;
-        const [row] = world.rows<{ used: number }>(
-          'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
-          account.id,
-          window,
-          end,
-        );
-        // Counters of windows that ended long ago are deleted.
-        if (row !== undefined && end > world.scheduler.now && row.used !== count) {
-          return `${account.name}: ${count} requests in a ${window}, and ${row.used} are counted`;
-        }
-      }
-    }
-  }
-  return undefined;
-}
-
-function judgeClicks(world: World, ledger: Ledger): string | undefined {
-  for (const [code, { sent, answered }] of ledger.clicks) {
-    const [row] = world.rows<{ clicks: number }>(
-      'SELECT clicks FROM link_clicks WHERE code = ?',
-      code,
-    );
-    const counted = row?.clicks ?? 0;
-    // The clicks of a commit in doubt are written once more.
-    if (counted > sent && world.doubtfulCommits === 0)
-      return `${code}: ${counted} clicks of ${sent} redirects`;
-    if (!ledger.wasRough && counted !== answered) {
-      return `${code}: ${counted} clicks of ${answered} redirects`;
-    }
-  }
-  return undefined;
 }

@@ -1,5 +1,5 @@
 import type { PlanLimits } from '@shortlink/sdk/wire';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** How often each kind of action is in a history. */
 const WEIGHTS = {
@@ -62,18 +62,18 @@ export function makePlan(random: Random): Plan {
   const weights = isQuiet ? { ...WEIGHTS, kill: 0, faults: 0 } : WEIGHTS;
   return {
     startsAt: random.chance(0.5) ? MIDDLE : random.pick(EDGES),
-    accounts: Array.from({ length: random.integer(1, 2) }, () => ({
+    accounts: Array.from({ length: random.between(1, 2) }, () => ({
       limits: makeLimits(random),
-      keys: random.integer(1, 2),
+      keys: random.between(1, 2),
     })),
-    skews: Array.from({ length: random.integer(1, 3) }, () =>
-      random.chance(0.2) ? random.integer(-1_500, 1_500) : 0,
+    skews: Array.from({ length: random.between(1, 3) }, () =>
+      random.chance(0.2) ? random.between(-1_500, 1_500) : 0,
     ),
     isFaulty: !isQuiet && random.chance(0.4),
-    actions: Array.from({ length: random.integer(5, 45) }, () => ({
+    actions: Array.from({ length: random.between(5, 45) }, () => ({
       kind: random.weighted(weights),
-      which: random.integer(0, 1_000_000),
-      size: random.integer(0, 1_000_000),
+      which: random.between(0, 1_000_000),
+      size: random.between(0, 1_000_000),
       isIdempotent: random.chance(0.5),
     })),
   };
@@ -81,12 +81,12 @@ export function makePlan(random: Random): Plan {
 
 export function makeLimits(random: Random): Partial<PlanLimits> {
   const perhaps = (share: number, least: number, most: number) =>
-    random.chance(share) ? random.integer(least, most) : null;
+    random.chance(share) ? random.between(least, most) : null;
   return {
     requests_per_minute: perhaps(0.6, 2, 12),
     requests_per_day: perhaps(0.3, 5, 25),
     requests_per_month: perhaps(0.3, 5, 30),
-    links: random.chance(0.3) ? random.integer(1, 12) : perhaps(0.4, 100, 400),
+    links: random.chance(0.3) ? random.between(1, 12) : perhaps(0.4, 100, 400),
     batch_size: random.pick([10_000, 10_000, 4, 120]),
   };
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Whose work a step or a timer is. What belongs to a dead owner never happens. */
 export interface Owner {
@@ -124,7 +124,7 @@ export class Scheduler {
       if (!this.#passTime() && choices === 0) throw new Error('nothing is left to do');
       return;
     }
-    const choice = this.#random.integer(0, choices - 1);
+    const choice = this.#random.between(0, choices - 1);
     const [step] = choice < this.#steps.length ? this.#steps.splice(choice, 1) : [];
     const timer = due[choice - this.#steps.length];
     if (step !== undefined) this.run(step.owner, step.run);

@@ -8,6 +8,7 @@ export class Story {
     creates: [],
     attempts: [],
     clicks: new Map(),
+    faults: [],
     wasRough: false,
     events: 0,
     violations: [],

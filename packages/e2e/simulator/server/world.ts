@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
+import type { Random } from '../random.ts';
 import type { Server } from './load-server.ts';
-import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 
 export const PUBLIC_URL = 'https://sho.rt';
@@ -52,6 +52,8 @@ export class World {
   isFaulty = false;
   /** Commits that failed, and nobody was told whether they were carried out. */
   doubtfulCommits = 0;
+  /** Called when a statement or a commit fails. */
+  onFault: () => void = () => undefined;
   /** Called after every commit. */
   onCommit: () => void = () => undefined;
   readonly #server: Server;
@@ -194,7 +196,11 @@ export class World {
   #addFaults(): void {
     const db = this.#db;
     const { StoreError } = this.#server;
-    const fails = (share: number) => this.#mayFail && this.isFaulty && this.#random.chance(share);
+    const fails = (share: number) => {
+      const failsNow = this.#mayFail && this.isFaulty && this.#random.chance(share);
+      if (failsNow) this.onFault();
+      return failsNow;
+    };
     const run = db.run.bind(db);
     db.run = (statement) => {
       const text = typeof statement === 'string' ? statement : statement.text;

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
@@ -116,6 +117,7 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
       stopSignal: stop.soft,
       requestCount: watch.requestCount,
       now: () => performance.now(),
+      uptime: () => uptime() * 1_000,
       wallClock: Date.now,
     });
     return { ...(await ended(summary, run)), summary, warnings: watch.warnings };

@@ -1,6 +1,7 @@
 import type { LookupResult } from '@shortlink/sdk';
 import { formatDuration, plural } from '../../format.ts';
 import { inputError } from '../errors.ts';
+import type { Batch } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -16,8 +17,6 @@ const IN_FLIGHT_MS = 60_000;
 
 export interface Ask {
   evidence: Evidence;
-  /** Adds all rows again, so that they are compared with more links than those of the journal. */
-  addRows: () => Promise<void>;
   journal: Journal;
   settings: ImportSettings;
   deps: ImportDeps;
@@ -25,25 +24,18 @@ export interface Ask {
 
 /**
  * Asks the service which links exist, for the rows that have none by all that was known so far, and for what requests without a response
- * may have created. Afterwards, nothing is in doubt but the jobs that can still be polled.
- *
- * @throws CliError (exit code 2) where a link could be that of a row or another one, and nobody has decided
+ * and jobs may have created. Afterwards, nothing is in doubt: a look-up sees the links of all jobs that were accepted before it.
  */
-export async function askService(ask: Ask): Promise<Comparison> {
-  const { evidence, journal, deps } = ask;
+export async function askService({ evidence, journal, deps }: Ask): Promise<void> {
   await untilWorked(journal, deps);
-  for (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
-  if (evidence.isInOrder && evidence.knowsMore) await ask.addRows();
-  evidence.settle();
-  return await decideSimilar(ask, 'Only the service knows of them');
+  for await (const page of evidence.toAsk(PAGE_SIZE)) await lookUp(page, evidence, deps);
+  await evidence.settle();
 }
 
 /** A request that was sent a moment ago may be carried out after a look-up. */
-async function untilWorked(
-  journal: Journal,
-  { signal, stopSignal, wallClock, onEvent }: ImportDeps,
-): Promise<void> {
-  const ages = journal.openBatches().map(({ sentAt }) => wallClock() - Date.parse(sentAt));
+async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
+  const { signal, stopSignal, onEvent } = deps;
+  const ages = journal.openBatches().map((batch) => ageOf(batch, deps));
   const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
   if (!(waitMs > 0)) return;
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
@@ -56,6 +48,16 @@ async function untilWorked(
       reject(stop.reason);
     });
   });
+}
+
+/**
+ * Time since a request was sent, by the clock that says less: the wall clock may have been set forward since. Where the other one has run for
+ * a shorter time, the machine was started since, or is another one.
+ */
+function ageOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: ImportDeps): number {
+  const age = wallClock() - Date.parse(sentAt);
+  const byUptime = uptime() - (uptimeMs ?? Number.POSITIVE_INFINITY);
+  return byUptime < 0 ? age : Math.min(age, byUptime);
 }
 
 async function lookUp(
@@ -83,13 +85,17 @@ async function lookUp(
   }
 }
 
-/** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides. */
+/**
+ * Compares the rows again. Where their targets have links that could be theirs, or not, the user decides.
+ *
+ * @throws CliError (exit code 2) where nobody has decided
+ */
 export async function decideSimilar(
   { evidence, settings, deps }: Ask,
   how: string,
 ): Promise<Comparison> {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
-  const comparison = evidence.compare();
+  const comparison = await evidence.compare();
   const { lines, first } = evidence.similar();
   if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;
   const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
@@ -104,5 +110,5 @@ export async function decideSimilar(
     );
   }
   evidence.onSimilar = decision;
-  return evidence.compare();
+  return await evidence.compare();
 }

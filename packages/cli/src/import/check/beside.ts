@@ -11,8 +11,8 @@ import { isFilled, readLinks } from './read-links.ts';
 
 const JOURNAL = /\.shortlink-journal$/;
 
-/** Files that may be results: by their columns, not their names. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson)$/i;
+/** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson)(?:\.old\d*)?$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;
@@ -42,16 +42,15 @@ export async function filesBeside(
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(
   paths: readonly string[],
-  { evidence, addRows, settings, deps }: Ask,
+  { evidence, settings, deps }: Ask,
 ): Promise<string[]> {
   const names: string[] = [];
   let before = 0;
   for (const path of paths) {
     await readOther(path, evidence, settings, deps);
-    if (evidence.isInOrder && evidence.knowsMore) await addRows();
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
-    evidence.compare();
+    await evidence.compare();
     const { lines } = evidence.similar();
     if (lines > before) names.push(basename(path));
     before = lines;

@@ -69,12 +69,13 @@ export async function checkInput(
       refuse(row);
       const claim = claimOf(input.name, row, layout);
       const { link, problem: reason } = rules.check(row);
-      const { own } = claim;
-      const needsIdentity = own !== undefined || evidence.keepsRows;
+      const { own, doubt } = claim;
+      const isClaim = own !== undefined || doubt !== undefined;
+      const needsIdentity = isClaim || evidence.keepsRows;
       const identity = needsIdentity ? linkIdentity(link, settings.defaults.domain_id) : undefined;
       const hasOwn = own !== undefined && identity && fitOf(identity, own.made_for) !== 0;
       if (hasOwn || reason === undefined) {
-        if (own !== undefined || claim.doubt !== undefined) found.claims += 1;
+        if (isClaim) found.claims += 1;
         if (identity !== undefined) evidence.addRow(found.rows, claim, identity);
       } else {
         bad.push({ row, reason });
@@ -97,7 +98,7 @@ export async function checkInput(
   return found;
 }
 
-/** Adds the rows to a comparison that knows more by now than when they were checked. Reads the input once more. */
+/** Adds the rows to a comparison again. Reads the input once more. */
 export async function addRows(
   { input, layout, rules }: ImportSource,
   { rejectedRows }: Checked,

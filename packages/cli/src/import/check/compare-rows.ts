@@ -29,7 +29,7 @@ export async function gatherEvidence(
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
   const isRecord = await isUnknownRecord(journal, settings);
   // Only where nothing but the journal knows of links, rows and links are compared side by side.
-  if (known !== undefined || isRecord || mayClaim) evidence.compareAll();
+  if (known !== undefined || isRecord || mayClaim) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
     const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true };

@@ -34,7 +34,7 @@ export const TABLES = `
   );
   CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
   CREATE TEMP TABLE link (
-    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, in_job INTEGER, made INTEGER, was_open INTEGER
+    id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, made INTEGER, was_open INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP VIEW free_link AS
@@ -55,7 +55,7 @@ export const TABLES = `
 
 /** How many values each of the two takes. */
 export const ROW_COLUMNS = 11;
-export const LINK_COLUMNS = 12;
+export const LINK_COLUMNS = 11;
 
 /** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
 const FIT_BY_JOURNAL = `
@@ -186,8 +186,8 @@ export const UNLINKED = `
   SELECT number AS id, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
   WHERE number > ? AND own IS NULL AND short_url IS NULL ORDER BY number LIMIT ?`;
 
-/** Links that may exist, and that nothing but a look-up can find: the jobs of the others can still be polled. */
-const UNSETTLED = 'source = 0 AND short_url IS NULL AND in_job IS NULL';
+/** Links that may exist. */
+const UNSETTLED = 'source = 0 AND short_url IS NULL';
 export const UNSETTLED_OTHERS = `
   SELECT id, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
 

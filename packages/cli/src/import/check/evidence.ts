@@ -45,16 +45,19 @@ export interface Comparison extends Omit<Existing, 'new'> {
 export class Evidence {
   /** What becomes of rows whose target has links with another title or other tags that only the service knows. */
   onSimilar: OnSimilar = 'create';
-  /** Whether rows that are added are compared. As long as nothing is known of any link, all of them are new. */
+  /** Whether rows that are added are kept. As long as nothing is known of any link, all of them are new. */
   keepsRows = false;
+  /** Adds all rows of the input again. Set once they were checked. */
+  addRows: () => Promise<void> = async () => {};
   readonly #db: Journal['db'];
   readonly #journal: Journal;
   readonly #rows: RowBuffer;
   readonly #links: RowBuffer;
   /** Links of the journal that may exist when the run begins. */
   readonly #open = new RowSet();
-  /** Whether files say of any link that it may exist, and whether rows name theirs themselves. */
+  /** Whether files say of any link that it may exist, and whether rows say something of theirs, or name them. */
   #hasDoubts = false;
+  #hasClaims = false;
   #hasOwn = false;
   #order: InOrder | undefined;
   #nextOther = sql.FIRST_OTHER;
@@ -71,32 +74,33 @@ export class Evidence {
       const links = batch.unanswered > 0 ? journal.linksIn(batch) : [];
       for (const link of links) if (isOpenLink(link)) this.#open.add(link.number);
     }
-    if (journal.hasLinks()) this.compareInOrder();
+    if (journal.hasLinks()) this.begin('in order');
   }
 
-  /** Whether only rows and links of the journal are compared, where they stand side by side. */
-  get isInOrder(): boolean {
-    return this.#order !== undefined;
-  }
-
-  /** Where nothing but the journal knows of links. Rows that were added before have to be added again. */
-  compareInOrder(): void {
-    this.keepsRows = true;
-    this.#order = this.#journal.hasLinks() ? new InOrder(this.#journal) : undefined;
-  }
-
-  /** Once anything else than the journal knows of links: all rows have to be added again, to be compared with all links. */
-  compareAll(): void {
+  /**
+   * Forgets the rows that were added, so that they are added again: side by side with the links of the journal, which is much faster, or to be
+   * sorted with all links, once anything else than the journal knows of some.
+   */
+  begin(how: 'in order' | 'sorted'): void {
     this.#flush();
     this.keepsRows = true;
-    this.#order = undefined;
+    this.#order = how === 'in order' ? new InOrder(this.#journal) : undefined;
     this.#loaded.clear();
     this.#db.exec('DELETE FROM temp.row');
     this.#db.exec('DELETE FROM temp.link WHERE source = 0 OR of_row IS NOT NULL');
   }
 
+  /** Adds all rows again, where they were not kept as what is known by now needs it. */
+  async #keepRows(isNeeded = this.#journal.hasLinks()): Promise<void> {
+    const isSorted = this.#hasClaims || this.knowsMore;
+    if (this.keepsRows ? !isSorted || this.#order === undefined : !isSorted && !isNeeded) return;
+    this.begin(!isSorted && this.#journal.hasLinks() ? 'in order' : 'sorted');
+    await this.addRows();
+  }
+
   /** Adds a row of the input by its number. */
   addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
+    this.#hasClaims ||= own !== undefined || doubt !== undefined;
     if (!this.keepsRows || this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
     const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
@@ -125,7 +129,7 @@ export class Evidence {
 
   #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.add([this.#nextOther, ...link, ofRow, null, made, 0]);
+    this.#links.add([this.#nextOther, ...link, ofRow, made, 0]);
     this.#nextOther += 1;
   }
 
@@ -141,13 +145,15 @@ export class Evidence {
   }
 
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
-  toAsk(size: number): Generator<PairToAsk[]> {
+  async *toAsk(size: number): AsyncGenerator<PairToAsk[]> {
+    await this.#keepRows(true);
     this.#flush();
-    return readPairs(this.#db, size);
+    yield* readPairs(this.#db, size);
   }
 
   /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
-  settle(): void {
+  async settle(): Promise<void> {
+    await this.#keepRows();
     this.#journal.write(() => {
       this.#flush();
       this.#load();
@@ -169,14 +175,14 @@ export class Evidence {
   }
 
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
-  adopt(inPlace: boolean): Comparison {
+  async adopt(inPlace: boolean): Promise<Comparison> {
     this.#journal.write(() => {
       if (!inPlace) this.#journal.add(this.#db.prepare(sql.OWN_TO_ADOPT).all().map(toLink));
       this.#journal.add(this.#db.prepare(sql.TO_ADOPT).all().map(toLink));
       this.#db.exec(sql.DROP_DOUBTS);
     });
     this.#journal.beginCreating();
-    return this.compare();
+    return await this.compare();
   }
 
   /** Whether files, the rows themselves or the service know of links. */
@@ -191,7 +197,8 @@ export class Evidence {
     return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
   }
 
-  compare(): Comparison {
+  async compare(): Promise<Comparison> {
+    await this.#keepRows();
     return this.#journal.write(() => {
       const db = this.#db;
       this.#flush();
@@ -242,13 +249,12 @@ export class Evidence {
   /** Brings in what the journal knows by now, but for the links whose rows have them. */
   #load(): void {
     for (const batch of this.#journal.batches()) {
-      const { id, firstLink, size, isOpen, job, decided } = batch;
+      const { id, firstLink, size, job, decided } = batch;
       const state = `${decided.length} ${job}`;
       if (this.#loaded.get(id) === state) continue;
       if (this.#loaded.has(id)) this.#db.prepare(sql.DROP_BATCH).run(firstLink, firstLink + size);
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
-      const inJob = isOpen && job !== undefined ? 1 : null;
       for (const link of this.#journal.linksIn(batch)) {
         if (!isLink(link) || this.#order?.links.has(link.number)) continue;
         const { number, key, content, pair, result } = link;
@@ -257,7 +263,7 @@ export class Evidence {
             ? [result.code, result.short_url, null]
             : [null, null, result?.error ?? null];
         const wasOpen = this.#open.has(number) ? 1 : 0;
-        this.#links.add([number, 0, key, content, pair, ...known, null, inJob, null, wasOpen]);
+        this.#links.add([number, 0, key, content, pair, ...known, null, null, wasOpen]);
       }
     }
     this.#flush();

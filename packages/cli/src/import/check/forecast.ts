@@ -28,7 +28,11 @@ export async function retrieveUsage({
   signal,
 }: Pick<ImportDeps, 'client' | 'signal'>): Promise<Usage | undefined> {
   try {
-    return await client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS });
+    const retrieve = () => client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS });
+    const usage = await retrieve();
+    // An object that says nothing may be that of a proxy, or of a service in trouble: what it offers is not known then.
+    const isBlank = usage.features === undefined && usage.plan === '' && usage.links.used === 0;
+    return isBlank ? await retrieve() : usage;
   } catch (error) {
     // In a dry run without an account, nobody is asked.
     const isOffered = ApiError.isInstance(error) && !NOT_OFFERED.includes(error.status);

@@ -12,8 +12,9 @@ export interface Batch {
   size: number;
   /** Address of the service. */
   service: string;
-  /** RFC 3339. */
+  /** RFC 3339, and how long the machine had run then. */
   sentAt: string;
+  uptimeMs?: number | undefined;
   idempotencyKey: string | undefined;
   /** The job, which a poll may still find. */
   job: string | undefined;
@@ -35,7 +36,7 @@ export interface Batch {
 type StoredLink = readonly [pair: string, content: number] | CreateLinkBody;
 
 /** A request before it is sent. With a key, its links are those of the request. */
-export interface NewBatch extends Pick<Batch, 'sentAt' | 'idempotencyKey' | 'domain'> {
+export interface NewBatch extends Pick<Batch, 'sentAt' | 'uptimeMs' | 'idempotencyKey' | 'domain'> {
   links: readonly StoredLink[];
 }
 

@@ -65,6 +65,22 @@ test('a request that was begun is open, with everything that another run needs o
   expect(journal.hasLinks()).toBe(true);
 });
 
+test('records that are written together are all there, or none of them, and others can follow', () => {
+  journal.write(() => ['a', 'b', 'c'].map((name) => begin([name])));
+  const failing = () => {
+    for (const name of ['d', 'e']) begin([name]);
+    throw new Error('stopped');
+  };
+  expect(() => journal.write(failing)).toThrow('stopped');
+  begin(['f']);
+  journal.close();
+  open();
+  const names = journal
+    .batches()
+    .flatMap((batch) => journal.linksIn(batch).map(({ pair }) => pair));
+  expect(names.map((pair) => pair.slice(8, 9))).toEqual(['a', 'b', 'c', 'f']);
+});
+
 test('a job is polled, and its request not sent again', () => {
   const { id } = begin(['a'], {
     idempotencyKey: 'k',
@@ -93,6 +109,20 @@ describe('what became of a batch', () => {
     expect(journal.releaseUnanswered()).toBe(true);
     expect(journal.releaseUnanswered()).toBe(false);
     expect(links()).toEqual([['a', 'x', null]]);
+  });
+
+  test('is forgotten of this service alone, where another one left out links as well', () => {
+    const leftOut = () =>
+      journal.decide(begin(['a']), { results: [unknown('left out')], isFinal: true });
+    leftOut();
+    journal.close();
+    open('https://other.example');
+    expect(journal.releaseUnanswered()).toBe(false);
+    leftOut();
+    expect(journal.releaseUnanswered()).toBe(true);
+    journal.close();
+    open();
+    expect(links()).toEqual([['a', null, 'left out']]);
   });
 
   test('of which only a part is known stays open', () => {
@@ -142,6 +172,22 @@ describe('what became of a batch', () => {
     expect(begin(['c']).firstLink).toBe(3);
     expect(journal.firstNewLink).toBe(3);
   });
+});
+
+test('a link that was found while its request had no response is one link', () => {
+  begin(['a', 'b'], { idempotencyKey: 'k' });
+  journal.close();
+  open();
+  journal.add([
+    { ...identity('b'), code: 'x', short_url: 'https://s.example/x', status: 'created' },
+  ]);
+  journal.beginCreating();
+  const [batch] = journal.openBatches();
+  if (batch) journal.decide(batch, { results: [created('y'), created('x')], isFinal: true });
+  expect(links()).toEqual([
+    ['a', 'y', null],
+    ['b', 'x', null],
+  ]);
 });
 
 test('links that were refused are forgotten by the next run', () => {

@@ -100,9 +100,12 @@ export class Journal {
     const { size, firstLink } = this.batch(id);
     const { results, ids, isFinal } = decision;
     const entries = undecided(size);
+    const found = firstLink < this.firstNewLink ? this.#foundUrls() : new Set();
     results.forEach((result, index) => {
       const at = ids === undefined ? index : (ids[index] ?? 0) - firstLink;
-      entries[at] = entryOf(result, isFinal);
+      // What became of a request of an earlier run may have been found elsewhere before its response: that is no second link.
+      const isFound = result.status === 'created' && found.has(result.short_url);
+      entries[at] = isFound ? 0 : entryOf(result, isFinal);
     });
     this.#record(this.batch(id), entries, decision);
   }
@@ -125,10 +128,10 @@ export class Journal {
     return lacking.length > 0;
   }
 
-  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. Jobs can still be polled. */
+  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. */
   settle(found: ReadonlyMap<number, [code: string, short_url: string]>): void {
     for (const batch of this.batches()) {
-      if (batch.isOpen ? batch.job !== undefined : batch.unanswered === 0) continue;
+      if (!batch.isOpen && batch.unanswered === 0) continue;
       const entries = this.linksIn(batch).map((link): Entry => {
         return isOpenLink(link) ? (found.get(link.number) ?? 0) : null;
       });
@@ -184,9 +187,8 @@ export class Journal {
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
     const batch = this.batches().find(({ created }) => created > 0);
-    const results = batch === undefined ? [] : this.results(batch);
-    const link = results.find((result) => result.status === 'created');
-    const url = URL.parse(link?.short_url ?? '');
+    const urls = batch === undefined ? [] : this.results(batch).map(urlOf);
+    const url = URL.parse(urls.find((one) => one !== undefined) ?? '');
     return url === null ? [] : [url.origin];
   }
 
@@ -240,6 +242,14 @@ export class Journal {
     return batch;
   }
 
+  /** The short URLs of links that were found elsewhere. */
+  #foundUrls(): Set<string> {
+    const found = this.batches().filter(({ sentAt }) => sentAt === '');
+    return new Set(
+      found.flatMap((batch) => this.linksIn(batch)).flatMap(({ result }) => urlOf(result) ?? []),
+    );
+  }
+
   #entries({ size, decided }: Batch): Entry[] {
     const known = undecided(size);
     for (const id of decided) addEntries(known, this.#log.dataOf(id) as Entry[]);
@@ -265,6 +275,10 @@ export class Journal {
       this.#nextLink += begun.size;
     } else changeBatch(this.batch(batch ?? 0), record);
   }
+}
+
+function urlOf(result: LinkResult | undefined): string | undefined {
+  return result?.status === 'created' ? result.short_url : undefined;
 }
 
 function undecided(size: number): Entry[] {

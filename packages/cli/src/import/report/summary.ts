@@ -15,6 +15,7 @@ export function emptySummary(settings: Pick<ImportSettings, 'file' | 'dryRun'>):
     dryRun: settings.dryRun,
     rows: 0,
     created: 0,
+    new: 0,
     existing: 0,
     changed: 0,
     gone: 0,

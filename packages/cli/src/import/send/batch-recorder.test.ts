@@ -44,7 +44,7 @@ async function recorderOf(
   return new BatchRecorder({
     journal,
     source,
-    deps: { onEvent: (event) => events.push(event), wallClock: () => 0 },
+    deps: { onEvent: (event) => events.push(event), wallClock: () => 0, uptime: () => 0 },
     settings: settingsOf({}),
     idempotency: true,
     guard: async () => undefined,

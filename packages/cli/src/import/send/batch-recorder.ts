@@ -15,7 +15,7 @@ interface BatchRecorderOptions {
   journal: Journal;
   source: LinkSource;
   settings: ImportSettings;
-  deps: Pick<ImportDeps, 'onEvent' | 'wallClock'>;
+  deps: Pick<ImportDeps, 'onEvent' | 'wallClock' | 'uptime'>;
   /** Whether requests have an `Idempotency-Key`. */
   idempotency: boolean;
   /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
@@ -100,6 +100,7 @@ export class BatchRecorder {
     const request = {
       links: idempotency ? links : links.map((link) => link.stored(domain)),
       sentAt: new Date(deps.wallClock()).toISOString(),
+      uptimeMs: Math.round(deps.uptime()),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
     };

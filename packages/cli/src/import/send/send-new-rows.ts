@@ -3,7 +3,7 @@ import type { Row } from '@shortlink/tables/basics';
 import { asCliError, EXIT_CODES } from '../../cli-error.ts';
 import { askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
-import { addRows, type Checked, type ImportSource } from '../check/check-input.ts';
+import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import type { Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -33,7 +33,15 @@ export interface Sent {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: Pick<
     ImportSummary,
-    'created' | 'existing' | 'failed' | 'unknown' | 'unsent' | 'changed' | 'gone' | 'batches'
+    | 'new'
+    | 'created'
+    | 'existing'
+    | 'failed'
+    | 'unknown'
+    | 'unsent'
+    | 'changed'
+    | 'gone'
+    | 'batches'
   >;
   found: Found;
   /** The batches of new rows of the last round, in the order of the rows. */
@@ -62,22 +70,20 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
-  { source, checked, evidence, journal, settings, deps }: SendNewRows,
+  { checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
   if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return found;
+  const ask = { evidence, journal, settings, deps };
+  if (canAsk) {
+    await askService(ask);
+    return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
+  }
   const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
-  const paths = canAsk || !isAsked ? [] : await filesBeside(settings, journal.path);
-  if (!canAsk && paths.length === 0) return found;
-  const addAll = async () => {
-    evidence.compareAll();
-    await addRows(source, checked, settings, evidence);
-  };
-  if (!evidence.keepsRows) await addAll();
-  const ask = { evidence, addRows: addAll, journal, settings, deps };
-  if (canAsk) return foundOf(checked, await askService(ask));
+  const paths = isAsked ? await filesBeside(settings, journal.path) : [];
+  if (paths.length === 0) return found;
   const names = await readBeside(paths, ask);
   const how = `${names.join(', ')} in the same folder names them`;
   return foundOf(checked, await decideSimilar(ask, how));
@@ -90,13 +96,14 @@ export async function findOut(
  * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
-  const { source, checked, evidence, journal, settings, deps } = input;
+  const { checked, evidence, journal, settings, deps } = input;
   let { found } = input;
   let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
   let forecast: Forecast | undefined;
   let result: SendResult | undefined;
   let failure: Sent['failure'];
   let batches = 0;
+  let unknownBefore = 0;
   const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
   for (let repeats = 0; ; repeats += 1) {
     result = undefined;
@@ -110,14 +117,20 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       });
       failure = settled.failure;
       if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
-      if (!isStopped()) found = await findOut(input, service, found);
+      if (!isStopped() && repeats === 0) found = await findOut(input, service, found);
+      else if (!isStopped() && service.canAsk) {
+        // Links that other rows could have are by now those of this run itself.
+        await askService(input);
+        found = foundOf(checked, await evidence.compare());
+      }
     } catch (error) {
       if (repeats === 0 && isRefusal(error)) throw error;
       failure = { error };
     }
     if (repeats === 0) {
-      if (evidence.knowsMore) found = foundOf(checked, evidence.adopt(settings.inPlace));
+      if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
+      unknownBefore = found.unknown;
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
     const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
@@ -134,13 +147,9 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const isOpen = result.batches.some(({ id }) => journal.batch(id).isOpen);
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
-    if (!evidence.keepsRows) {
-      evidence.compareInOrder();
-      await addRows(source, checked, settings, evidence);
-    }
-    found = foundOf(checked, evidence.compare());
+    found = foundOf(checked, await evidence.compare());
   }
-  const counts = { ...countsOf(input, found, result), batches };
+  const counts = { ...countsOf(input, found, result, unknownBefore), batches };
   const { canAsk } = service;
   return { counts, found, batches: result?.batches ?? [], forecast, failure, canAsk };
 }
@@ -159,17 +168,24 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Every row has exactly one of these outcomes; rejected ones are counted already. */
-function countsOf({ checked }: SendNewRows, found: Found, result?: SendResult) {
+function countsOf(
+  { checked }: SendNewRows,
+  found: Found,
+  result: SendResult | undefined,
+  unknownBefore: number,
+) {
   const { created: sent = 0, failed = 0, unknown = 0 } = result?.counts ?? {};
   const have = found.existing + sent;
   const created = found.created + sent;
   const doubtful = found.unknown + unknown;
+  const unsent = checked.rows - checked.rejected - have - doubtful - failed;
   return {
+    new: created + failed + unsent + Math.max(0, doubtful - unknownBefore),
     created,
     existing: have - created,
     failed,
     unknown: doubtful,
-    unsent: checked.rows - checked.rejected - have - doubtful - failed,
+    unsent,
     changed: found.changed,
     gone: found.gone,
   };

@@ -90,7 +90,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     }
     if (!settled.isChanged) break;
     settled.isChanged = false;
-    settled.comparison = evidence.compare();
+    settled.comparison = await evidence.compare();
   } while (settled.comparison.unknown > 0 && settled.failure === undefined);
   return settled;
 }

@@ -18,6 +18,20 @@ const DAY = 86_400_000;
 export function testHousekeeping(useStore: UseStore): void {
   const store = useStore();
 
+  test('the month of a key begins with its first day and ends with its last', async () => {
+    const caller = await newCaller(store());
+    const [april, may] = [Date.UTC(2026, 3), Date.UTC(2026, 4)];
+    for (const now of [april - 1, april, may - 1, may]) await store().admit(caller, now);
+    const month = async (now: number) => {
+      const { requests, keys } = await store().usage(caller.accountId, now);
+      return [requests.month.used, keys[0]?.requests.month];
+    };
+    expect(await month(april - 1)).toEqual([1, 1]);
+    expect(await month(april)).toEqual([2, 2]);
+    expect(await month(may - 1)).toEqual([2, 2]);
+    expect(await month(may)).toEqual([1, 1]);
+  });
+
   test('usage shows plan, windows, links and keys', async () => {
     const caller = await newCaller(store(), { requests_per_minute: 60, links: 10, api_keys: 3 });
     const second = await newKey(store(), caller.accountId, ['analytics:read']);

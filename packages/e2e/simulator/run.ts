@@ -1,0 +1,147 @@
+import { type Command, readCommand, type Variant } from './command-line.ts';
+import { addShares, type Shares, textOf } from './oracle/tally.ts';
+import { eachOf, Player } from './pool.ts';
+import type { Simulation } from './simulation.ts';
+import type { ChunkReport } from './worker.ts';
+
+/** Seeds that a worker plays before it reports. */
+const CHUNK_SEEDS = 250;
+
+/** Failures that are shown; the number of all of them is in the last line. */
+const SHOWN_FAILURES = 100;
+
+const WRONG_USAGE = 2;
+
+type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
+
+/** Carries out a command line of a simulation. Resolves to the exit code. */
+export async function runSimulation(simulation: Simulation, args: string[]): Promise<number> {
+  let command: Command;
+  try {
+    command = readCommand(simulation, args);
+  } catch (error) {
+    // What Node adds about positional arguments has nothing to do with these options.
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('. ', 1);
+    const { command: name } = simulation;
+    process.stderr.write(`${name}: ${reason}. See pnpm ${name} --help.\n`);
+    return WRONG_USAGE;
+  }
+  return (await carryOut(simulation, command)) ? 0 : 1;
+}
+
+async function carryOut(simulation: Simulation, command: Command): Promise<boolean> {
+  switch (command.kind) {
+    case 'help':
+      process.stdout.write(command.text);
+      return true;
+    case 'seeds':
+      return await playSeeds(simulation, command);
+    case 'seed': {
+      const { planted, ...one } = command;
+      return await simulation.playOne({ ...one, patches: planted?.patches ?? [], say });
+    }
+    case 'mutants':
+      return await playMutants(simulation, command);
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function playSeeds(
+  { command, player: module, unit }: Simulation,
+  { from, seeds, workers, variant }: CommandOf<'seeds'>,
+): Promise<boolean> {
+  const startedAt = performance.now();
+  const total = { seeds: 0, amount: 0, failures: 0, cpuUs: 0 };
+  const shares: Shares = {};
+  const chunks = Array.from({ length: Math.ceil(seeds / CHUNK_SEEDS) }, (_, index) => index);
+  const players = Array.from({ length: workers }, () => new Player(module, [], variant));
+  const free = [...players];
+  let said = 0;
+  await eachOf(chunks, workers, async (index) => {
+    const player = free.pop();
+    if (player === undefined) return;
+    const first = from + index * CHUNK_SEEDS;
+    const count = Math.min(CHUNK_SEEDS, from + seeds - first);
+    const report = await player.play({ first, count, stopsAtFailure: false });
+    free.push(player);
+    total.seeds += report.seeds;
+    total.amount += report.amount;
+    total.cpuUs += report.cpuUs;
+    addShares(shares, report.shares);
+    for (const { seed, message } of report.failures) {
+      total.failures += 1;
+      if (total.failures <= SHOWN_FAILURES) sayFailure(seed, message, command, variant);
+    }
+    const share = Math.floor((10 * total.seeds) / seeds);
+    const steps = seeds > 100_000 ? Math.floor(total.seeds / 20_000) : share;
+    if (steps === said) return;
+    said = steps;
+    say(
+      `${total.seeds} of ${seeds} seeds, up to about seed ${first + count - 1}, ${total.failures} failures`,
+    );
+  });
+  await Promise.all(players.map((player) => player.end()));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const perCpuSecond = Math.round(total.amount / (total.cpuUs / 1e6));
+  const checked = textOf(shares);
+  say(
+    `${total.seeds} seeds, ${total.failures} failures, ${total.amount} ${unit} in ${seconds.toFixed(1)} s: ` +
+      `${Math.round(total.amount / seconds)} a second on ${workers} threads, ${perCpuSecond} a second of CPU time` +
+      (checked === '' ? '' : `; checked: ${checked}`),
+  );
+  return total.failures === 0;
+}
+
+function sayFailure(seed: number, message: string, command: string, variant: Variant): void {
+  const flag = variant.isPlain ? ' --plain' : variant.hasLosses ? '' : ' --no-losses';
+  say(`seed ${seed}: ${message}\n  pnpm ${command} --seed ${seed}${flag}`);
+}
+
+/** Plants each bug in turn, and plays seeds until one fails. */
+async function playMutants(
+  { command, player: module }: Simulation,
+  { mutants, seeds: most, workers }: CommandOf<'mutants'>,
+): Promise<boolean> {
+  const results = new Map<string, number | undefined>();
+  await eachOf(mutants, workers, async ({ name, patches }) => {
+    const player = new Player(module, patches);
+    let seeds = 0;
+    let found: string | undefined;
+    while (found === undefined && seeds < most) {
+      const count = Math.min(CHUNK_SEEDS, most - seeds);
+      const report = await player.play({ first: seeds + 1, count, stopsAtFailure: true });
+      seeds += report.seeds;
+      found = report.failures[0]?.message;
+    }
+    await player.end();
+    results.set(name, found === undefined ? undefined : seeds);
+    const how = found === undefined ? 'NOT FOUND' : `found, ${found.split('\n', 1)[0]}`;
+    say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
+  });
+  const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;
+  const failing = await failuresOf(
+    module,
+    [...results.values()].filter((seeds) => seeds !== undefined),
+  );
+  for (const { seed, message } of failing)
+    say(
+      `seed ${seed} fails without a planted bug too: ${message}\n  pnpm ${command} --seed ${seed}`,
+    );
+  say(`${mutants.length} planted bugs, ${survivors} not found within ${most} seeds each`);
+  return mutants.length > 0 && survivors === 0 && failing.length === 0;
+}
+
+/** What fails as the programs are. A seed that fails anyway has not found the bug that was planted. */
+async function failuresOf(module: URL, seeds: readonly number[]): Promise<ChunkReport['failures']> {
+  const player = new Player(module, []);
+  const failures: ChunkReport['failures'] = [];
+  for (const first of new Set(seeds)) {
+    const report = await player.play({ first, count: 1, stopsAtFailure: true });
+    failures.push(...report.failures);
+  }
+  await player.end();
+  return failures;
+}

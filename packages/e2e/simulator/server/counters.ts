@@ -1,0 +1,93 @@
+import type { PlanLimits } from '@shortlink/sdk/wire';
+import type { Account, Attempt, Ledger } from './ledger.ts';
+import type { World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export type WindowName = 'minute' | 'day' | 'month';
+
+export const WINDOWS: readonly WindowName[] = ['minute', 'day', 'month'];
+
+/** The end of the window in UTC that holds a time. It names the window, too. Written anew, so that it can't share a mistake. */
+export function endOf(window: WindowName, time: number): number {
+  if (window === 'minute') return time - (time % MINUTE_MS) + MINUTE_MS;
+  if (window === 'day') return time - (time % DAY_MS) + DAY_MS;
+  const date = new Date(time);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
+
+/** The smallest and the largest limit that was ever in force; unlimited is infinite. */
+export function bounds(account: Account, name: keyof PlanLimits): { least: number; most: number } {
+  const values = account.limits.map((limits) => limits[name] ?? Number.POSITIVE_INFINITY);
+  return { least: Math.min(...values), most: Math.max(...values) };
+}
+
+/** Its response says that it was counted. */
+function isCounted({ witness, answer }: Attempt): boolean {
+  if (witness.admittedAt === undefined || answer === undefined) return false;
+  return answer.status < 500 && answer.status !== 429;
+}
+
+/** Nobody can know whether it was counted: it got no response, or the database failed while it was counted or given back. */
+function isDoubtful({ witness, answer }: Attempt): boolean {
+  if (witness.admittedAt === undefined) return false;
+  return answer === undefined || (answer.status >= 500 && witness.isDoubtful === true);
+}
+
+/** How many requests there are of each window, by its end. */
+function countsBy(window: WindowName, attempts: readonly Attempt[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const { witness } of attempts) {
+    const end = endOf(window, witness.admittedAt ?? 0);
+    counts.set(end, (counts.get(end) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The windows have counted what was admitted, and nothing that was given back. */
+export function judgeWindows(world: World, ledger: Ledger): string | undefined {
+  for (const account of ledger.accounts) {
+    const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
+    for (const window of WINDOWS) {
+      const counts = countsBy(window, attempts.filter(isCounted));
+      const doubts = countsBy(window, attempts.filter(isDoubtful));
+      const { most: allowed } = bounds(account, `requests_per_${window}`);
+      for (const [end, count] of counts) {
+        if (count > allowed)
+          return `${account.name}: ${count} requests in a ${window} that has ${allowed}`;
+        const [row] = world.rows<{ used: number }>(
+          'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
+          account.id,
+          window,
+          end,
+        );
+        // Counters of windows that ended long ago are deleted.
+        const most = count + (doubts.get(end) ?? 0);
+        const isLive = row !== undefined && end > world.scheduler.now;
+        if (isLive && (row.used < count || row.used > most)) {
+          return `${account.name}: ${count} requests in a ${window}, or up to ${most}, and ${row.used} are counted`;
+        }
+      }
+    }
+  }
+  return undefined;
+}
+
+/** What was followed was counted. */
+export function judgeClicks(world: World, ledger: Ledger): string | undefined {
+  for (const [code, { sent, answered }] of ledger.clicks) {
+    const [row] = world.rows<{ clicks: number }>(
+      'SELECT clicks FROM link_clicks WHERE code = ?',
+      code,
+    );
+    const counted = row?.clicks ?? 0;
+    // The clicks of a commit in doubt are written once more.
+    if (counted > sent && world.doubtfulCommits === 0)
+      return `${code}: ${counted} clicks of ${sent} redirects`;
+    if (!ledger.wasRough && counted !== answered) {
+      return `${code}: ${counted} clicks of ${answered} redirects`;
+    }
+  }
+  return undefined;
+}
