@@ -5,7 +5,6 @@ export default defineConfig({
   format: ['esm'],
   target: 'node22',
   platform: 'node',
-  sourcemap: true,
   clean: true,
   splitting: true,
   // Errors are printed all the same.

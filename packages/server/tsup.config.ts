@@ -23,7 +23,6 @@ export default defineConfig({
       'testing-msw': 'src/testing/msw.ts',
     },
   },
-  sourcemap: true,
   clean: true,
   splitting: true,
   // Errors are printed all the same.

@@ -153,7 +153,7 @@ function schemaSection([name, value]: [string, unknown]): string {
     `### ${name} {#${schemaAnchor(name)}}`,
     ...(description === '' ? [] : [shown(description)]),
     ...(base.length === 0 ? [] : [`As ${base.join(', ')}, and:`]),
-    ...(fields.length === 0 ? [] : [table(['field', 'type', ''], fields)]),
+    ...(fields.length === 0 ? [] : [table(['field', 'type', 'meaning'], fields)]),
   ].join('\n\n');
 }
 

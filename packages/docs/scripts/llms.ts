@@ -5,9 +5,14 @@ import { sidebar } from '../.vitepress/sidebar.ts';
 
 /**
  * Writes `llms.txt`, a list of the pages with one line about each, and `llms-full.txt`, all of their text, for programs that read
- * documentation (llmstxt.org). Both are in the order of the sidebar.
+ * documentation (llmstxt.org). Both are in the order of the sidebar. Beside each page stands its Markdown, under its name and `.md`.
+ *
+ * @param host - where the site is served, with a slash at its end: a program that reads a list alone needs whole addresses
  */
-export async function writeLlmsFiles({ srcDir, outDir, site }: SiteConfig): Promise<void> {
+export async function writeLlmsFiles(
+  { srcDir, outDir, site }: SiteConfig,
+  host: string,
+): Promise<void> {
   const list: string[] = [`# ${site.title}`, `> ${site.description}`];
   const full: string[] = [];
   for (const { text = '', link, items = [{ text, link: link ?? '' }] } of sidebar) {
@@ -16,7 +21,9 @@ export async function writeLlmsFiles({ srcDir, outDir, site }: SiteConfig): Prom
       const path = item.link ?? '';
       const file = join(srcDir, `${path.replace(/\/$/, '/index')}.md`);
       const page = await withIncludedFiles(await readFile(file, 'utf8'), dirname(file));
-      lines.push(`- [${item.text}](${site.base}${path.slice(1)}): ${firstSentence(page)}`);
+      const twin = `${path.slice(1).replace(/\/$/, '/index')}.md`;
+      await writeFile(join(outDir, twin), page);
+      lines.push(`- [${item.text}](${host}${twin}): ${firstSentence(page)}`);
       full.push(`<!-- ${path} -->\n\n${page.trim()}`);
     }
     list.push(`## ${text}`, lines.join('\n'));
@@ -36,7 +43,7 @@ async function withIncludedFiles(page: string, folder: string): Promise<string> 
 }
 
 /** The first sentence below the title, without its links. */
-function firstSentence(page: string): string {
+export function firstSentence(page: string): string {
   const text = page
     .split(/\n{2,}/)
     .map((block) => block.trim().replaceAll('\n', ' '))

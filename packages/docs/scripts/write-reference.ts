@@ -14,6 +14,8 @@ import {
   type TypeDocOptions,
 } from 'typedoc';
 import type { PluginOptions } from 'typedoc-plugin-markdown';
+import { SDK_TOPICS } from '../.vitepress/sidebar.ts';
+import { changesPage } from './changes-page.ts';
 import { cliPage, serverPage } from './command-pages.ts';
 import { httpPage } from './http-page.ts';
 import { sizePage } from './size-page.ts';
@@ -31,11 +33,12 @@ const PAGES: Record<string, () => string | Promise<string>> = {
   'error-codes': errorCodesPage,
   'exit-codes': exitCodesPage,
   size: sizePage,
+  changes: changesPage,
 };
 
-/** The entry points of the libraries: each becomes a page. */
+/** The entry points of the libraries: each becomes a page. That of the client has one for each topic. */
 const LIBRARIES = [
-  '../../sdk/src/index.ts',
+  ...SDK_TOPICS.map((topic) => `../topics/${topic}.ts`),
   '../../sdk/src/wire/index.ts',
   '../../server/src/index.ts',
   '../../server/src/testing/index.ts',
@@ -85,7 +88,8 @@ async function writeLibraries(): Promise<void> {
   if (project === undefined) throw new Error('TypeDoc can read no library.');
   // `sdk/src/wire` is imported as `@shortlink/sdk/wire`.
   for (const library of project.children ?? []) {
-    library.name = `@shortlink/${library.name.replace('/src', '')}`;
+    if (!library.name.startsWith('sdk/') || library.name.includes('/src'))
+      library.name = `@shortlink/${library.name.replace('/src', '')}`;
   }
   await app.generateOutputs(project);
 }

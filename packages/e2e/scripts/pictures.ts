@@ -2,7 +2,7 @@
  * Records the pictures of the README and the site, from the built programs: `pnpm build && pnpm docs:pictures`. An import in a
  * terminal, wide and narrow, and the usage page, light and dark.
  */
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawn } from '@lydell/node-pty';
@@ -21,6 +21,7 @@ const DAY_MS = 86_400_000;
 await recordImport('import.svg', 92);
 await recordImport('import-narrow.svg', 50);
 await recordUsagePage();
+await recordPreview();
 
 /** The same command twice: the first run creates every link, the second one nothing. */
 async function recordImport(name: string, columns: number): Promise<void> {
@@ -104,4 +105,16 @@ async function recordUsagePage(): Promise<void> {
     await page.screenshot({ path: join(PICTURES, `usage-${colorScheme}.png`) });
     await page.close();
   }
+}
+
+/** The picture of a preview, where somebody shares an address of the site: the first lines of an import below the name. */
+async function recordPreview(): Promise<void> {
+  const picture = await readFile(join(PICTURES, 'import.svg'), 'base64');
+  await using launched = await launchChromium();
+  const page = await launched.browser.newPage({ viewport: { width: 1200, height: 630 } });
+  await page.setContent(`<body style="margin: 0; padding: 56px 80px; background: #0b6e4f; color: #fff; font-family: sans-serif">
+    <h1 style="margin: 0; font-size: 64px">Shortlink</h1>
+    <p style="margin: 8px 0 32px; font-size: 34px">Short links, created exactly once</p>
+    <img alt="" style="width: 1040px; border-radius: 12px" src="data:image/svg+xml;base64,${picture}">`);
+  await page.screenshot({ path: path('../../docs/public/og.png') });
 }

@@ -1,12 +1,16 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { workbook } from '../../tables/test/workbook-fixture.ts';
 import type { CodeBlock } from './code-blocks.ts';
 import { CLI_PROGRAM, SERVER_PROGRAM } from './programs.ts';
 import { runCommand } from './run-command.ts';
 import type { World } from './world.ts';
 
 const EXAMPLE_DATA = fileURLToPath(new URL('../../../examples/data', import.meta.url));
+
+/** What a page installs resolves there. */
+const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url));
 
 /** The placeholders that pages use for a key, an address, and ids that commands print. */
 const PLACEHOLDERS = (key: string, url: string): [RegExp, string][] => [
@@ -41,13 +45,21 @@ serve() {
   until grep -q 'listening on' serving; do kill -0 $pid; sleep 0.1; done
   kill $pid; wait $pid
 }
-npm() { :; }
+# npm init -y makes a CommonJS package.
+npm() { if [ "$1" = init ]; then echo '{ "type": "commonjs" }' > package.json; fi; }
 # Programs that a machine may lack. Their substitutes print an empty object.
 for program in curl jq; do command -v $program > which || eval "$program() { echo '{}'; }"; done
 npx() { if [[ "$*" =~ ^-y\\ pnpm@12\\ shortlink ]]; then shift 2; "$@"; fi; }
 last() { grep -oE "$1_[A-Za-z0-9]+" printed | tail -1; }
 ends_with() { local want=$1; shift; local got=0; "$@" || got=$?; [ "$got" = "$want" ]; }
 `;
+
+/** What a block shows of a workbook are the cells of its sheet. */
+function contentOf(file: string, code: string, key: string, world: World): string | Buffer {
+  if (!file.endsWith('.xlsx')) return filledIn(code, key, world.server.url);
+  const rows = code.trim().split('\n');
+  return workbook({ Links: rows.map((row) => row.split(',')) });
+}
 
 /** Writes the files that a page shows into a folder of its own and runs its commands there, one block after the other. */
 export async function runPage(
@@ -57,9 +69,10 @@ export async function runPage(
 ): Promise<string> {
   const cwd = world.path(page.replaceAll(/\W/g, '-'));
   await mkdir(cwd);
+  await symlink(PACKAGES, join(cwd, 'node_modules'));
   await writeFile(join(cwd, 'printed'), '');
   for (const { file, code } of blocks) {
-    if (file !== undefined) await writeFile(join(cwd, file), code);
+    if (file !== undefined) await writeFile(join(cwd, file), contentOf(file, code, key, world));
   }
   // An import writes files beside its input, so it gets a copy of the sample data.
   await cp(EXAMPLE_DATA, join(cwd, 'examples/data'), { recursive: true });

@@ -1,13 +1,16 @@
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sidebar } from '../../docs/.vitepress/sidebar.ts';
+import { SDK_TOPICS, sidebar } from '../../docs/.vitepress/sidebar.ts';
 import { checkAnchors } from '../../docs/scripts/check-anchors.ts';
+import { siteUrl } from '../../tools/src/manifests.ts';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { bundleSize } from '../src/bundle-size.ts';
 import { PAGES, readPage } from '../src/documented-code.ts';
@@ -17,6 +20,8 @@ import { savePicture } from '../src/save-picture.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCS = join(ROOT, 'packages/docs');
 const ARTIFACTS = fileURLToPath(new URL('../artifacts/', import.meta.url));
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
 /** Paths of the pages in the sidebar. */
 const LINKS = sidebar
@@ -42,8 +47,43 @@ describe('the site', () => {
     const written = PAGES.flatMap(
       (name) => /^packages\/docs(\/(?!README).*)\.md$/.exec(name)?.[1] ?? [],
     );
+    // The protocol with its tests is for people who change the service: the page about checking a server leads to it.
     expect(written.map((name) => name.replace(/\/index$/, '/')).toSorted()).toEqual(
-      LINKS.filter((link) => !link.startsWith('/reference/')).toSorted(),
+      [...LINKS.filter((link) => !link.startsWith('/reference/')), '/protocol'].toSorted(),
+    );
+  });
+
+  test('has each name of the client on one page of its reference', async () => {
+    const topics = await Promise.all(
+      SDK_TOPICS.map((topic) => readFile(join(DOCS, `topics/${topic}.ts`), 'utf8')),
+    );
+    const inTopics = topics.flatMap((text) => [...exportedNames(text)]);
+    const exported = exportedNames(await readFile(join(ROOT, 'packages/sdk/src/index.ts'), 'utf8'));
+    expect(inTopics.toSorted()).toEqual([...exported].toSorted());
+  });
+
+  test('tells search engines and previews what each page is', async () => {
+    const { repository } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const host = siteUrl(repository);
+    const sitemap = await readFile(join(site, 'sitemap.xml'), 'utf8');
+    const descriptions = new Set<string>();
+    for (const link of LINKS) {
+      const html = await page(link);
+      const [, description = ''] = /<meta name="description" content="([^"]+)"/.exec(html) ?? [];
+      descriptions.add(description);
+      const address = host + link.slice(1);
+      expect(html).toContain(`<link rel="canonical" href="${address}"`);
+      expect(html).toContain(`<meta property="og:image" content="${host}og.png"`);
+      expect(html).toMatch(/<link rel="icon" type="image\/svg\+xml" href="\/logo.svg"/);
+      expect(sitemap).toContain(`<loc>${address}</loc>`);
+      if (link === '/') continue;
+      const written = await readFile(join(site, `${link.replace(/\/$/, '/index')}.md`), 'utf8');
+      expect(written).toMatch(/^# /m);
+    }
+    expect(descriptions.size).toBe(LINKS.length);
+    for (const file of ['og.png', 'logo.svg']) expect(existsSync(join(site, file))).toBe(true);
+    expect(await page('/start/cli')).toContain(
+      `${repository}/edit/main/packages/docs/start/cli.md`,
     );
   });
 
@@ -56,12 +96,13 @@ describe('the site', () => {
     expect(await page('/reference/exit-codes')).toContain('130');
     expect(await page('/reference/plans')).toContain('1,000,000');
     expect(await page('/reference/size')).toMatch(/\d\d\.\d\d KB/);
-    const sdk = await page('/reference/library/@shortlink/sdk');
-    for (const name of ['ShortlinkOptions', 'CreateManyOptions', 'createMany', 'PlanLimitError']) {
-      expect(sdk).toContain(name);
-    }
+    const sdk = (topic: string) => page(`/reference/library/sdk/${topic}`);
+    expect(await sdk('options')).toContain('ShortlinkOptions');
+    expect(await sdk('bulk')).toContain('CreateManyOptions');
+    expect(await sdk('errors')).toContain('PlanLimitError');
     // The fields of a response are derived from what reads them.
-    expect(sdk).toContain('Redirects followed so far');
+    expect(await sdk('links')).toContain('Redirects followed so far');
+    expect(await page('/reference/changes')).toContain('In the next release');
   });
 
   test('has llms.txt with each page, and llms-full.txt with the text of all', async () => {
@@ -69,7 +110,10 @@ describe('the site', () => {
     const full = await readFile(join(site, 'llms-full.txt'), 'utf8');
     for (const link of LINKS.filter((path) => path !== '/')) {
       // A whole sentence, and no code.
-      expect(list).toMatch(new RegExp(`^- \\[.+\\]\\(${link}\\): [A-Z\\x60@].{10,}[.]$`, 'm'));
+      const file = `${link.replace(/\/$/, '/index')}.md`;
+      expect(list).toMatch(
+        new RegExp(`^- \\[.+\\]\\(https://\\S+${file}\\): [A-Z\\x60@].{10,}[.]$`, 'm'),
+      );
       expect(full).toContain(`<!-- ${link} -->`);
     }
     expect(full).toContain('alert: ShortlinkDatabaseDown');
@@ -94,13 +138,72 @@ describe('the site', () => {
         await tab.goto(served.url + link);
         const width = await tab.evaluate<number>('document.documentElement.scrollWidth');
         if (width > viewport.width) complaints.push(`${link} is ${width} wide`);
+        complaints.push(...(await axe(tab)).map((problem) => `${link}: ${problem}`));
       }
       await savePicture(tab, { path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
       expect(complaints).toEqual([]);
       await context.close();
     }
   });
+
+  test('has a first screen, a page for a wrong address and a search that everyone can use', async () => {
+    await using served = await serve(site);
+    await using launched = await launchChromium();
+    const viewport = { width: 1280, height: 800 };
+    const tab = await launched.browser.newPage({ viewport });
+    await tab.goto(served.url);
+    for (const seen of [tab.locator('.install'), tab.locator('.import img')]) {
+      const box = await seen.boundingBox();
+      expect(box?.y).toBeLessThan(viewport.height - 100);
+    }
+    await savePicture(tab, { path: join(ARTIFACTS, 'docs-home.png') });
+    await tab.goto(`${served.url}/no-such-page`);
+    await tab.getByRole('main').waitFor();
+    expect(await axe(tab)).toEqual([]);
+    // From one page to another in the browser, a page never has two.
+    await tab.getByRole('main').getByRole('link').first().click();
+    await tab.locator('.install').waitFor();
+    expect(await tab.getByRole('main').count()).toBe(1);
+
+    const search = tab.locator('.VPNavBarSearch button').first();
+    await search.click();
+    const found = tab.locator('.VPLocalSearchBox .results a');
+    await tab.locator('.VPLocalSearchBox input').fill('resume');
+    await found.first().waitFor();
+    expect(await axe(tab)).toEqual([]);
+    // A guide first, though the reference has the word more often; and nothing of the tests.
+    expect(await found.first().getAttribute('href')).not.toContain('/reference/');
+    const targets = await found.evaluateAll((links) =>
+      links.map((link) => link.getAttribute('href')),
+    );
+    expect(targets.filter((target) => target?.startsWith('/protocol'))).toEqual([]);
+    await savePicture(tab, { path: join(ARTIFACTS, 'docs-search.png') });
+    await tab.keyboard.press('Escape');
+    await found.first().waitFor({ state: 'detached' });
+    await expect.poll(() => search.evaluate((button) => button.matches(':focus'))).toBe(true);
+  });
 });
+
+/** The accessibility problems that axe finds in the page now, by rule and element. */
+async function axe(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const found = await Reflect.get(globalThis, 'axe').run();
+    return found.violations.flatMap((rule: { id: string; nodes: { target: string[] }[] }) =>
+      rule.nodes.map((node) => `${rule.id} ${node.target.join(' ')}`),
+    );
+  });
+}
+
+/** The names in the `export { … }` of a source. */
+function exportedNames(source: string): Set<string> {
+  const lists = [...source.matchAll(/export (?:type )?\{([^}]*)\}/g)].map(([, list = '']) => list);
+  return new Set(
+    lists.flatMap((list) =>
+      list.split(',').flatMap((name) => name.replace(/\btype /, '').trim() || []),
+    ),
+  );
+}
 
 /** Pages of the reference are written when the site is built, and the build fails for links to missing ones. */
 const WRITTEN_LATER = /docs\/reference\//;
@@ -132,6 +235,19 @@ describe('links', () => {
   });
 });
 
+test('the messages that the page about troubles explains are said by the code', () => {
+  const sources = globSync('packages/{cli,server,sdk,tables}/src/**/*.ts', { cwd: ROOT })
+    .filter((file) => !file.includes('.test'))
+    .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+    .join('\n');
+  const rows = [...readPage('packages/docs/troubleshooting.md').matchAll(/^\| `([^`]+)` \|/gm)];
+  expect(rows.length).toBeGreaterThan(20);
+  const unsaid = rows.flatMap(([, message = '']) =>
+    message.split('…').filter((part) => !sources.includes(part.trim())),
+  );
+  expect(unsaid).toEqual([]);
+});
+
 test('the badges of the README say what is so', async () => {
   const readme = readPage('README.md');
   const manifest = JSON.parse(await readFile(join(ROOT, 'packages/cli/package.json'), 'utf8'));
@@ -159,7 +275,10 @@ async function serve(folder: string): Promise<{ url: string } & AsyncDisposable>
     const found = [path, `${path}.html`, join(path, 'index.html')].find(
       (file) => existsSync(file) && statSync(file).isFile(),
     );
-    if (found === undefined) return response.writeHead(404).end();
+    if (found === undefined) {
+      const missing = await readFile(join(folder, '404.html'));
+      return response.writeHead(404, { 'Content-Type': 'text/html' }).end(missing);
+    }
     const type = types[extname(found)] ?? 'application/octet-stream';
     return response.writeHead(200, { 'Content-Type': type }).end(await readFile(found));
   }).listen(0, '127.0.0.1');

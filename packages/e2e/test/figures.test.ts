@@ -18,6 +18,14 @@ test('another measurement changes the tables that show it', async () => {
     sizing: { ...figures.sizing, million: { ...million, bytes: { table: 300, index: 100 } } },
   });
   expect(readme?.printed).toContain('| measured again |');
-  expect(sizing?.printed).toContain('300 bytes, and 100 bytes of index: 400 GB for a billion');
-  expect(sizing?.printed).toContain('the table has 75 GB and its index 25');
+  expect(sizing?.printed).toContain('300 bytes, and 100 bytes of index');
+});
+
+test('what a busy machine has recorded is not shown', async () => {
+  const figures = await readFigures();
+  const [section] = figures.cli;
+  if (section === undefined) throw new Error('no section of the command is recorded');
+  const machine = { ...section.machine, cores: 2, loadAverage: 4.1 };
+  const [readme] = await printDocuments({ ...figures, cli: [{ ...section, machine }] });
+  expect(readme?.printed).not.toContain(section.title);
 });

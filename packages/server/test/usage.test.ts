@@ -14,6 +14,7 @@ test('usage shows the plan, its limits and what is used, per account and per key
   expect(status).toBe(200);
   expect(usageSchema.safeParse(json).success).toBe(true);
   expect(json).toMatchObject({
+    account_name: expect.stringMatching(/./),
     plan: 'pro',
     requests: {
       minute: { used: 3, limit: 60, resets_at: '2026-11-20T10:21:00.000Z' },

@@ -1,11 +1,12 @@
-import { looksLikeUrl, toCell } from './cells.ts';
+import { bookRows } from './book-rows.ts';
+import { toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
 import type { TableLayout } from './layout.ts';
 import { type Line, LineSplitter, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
-import type { BookCell, Plan, Row } from './types.ts';
+import type { Plan, Row } from './types.ts';
 
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
@@ -60,7 +61,7 @@ export function createReader(
     case 'jsonl':
       return new JsonlReader(name, plan.columns, firstLine);
     case 'xlsx':
-      return readerOfLines(new LineSplitter(name), (line) => toSheetRow(line, plan));
+      return readerOfLines(new LineSplitter(name), bookRows(plan));
     default:
       return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
   }
@@ -235,26 +236,4 @@ function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowRead
 /** A plain list: one URL a line. */
 function toUrlRow({ line, text }: Line): Row {
   return { line, cells: [text.trim()] };
-}
-
-/**
- * A row of a spreadsheet. A linked cell counts as its link where the target stands, unless it shows a URL itself; without a mapping,
- * everywhere.
- */
-function toSheetRow(
-  { text }: Line,
-  { columns, mapping }: Partial<Pick<Plan, 'columns' | 'mapping'>>,
-): Row {
-  const [line, cells, book, isSum]: [number, string[], Record<number, BookCell>, boolean] =
-    JSON.parse(text);
-  for (const [at, cell] of Object.entries(book)) {
-    const shows = cells[Number(at)] ?? '';
-    const isTarget = mapping === undefined || mapping.target_url === Number(at);
-    if (cell.link === undefined || !isTarget || looksLikeUrl(shows)) continue;
-    cell.text = shows;
-    cells[Number(at)] = cell.link;
-  }
-  // Cells that are empty at the end of a row are not stored.
-  while (cells.length < (columns?.length ?? 0)) cells.push('');
-  return { line, cells, book, isSum };
 }

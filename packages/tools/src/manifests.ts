@@ -17,7 +17,24 @@ export const MENTIONS: readonly string[] = [
   'examples/ci/apply-links.yml',
   'examples/ci/plan-links.yml',
   'packages/docs/importing/ci.md',
+  'packages/docs/start/install.md',
+  'README.md',
 ];
+
+/** Files that name the address of the site. */
+export const SITE_MENTIONS: readonly string[] = [
+  'README.md',
+  'packages/docs/cli/scripts.md',
+  ...PUBLISHED.map((folder) => `${folder}/README.md`),
+];
+
+/** The page of the site that a package's readers begin with. */
+const FIRST_PAGES: Record<(typeof PUBLISHED)[number], string> = {
+  'packages/sdk': 'start/sdk',
+  'packages/cli': 'start/cli',
+  'packages/server': 'start/server',
+  'packages/conformance': 'conformance',
+};
 
 /** Value of `repository` in the root manifest as long as nobody has decided where the repository lives. */
 export const EXAMPLE_REPOSITORY = 'https://github.com/example/shortlink';
@@ -48,14 +65,25 @@ export function slugOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }
 
+/** Where GitHub Pages serves the site of a repository. */
+export function siteUrl(url: string): string {
+  const [owner, name] = slugOf(url).split('/');
+  return `https://${owner}.github.io/${name}/`;
+}
+
+/** The image of the server, which the release pushes under the repository's owner. */
+function imageOf(url: string): string {
+  return `ghcr.io/${slugOf(url).split('/')[0]}/shortlink-server`;
+}
+
 export async function readManifest(folder: string, root = ROOT): Promise<Manifest> {
   return JSON.parse(await readFile(`${root}/${folder}/package.json`, 'utf8'));
 }
 
 /** The fields of a published package that follow from the address of the repository. */
-export function repositoryFields(url: string, folder: string) {
+export function repositoryFields(url: string, folder: (typeof PUBLISHED)[number]) {
   return {
-    homepage: `${url}/tree/main/${folder}#readme`,
+    homepage: `${siteUrl(url)}${FIRST_PAGES[folder]}`,
     bugs: { url: `${url}/issues` },
     repository: { type: 'git', url: `git+${url}.git`, directory: folder },
     publishConfig: { access: 'public', provenance: true },
@@ -72,9 +100,13 @@ export async function spreadRepository(root = ROOT): Promise<void> {
     const text = JSON.stringify({ ...manifest, ...fields }, null, 2);
     await writeFile(`${root}/${folder}/package.json`, `${text}\n`);
   }
-  for (const file of MENTIONS) {
+  for (const file of new Set([...MENTIONS, ...SITE_MENTIONS])) {
     const text = await readFile(`${root}/${file}`, 'utf8');
-    await writeFile(`${root}/${file}`, text.replaceAll(slugOf(before), slugOf(url)));
+    const moves = [siteUrl, imageOf, slugOf].map(
+      (nameOf) => [nameOf(before), nameOf(url)] as const,
+    );
+    const moved = moves.reduce((now, [from, to]) => now.replaceAll(from, to), text);
+    await writeFile(`${root}/${file}`, moved);
   }
 }
 

@@ -11,6 +11,8 @@ import {
   releaseProblems,
   repositoryFields,
   repositoryUrl,
+  SITE_MENTIONS,
+  siteUrl,
   slugOf,
   spreadRepository,
 } from '../src/manifests.ts';
@@ -19,7 +21,9 @@ let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'shortlink-manifests-'));
   const files = ['package.json', ...PUBLISHED.map((folder) => `${folder}/package.json`)];
-  for (const file of [...files, ...MENTIONS]) await cp(join(ROOT, file), join(root, file));
+  for (const file of [...files, ...MENTIONS, ...SITE_MENTIONS]) {
+    await cp(join(ROOT, file), join(root, file));
+  }
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -41,6 +45,9 @@ test('every published package names the repository of the root manifest, and say
   for (const file of MENTIONS) {
     expect(await readFile(join(ROOT, file), 'utf8')).toContain(slugOf(url));
   }
+  for (const file of SITE_MENTIONS) {
+    expect(await readFile(join(ROOT, file), 'utf8')).toContain(siteUrl(url));
+  }
 });
 
 test('one edit and one command move everything to another address, and back again', async () => {
@@ -51,7 +58,7 @@ test('one edit and one command move everything to another address, and back agai
   await spreadRepository(root);
   expect(await releaseProblems(root)).toEqual([]);
   expect(await readManifest('packages/cli', root)).toMatchObject({
-    homepage: 'https://github.com/acme/links/tree/main/packages/cli#readme',
+    homepage: 'https://acme.github.io/links/start/cli',
     repository: { url: 'git+https://github.com/acme/links.git', directory: 'packages/cli' },
   });
   for (const file of MENTIONS) {
@@ -59,10 +66,19 @@ test('one edit and one command move everything to another address, and back agai
     expect(text).toContain('acme/links');
     expect(text).not.toContain(slugOf(EXAMPLE_REPOSITORY));
   }
+  for (const file of SITE_MENTIONS) {
+    const text = await readFile(join(root, file), 'utf8');
+    expect(text).toContain('https://acme.github.io/links/');
+    expect(text).not.toContain(siteUrl(EXAMPLE_REPOSITORY));
+  }
 
   await moveTo(await repositoryUrl());
   await spreadRepository(root);
-  for (const file of [...PUBLISHED.map((folder) => `${folder}/package.json`), ...MENTIONS]) {
+  for (const file of [
+    ...PUBLISHED.map((folder) => `${folder}/package.json`),
+    ...MENTIONS,
+    ...SITE_MENTIONS,
+  ]) {
     expect(await readFile(join(root, file), 'utf8')).toBe(await readFile(join(ROOT, file), 'utf8'));
   }
 });

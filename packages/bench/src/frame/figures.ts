@@ -4,8 +4,13 @@
 //   pnpm figures               fill the documents from what is recorded
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { formatSection, type Machine, type MeasuredSection } from './format.ts';
-import { formatSizing, formatSteps, type Sizing } from './sizing.ts';
+import {
+  formatSection,
+  formatSizing,
+  type Machine,
+  type MeasuredSection,
+  type Sizing,
+} from './format.ts';
 
 const FIGURES = new URL('../../figures/', import.meta.url);
 
@@ -20,15 +25,21 @@ export interface Figures {
 /** The documents that show figures, by path, and the parts of them that are printed. */
 const DOCUMENTS = {
   [fileURLToPath(new URL('../../README.md', import.meta.url))]: {
-    sdk: ({ sdk }: Figures) => sdk.map(formatSection).join('\n'),
-    cli: ({ cli }: Figures) => cli.map(formatSection).join('\n'),
-    server: ({ server }: Figures) => server.map(formatSection).join('\n'),
+    sdk: ({ sdk }: Figures) => formatSections(sdk),
+    cli: ({ cli }: Figures) => formatSections(cli),
+    server: ({ server }: Figures) => formatSections(server),
   },
   [fileURLToPath(new URL('../../../docs/production/sizing.md', import.meta.url))]: {
     sizing: ({ sizing }: Figures) => formatSizing(sizing),
-    steps: ({ sizing }: Figures) => formatSteps(sizing),
   },
 };
+
+/** The tables that a quiet machine has recorded. A busy one shows its other programs more than ours; only sizes don't mind. */
+function formatSections(sections: readonly MeasuredSection[]): string {
+  const isShown = ({ name, machine }: MeasuredSection) =>
+    name === 'size' || machine.loadAverage <= 2 * machine.cores;
+  return sections.filter(isShown).map(formatSection).join('\n');
+}
 
 /** Each document, as it is and as it must be with these figures. */
 export async function printDocuments(figures: Figures) {

@@ -150,7 +150,7 @@ async function importInput(
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const output = await openResults(input, settings, deps, journal);
+  const output = await openResults(input, summary.rows, settings, deps, journal);
   try {
     const sent = await sendNewRows(known);
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;

@@ -2,7 +2,7 @@ import type { CreateLinkBody, RequestOptions, Shortlink, Usage } from '@shortlin
 import type { Plan, TableSettings } from '@shortlink/tables/basics';
 import type { TextWritable } from './report/output-file.ts';
 
-export const OUTPUT_FORMATS = ['csv', 'jsonl'] as const;
+export const OUTPUT_FORMATS = ['csv', 'jsonl', 'xlsx'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export const ON_UNKNOWN = ['stop', 'retry', 'skip'] as const;

@@ -171,6 +171,8 @@ test.each([
   [['--limit', '0'], /whole number/],
   [['--in-place', '-o', 'x'], /--in-place and --output exclude each other/],
   [['--in-place', '--output-format', 'jsonl'], /--in-place and --output-format exclude/],
+  [['-o', 'x.xlsx', '--output-format', 'csv'], /x\.xlsx would be a workbook/],
+  [['-o', '-', '--output-format', 'xlsx'], /not written to standard output/],
   [['--journal', '-'], /--journal must be a file/],
   [['-o', 'same', '--rejects', './same'], /--rejects and --output are the same file/],
 ])('%j is a usage error and sends nothing', async (args, words) => {
@@ -179,6 +181,15 @@ test.each([
   expect(result.exitCode).toBe(2);
   expect(result.stderr).toMatch(words);
   expect(service.requests).toEqual([]);
+});
+
+test('-o FILE.xlsx and --output-format xlsx make a workbook', async () => {
+  const { run, input } = await scene(GOOD);
+  expect((await run(['-o', `${input}.xlsx`])).exitCode).toBe(0);
+  expect((await run(['--output-format', 'xlsx'])).exitCode).toBe(0);
+  for (const path of [`${input}.xlsx`, `${input}.results.xlsx`]) {
+    expect((await readFile(path)).toString('latin1', 0, 4)).toBe('PK\u0003\u0004');
+  }
 });
 
 test('the input is never overwritten', async () => {

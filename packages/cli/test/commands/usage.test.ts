@@ -17,7 +17,7 @@ test('draws a bar for each window and each resource', async () => {
     'Plan                 pro',
     'Requests this minute ████░░░░░░░░░░░░░░░░░░░░  20%  12 of 60  resets in 32 s',
     'Requests today       █████████████████████░░░  90%  9,000 of 10,000  resets in 16 h',
-    'Requests this month  ████████████░░░░░░░░░░░░  50%  100,000 of 200,000  resets in 10 days 16 h',
+    'Requests this month  ████████████░░░░░░░░░░░░  50%  100,000 of 200,000  resets in 11 days',
     'Short links          1,234, no limit',
     'API keys             ████████████████████████ 100%  3 of 3',
     'Batch size           up to 100 links',

@@ -23,8 +23,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'results in another order',
     `${REPORT}/report-rows.ts`,
-    'text += format.line(row, outcome);',
-    'text = format.line(row, outcome) + text;',
+    'text += line(row, outcome);',
+    'text = line(row, outcome) + text;',
   ),
   mutant(
     'short URL of another address',

@@ -87,6 +87,8 @@ const topLink = {
  */
 export interface Usage extends Data<typeof usage> {}
 export const usage = {
+  /** What whoever runs the service calls the account. Older servers send none. */
+  account_name: optional(''),
   plan: '',
   requests: {
     minute: windowUsage as WindowUsage,

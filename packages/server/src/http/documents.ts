@@ -60,11 +60,11 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Where the files of the usage page are, by name. */
 function filesOfPage(): Record<string, URL | string> {
   const own = ['html', 'css', 'js'].map((ending) => `analytics.${ending}`);
-  const names = [...own, 'charts.js', 'keys.js', 'words.js'];
-  const uPlot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
+  const names = [...own, 'panels.js', 'charts.js', 'keys.js', 'words.js', 'html.js'];
+  const { resolve } = createRequire(import.meta.url);
   return {
     ...Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)])),
-    'uplot.js': uPlot,
-    'uplot.css': uPlot.replace('.iife.min.js', '.min.css'),
+    'preact.js': resolve('preact'),
+    'htm.js': resolve('htm').replace(/\.js$/, '.mjs'),
   };
 }

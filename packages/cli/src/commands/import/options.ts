@@ -114,7 +114,7 @@ const LINKS = () => [
 const OUTPUT = () => [
   option(
     '-o, --output <file>',
-    'results; - is stdout (default: <input>.results.csv, stdout if the input is -)',
+    'results; - is stdout (default: <input>.results.csv, of a workbook .results.xlsx, stdout if the input is -)',
   ),
   option(
     '--in-place',
@@ -123,7 +123,7 @@ const OUTPUT = () => [
   ),
   option('--output-format <format>', 'format of the results', {
     choices: OUTPUT_FORMATS,
-    shown: 'by the name of the output, else csv',
+    shown: 'by the name of the output, else csv, or xlsx for a workbook',
   }),
   option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)"),
   option('--known <file>', 'results of an earlier import: its links are not created again'),

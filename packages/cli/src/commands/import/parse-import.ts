@@ -64,11 +64,22 @@ function baseOf(file: string, { stateDir }: ImportOptions): string {
 function outputOf(file: string, options: ImportOptions): { output: string; format: OutputFormat } {
   const named = options.inPlace ? file : options.output;
   if (options.inPlace) refuseBesideInPlace(file, options);
-  const byName = named !== undefined && /\.(jsonl|ndjson)$/i.test(named) ? 'jsonl' : 'csv';
-  const format = options.outputFormat ?? byName;
+  // The results of a workbook are a workbook: not every Excel opens a table with commas as columns.
+  const format = options.outputFormat ?? formatOf(named ?? file.replace(/\.(jsonl|ndjson)$/i, ''));
   const usual =
     file === STANDARD_STREAM ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
-  return { output: named ?? usual, format };
+  const output = named ?? usual;
+  if (format === 'xlsx' && output === STANDARD_STREAM)
+    throw usageError('A workbook is not written to standard output: name a file with -o.');
+  if (!options.inPlace && format !== 'xlsx' && formatOf(output) === 'xlsx')
+    throw usageError(`${output} would be a workbook: leave --output-format ${format} out.`);
+  return { output, format };
+}
+
+/** The format that a file of this name has. */
+function formatOf(name: string): OutputFormat {
+  if (/\.xlsx$/i.test(name)) return 'xlsx';
+  return /\.(jsonl|ndjson)$/i.test(name) ? 'jsonl' : 'csv';
 }
 
 function refuseBesideInPlace(file: string, options: ImportOptions): void {

@@ -12,7 +12,7 @@ import { isFilled, readLinks } from './read-links.ts';
 const JOURNAL = /\.shortlink-journal$/;
 
 /** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson)(?:\.old\d*)?$/i;
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.old\d*)?$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;

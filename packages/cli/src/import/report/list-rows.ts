@@ -1,7 +1,7 @@
 import type { Row } from '@shortlink/tables/basics';
 import { ownLink } from '../map/result-columns.ts';
 import { MOST_LISTED, type RowLists } from '../types.ts';
-import { type ReportInput, type RowOutcome, reportRows } from './report-rows.ts';
+import { type ReportInput, type RowOutcome, reported } from './report-rows.ts';
 
 /** Collects the rows that a summary names, from the outcome of each row. */
 export function rowLister({
@@ -37,6 +37,6 @@ export async function listUnsent(
 ): Promise<RowLists> {
   const { lists, onRow } = rowLister(known);
   const report = { ...known, batches: [], whyUnsent: '', onRow };
-  await reportRows(report, { header: '', line: () => '' }, { write: () => undefined });
+  for await (const _ of reported(report));
   return lists;
 }

@@ -11,8 +11,8 @@ import { StreamOutput } from './stream-output.ts';
 export interface OutputFile {
   /** As the user named it. */
   readonly path: string;
-  /** Adds text. Where a promise is returned, it is awaited before more is written. */
-  write(text: string): Promise<void> | undefined;
+  /** Adds text, or bytes. Where a promise is returned, it is awaited before more is written. */
+  write(data: string | Uint8Array): Promise<void> | undefined;
   /**
    * Writes what is left, and puts a regular file in place.
    *

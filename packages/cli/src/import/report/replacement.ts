@@ -56,8 +56,8 @@ class Replacement implements OutputFile {
     return this.#handle;
   }
 
-  write(text: string): Promise<void> | undefined {
-    return this.#buffer.write(text);
+  write(data: string | Uint8Array): Promise<void> | undefined {
+    return this.#buffer.write(data);
   }
 
   async finish(): Promise<string | undefined> {

@@ -16,7 +16,6 @@ import {
 import type { SentBatch } from '../send/batch-recorder.ts';
 import type { ImportSettings, LinkResult, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
-import type { OutputFile } from './output-file.ts';
 
 /** What the results say of one row. */
 export type RowOutcome =
@@ -45,12 +44,14 @@ export interface ReportInput {
   onRow?: ((row: Row, number: number, outcome: RowOutcome) => void) | undefined;
 }
 
-/** Reads the input once more and writes a line for each row, as the journal knows it. */
-export async function reportRows(
-  report: ReportInput,
-  format: ResultsFormat,
-  output: Pick<OutputFile, 'write'>,
-): Promise<void> {
+/** Rows that one read completes, and the outcome of each. */
+export interface Reported {
+  rows: readonly Row[];
+  outcomes: readonly RowOutcome[];
+}
+
+/** Reads the input once more. Each row has the outcome that the journal knows. */
+export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
   const { source, checked, found, evidence } = report;
   const matches = evidence.matches();
   const sent = sentOutcomes(report);
@@ -66,17 +67,15 @@ export async function reportRows(
     const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
     return outcome.status === 'created' ? outcome : { ...outcome, own };
   };
-  await output.write(format.header);
   let number = 0;
   for await (const rows of readRows(source.input, source.layout)) {
-    let text = '';
-    for (const row of rows) {
+    const outcomes = rows.map((row) => {
       const outcome = outcomeOf(row, number);
       report.onRow?.(row, number, outcome);
-      text += format.line(row, outcome);
       number += 1;
-    }
-    await output.write(text);
+      return outcome;
+    });
+    yield { rows, outcomes };
   }
 }
 
@@ -105,42 +104,41 @@ interface ResultsFormat {
   line(row: Row, outcome: RowOutcome): string;
 }
 
-export function createResultsFormat(
-  { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
+/** The results as text: a table, or JSON Lines. */
+export async function* resultsText(
+  reported: AsyncIterable<Reported>,
   layout: Layout,
-): ResultsFormat {
+  { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
+): AsyncGenerator<string> {
   const isJsonl = inPlace ? layout.plan.format === 'jsonl' : outputFormat === 'jsonl';
-  return isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
+  const { header, line } = isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
+  yield header;
+  for await (const { rows, outcomes } of reported) {
+    let text = '';
+    rows.forEach((row, index) => {
+      const outcome = outcomes[index];
+      if (outcome !== undefined) text += line(row, outcome);
+    });
+    yield text;
+  }
 }
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** As the input is written. Columns of earlier results are replaced where they stand; those that are missing come last. */
-function csv(layout: Layout, inPlace: boolean): ResultsFormat {
+/** A row of results in cells: those of the input, then those that are too many, and where the results stand. */
+interface ResultsRow {
+  own: readonly string[];
+  surplus: readonly string[];
+  results: readonly string[];
+}
+
+/** The table of results: columns of earlier results are replaced where they stand; those that are missing come last. */
+export function resultsTable(layout: Layout, inPlace = false) {
   const { columns } = layout.plan;
   // Of JSON Lines, all keys are known by now.
   const resultColumns = findResultColumns(columns);
-  const { delimiter, lineEnd, bom, sep } = layout.dialect;
-  const cell = cellWriter(delimiter);
-  // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
-  const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
-  const line = (
-    cells: readonly string[],
-    write: typeof cell,
-    results: readonly string[],
-    surplus: readonly string[] = [],
-  ) => {
-    const written: string[] = [];
-    for (let index = 0; index < columns.length; index += 1) written.push(write(cells[index] ?? ''));
-    places.forEach((place, index) => {
-      written[place] = cell(results[index] ?? '');
-    });
-    for (const text of surplus) written.push(write(text));
-    return written.join(delimiter) + lineEnd;
-  };
-  const isPlain = resultColumns.short_url === undefined;
   // What stands where the results go is too much as well: in a row that is too short to be one of ours, or with text that isn't.
   const hidden = (row: Row): readonly string[] => {
     const { cells } = row;
@@ -151,19 +149,47 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
       : [];
   };
   return {
-    header:
-      (bom ? BYTE_ORDER_MARK : '') +
-      (inPlace ? layout.preamble : sep) +
-      line(columns, ownCell, RESULT_COLUMNS),
+    header: { own: columns, surplus: [], results: RESULT_COLUMNS } satisfies ResultsRow,
+    /** Whether the input has no column of results. */
+    isPlain: resultColumns.short_url === undefined,
+    rowOf(row: Row, outcome: RowOutcome): ResultsRow {
+      const results = resultCells(outcome, inPlace);
+      if (outcome.status !== 'rejected') return { own: row.cells, surplus: [], results };
+      // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
+      const surplus = [...hidden(row), ...row.cells.slice(columns.length)];
+      return { own: row.cells, surplus, results };
+    },
+    /** The cells in the order of the columns, each as its function writes it. */
+    fill<Cell>(
+      { own, surplus, results }: ResultsRow,
+      writeOwn: (text: string, index: number) => Cell,
+      writeResult: (text: string) => Cell,
+    ): Cell[] {
+      const written = columns.map((_, index) => writeOwn(own[index] ?? '', index));
+      places.forEach((place, index) => {
+        written[place] = writeResult(results[index] ?? '');
+      });
+      for (const text of surplus) written.push(writeOwn(text, written.length));
+      return written;
+    },
+  };
+}
+
+/** As the input is written. */
+function csv(layout: Layout, inPlace: boolean): ResultsFormat {
+  const { columns } = layout.plan;
+  const { delimiter, lineEnd, bom, sep } = layout.dialect;
+  const cell = cellWriter(delimiter);
+  // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
+  const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
+  const { header, isPlain, rowOf, fill } = resultsTable(layout, inPlace);
+  const line = (row: ResultsRow) => fill(row, ownCell, cell).join(delimiter) + lineEnd;
+  return {
+    header: (bom ? BYTE_ORDER_MARK : '') + (inPlace ? layout.preamble : sep) + line(header),
     line: (row, outcome) => {
-      if (outcome.status === 'rejected') {
-        // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
-        const { cells } = row;
-        const surplus = [...hidden(row), ...cells.slice(columns.length)];
-        return line(cells, ownCell, resultCells(outcome, inPlace), surplus);
-      }
-      const own = isPlain ? row.asCsv?.(columns.length, delimiter) : undefined;
-      if (own === undefined) return line(row.cells, ownCell, resultCells(outcome, inPlace));
+      const isWhole = isPlain && outcome.status !== 'rejected';
+      const own = isWhole ? row.asCsv?.(columns.length, delimiter) : undefined;
+      if (own === undefined) return line(rowOf(row, outcome));
       return outcome.status === 'created'
         ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${delimiter}${outcome.made_for}${lineEnd}`
         : own + delimiter + resultCells(outcome).map(cell).join(delimiter) + lineEnd;

@@ -1,23 +1,39 @@
 import type { Input } from '@shortlink/tables';
 import { systemReason } from '@shortlink/tables/basics';
+import { formatCount } from '../../format.ts';
 import { isFilled } from '../check/read-links.ts';
+import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
 import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { rowLister } from './list-rows.ts';
 import { type OutputFile, openOutput } from './output-file.ts';
-import { createResultsFormat, reportRows } from './report-rows.ts';
+import { reported, resultsText } from './report-rows.ts';
 import { whyStopped, withPlace } from './summary.ts';
 
-/** Opens the results before anything is sent, so that a path that can't be written stops the run. */
+/** Of a workbook, the header included. */
+const MAX_SHEET_ROWS = 1_048_576;
+
+/**
+ * Opens the results before anything is sent, so that a path that can't be written stops the run.
+ *
+ * @param rows - of the input
+ */
 export async function openResults(
   { path }: Input,
+  rows: number,
   settings: ImportSettings,
   { stdout }: ImportDeps,
   journal: Journal,
 ): Promise<OutputFile> {
-  const { output, inPlace, usualNames } = settings;
+  const { output, outputFormat, inPlace, usualNames } = settings;
+  if (outputFormat === 'xlsx' && !inPlace && rows >= MAX_SHEET_ROWS) {
+    throw inputError(
+      `${output} can't be written: a sheet has ${formatCount(MAX_SHEET_ROWS)} rows, and the results need ${formatCount(rows + 1)}`,
+      'Write them as a table: -o FILE.csv',
+    );
+  }
   const own = ownFilesOf(journal, settings);
   // In place, what is replaced is the input as it was read.
   const input = inPlace ? await fingerprint(path) : undefined;
@@ -84,11 +100,9 @@ export async function writeResults(
   const { source, journal, settings, deps } = sent;
   const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
-    await reportRows(
-      { ...sent, whyUnsent: whyUnsent(ended, settings), onRow },
-      createResultsFormat(settings, source.layout),
-      output,
-    );
+    const rows = reported({ ...sent, whyUnsent: whyUnsent(ended, settings), onRow });
+    const pieces = await piecesOf(rows, source.layout, settings);
+    for await (const piece of pieces) await output.write(piece);
     await source.guard();
     announceKept(await output.finish(), deps);
   } catch (error) {
@@ -106,6 +120,15 @@ export async function writeResults(
   if (isDone) journal.forget();
   const remembered = isDone ? undefined : ended.journal;
   return { ...ended, stopped, output: settings.output, journal: remembered, lists };
+}
+
+/** The results as they are written. */
+async function piecesOf(...[rows, layout, settings]: Parameters<typeof resultsText>) {
+  if (settings.outputFormat !== 'xlsx' || settings.inPlace)
+    return resultsText(rows, layout, settings);
+  // No other results need the library of workbooks.
+  const { resultsWorkbook } = await import('./results-workbook.ts');
+  return resultsWorkbook(rows, layout);
 }
 
 function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): string {

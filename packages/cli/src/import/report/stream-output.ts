@@ -39,8 +39,9 @@ export class StreamOutput implements OutputFile {
     return new StreamOutput('-', write, async () => {}, waitMs);
   }
 
-  write(text: string): Promise<void> | undefined {
-    const all = this.#last + text;
+  write(data: string | Uint8Array): Promise<void> | undefined {
+    if (typeof data !== 'string') return this.#buffer.write(data);
+    const all = this.#last + data;
     this.#last = all.slice(-1);
     return this.#buffer.write(all.slice(0, -1));
   }

@@ -7,7 +7,7 @@ const PIECE_LENGTH = 16 * 1024;
 /** UTF-8 takes at most so many for a UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Gathers text, and writes it as UTF-8 in large blocks. */
+/** Gathers text, and writes it as UTF-8 in large blocks. Bytes, which never come between texts, are written at once. */
 export class TextBuffer {
   readonly #write: (bytes: Uint8Array) => Promise<void>;
   #text = '';
@@ -20,9 +20,10 @@ export class TextBuffer {
     this.#write = write;
   }
 
-  /** Adds text. The promise is there when a block is full: it is awaited before the next call. */
-  write(text: string): Promise<void> | undefined {
-    this.#text += text;
+  /** Adds text or bytes. The promise is there when something is being written: it is awaited before the next call. */
+  write(data: string | Uint8Array): Promise<void> | undefined {
+    if (typeof data !== 'string') return this.#write(data);
+    this.#text += data;
     if (this.#text.length >= PIECE_LENGTH) this.#encode();
     return this.#length >= BUFFER_BYTES ? this.flush() : undefined;
   }

@@ -1,18 +1,6 @@
-import './charts.js';
-import './keys.js';
-import {
-  addRows,
-  duration,
-  fill,
-  fromTemplate,
-  historyOf,
-  lastDays,
-  lineOf,
-  noticeOf,
-  number,
-  percent,
-  withoutScheme,
-} from './words.js';
+import { html } from './html.js';
+import { Account, SignIn } from './panels.js';
+import { Component, createRef, render } from './preact.js';
 
 const STORED_KEY = 'shortlink-api-key';
 
@@ -22,285 +10,154 @@ const AFTER_RESET_MS = 500;
 /** The page asks by itself no more often than this, in milliseconds, whatever the two clocks say. */
 const LEAST_REFETCH_MS = 10_000;
 
-/** What shows the account, beside its heading, the charts and the keys. */
-const FILLED = [
-  'status',
-  'notice-text',
-  'notice-wait',
-  'limits',
-  'account-days',
-  'top-links-note',
-  'top-links-rows',
-];
+/** A service that has not sent its whole response by then is reported as one that doesn't respond, in milliseconds. */
+const PATIENCE_MS = 15_000;
 
-const byId = (id) => document.getElementById(id);
+const SIGNED_OUT = { usage: undefined, error: '', isBusy: false, isPaused: false };
 
-/** Kept here only, unless the visitor asks to remember it for this tab. */
-let apiKey = '';
+/** The page: what it shows, and when it asks the service again. */
+class UsagePage extends Component {
+  /** Kept here only, unless the visitor asks to remember it for this tab. */
+  #apiKey = sessionStorage.getItem(STORED_KEY) ?? '';
 
-/** What was last shown, how far the service's clock is ahead of this one, and when to ask again by itself. */
-let shown;
+  /** The request that is under way: an `AbortController`, or `undefined`. */
+  #running;
 
-/** The request that is under way: an `AbortController`, or `undefined`. */
-let running;
+  #keyField = createRef();
+  #heading = createRef();
 
-let periodDays = 30;
-let countdown;
+  state = { ...SIGNED_OUT, now: Date.now(), isRemembered: this.#apiKey !== '' };
 
-byId('sign-in').addEventListener('submit', (event) => {
-  event.preventDefault();
-  if (running !== undefined) return;
-  apiKey = byId('key').value.trim();
-  if (apiKey === '') showError('Enter an API key first.');
-  else show({ moveFocus: true });
-});
-byId('remember').addEventListener('change', ({ target }) => {
-  if (!target.checked) sessionStorage.removeItem(STORED_KEY);
-});
-byId('refresh').addEventListener('click', () => running ?? show());
-byId('sign-out').addEventListener('click', signOut);
-byId('period').addEventListener('click', ({ target }) => {
-  if (target.value === undefined) return;
-  periodDays = Number(target.value);
-  for (const button of byId('period').querySelectorAll('button')) {
-    button.setAttribute('aria-pressed', String(button === target));
+  componentDidMount() {
+    setInterval(() => this.#tick(), 1_000);
+    document.addEventListener('visibilitychange', () => this.#tick());
+    if (this.#apiKey === '') return;
+    // In the form the key can be tried again, or forgotten, when the first request fails.
+    this.#keyField.current.value = this.#apiKey;
+    this.#ask();
   }
-  renderHistory(shown.usage);
-});
-document.addEventListener('visibilitychange', refetchWhenDue);
 
-fill(document, '#welcome-login', `npx @shortlink/cli auth login --base-url ${location.origin}`);
+  render(_, { usage, error, isBusy, isRemembered, ...shown }) {
+    if (usage === undefined) {
+      return html`<${SignIn} field=${this.#keyField} ...${{ error, isBusy, isRemembered }}
+        onSubmit=${this.#signIn} onRemember=${this.#remember} />`;
+    }
+    return html`<${Account} heading=${this.#heading} ...${{ usage, error, isBusy, ...shown }}
+      onRefresh=${() => this.#ask()} onPause=${this.#pause} onSignOut=${this.#signOut} />`;
+  }
 
-apiKey = sessionStorage.getItem(STORED_KEY) ?? '';
-if (apiKey !== '') {
-  // In the form the key can be tried again, or forgotten, when the first request fails.
-  byId('key').value = apiKey;
-  byId('remember').checked = true;
-  show();
-}
+  componentDidUpdate() {
+    const { usage } = this.state;
+    document.title = `${usage?.account_name ? `${usage.account_name} · ` : ''}Usage · Shortlink`;
+  }
 
-function signOut() {
-  running?.abort();
-  setRunning(undefined);
-  apiKey = '';
-  shown = undefined;
-  clearInterval(countdown);
-  sessionStorage.removeItem(STORED_KEY);
-  byId('key').value = '';
-  byId('remember').checked = false;
-  for (const id of ['account-requests', 'account-links', 'keys']) byId(id).clear();
-  for (const id of FILLED) byId(id).replaceChildren();
-  byId('account-heading').textContent = 'Account';
-  byId('notice').hidden = true;
-  showError('');
-  toggle({ signedIn: false });
-  byId('key').focus();
-}
+  #signIn = async (event) => {
+    event.preventDefault();
+    if (this.#running !== undefined) return;
+    this.#apiKey = this.#keyField.current.value.trim();
+    if (this.#apiKey === '') this.#fail('Enter an API key first.');
+    else await this.#ask();
+    this.#heading.current?.focus();
+  };
 
-function toggle({ signedIn }) {
-  byId('sign-in').hidden = signedIn;
-  byId('intro').hidden = signedIn;
-  byId('usage').hidden = !signedIn;
-}
+  #remember = ({ target }) => {
+    if (!target.checked) sessionStorage.removeItem(STORED_KEY);
+    this.setState({ isRemembered: target.checked });
+  };
 
-/** Asks for the usage and shows it; an error leaves what was shown before and says why. */
-async function show({ moveFocus = false } = {}) {
-  const request = new AbortController();
-  setRunning(request);
-  try {
-    const answered = await fetchUsage(request.signal);
-    request.signal.throwIfAborted();
-    showError('');
-    if (byId('remember').checked) sessionStorage.setItem(STORED_KEY, apiKey);
-    byId('key').value = '';
-    toggle({ signedIn: true });
-    render(answered);
-    if (moveFocus) byId('account-heading').focus();
-  } catch (error) {
-    if (request.signal.aborted) return;
-    if (error.isKeyRejected) sessionStorage.removeItem(STORED_KEY);
-    if (shown !== undefined) {
+  #signOut = () => {
+    this.#running?.abort();
+    this.#running = undefined;
+    this.#apiKey = '';
+    sessionStorage.removeItem(STORED_KEY);
+    this.setState({ ...SIGNED_OUT, isRemembered: false }, () => this.#keyField.current.focus());
+  };
+
+  /** A page that changes by itself must be one that can be stopped. */
+  #pause = () => this.setState({ isPaused: !this.state.isPaused }, () => this.#tick());
+
+  /** Lets the waits count down, and asks again when a window has ended. */
+  #tick() {
+    const { usage, isPaused, refetchAt } = this.state;
+    if (usage === undefined || isPaused || document.hidden) return;
+    this.setState({ now: Date.now() });
+    if (Date.now() >= refetchAt) this.#ask();
+  }
+
+  /** Asks for the usage and shows it; an error leaves what was shown before and says why. */
+  async #ask() {
+    if (this.#running !== undefined) return;
+    const request = new AbortController();
+    this.#running = request;
+    this.setState({ isBusy: true });
+    const patience = setTimeout(() => request.abort('late'), PATIENCE_MS);
+    try {
+      const answered = await fetchUsage(this.#apiKey, request.signal);
+      if (this.#running !== request) return;
+      if (this.state.isRemembered) sessionStorage.setItem(STORED_KEY, this.#apiKey);
+      await this.#update({ ...answered, error: '', now: Date.now(), askedAt: Date.now() });
+    } catch (error) {
+      if (this.#running !== request) return;
+      if (error.isKeyRejected) sessionStorage.removeItem(STORED_KEY);
       const waitMs = Math.max(LEAST_REFETCH_MS, error.retryAfterMs ?? 0);
       // A key that is rejected once is rejected again: only the visitor asks then.
-      shown.refetchAt = error.isKeyRejected ? Number.POSITIVE_INFINITY : Date.now() + waitMs;
+      const refetchAt = error.isKeyRejected ? Number.POSITIVE_INFINITY : Date.now() + waitMs;
+      this.setState({ refetchAt });
+      this.#fail(error.message);
+    } finally {
+      clearTimeout(patience);
+      if (this.#running === request) {
+        this.#running = undefined;
+        await this.#update({ isBusy: false });
+      }
     }
-    showError(error.message);
-  } finally {
-    if (running === request) setRunning(undefined);
+  }
+
+  #fail(error) {
+    this.setState({ error }, () => this.#keyField.current?.focus());
+  }
+
+  #update(state) {
+    return new Promise((resolve) => this.setState(state, resolve));
   }
 }
 
-/** While a request is under way, no button sends another one. They are not `disabled`: that would take the focus from them. */
-function setRunning(request) {
-  running = request;
-  for (const button of [byId('refresh'), byId('sign-in').querySelector('button')]) {
-    button.ariaDisabled = request === undefined ? null : 'true';
-  }
-}
-
-/** Shows a problem where the visitor looks: under the field, or above the figures. */
-function showError(text) {
-  const isSignedIn = !byId('usage').hidden;
-  for (const [id, message] of [
-    ['key-error', isSignedIn ? '' : text],
-    ['problem', isSignedIn ? text : ''],
-  ]) {
-    // Text that is set is announced, also when it is the same.
-    if (byId(id).textContent !== message) byId(id).textContent = message;
-    byId(id).hidden = message === '';
-  }
-  byId('key').setAttribute('aria-invalid', String(!isSignedIn && text !== ''));
-  if (!isSignedIn && text !== '') byId('key').focus();
-}
-
-async function fetchUsage(signal) {
-  let response;
+/** The usage, how far the service's clock is ahead of this one, and when to ask again. */
+async function fetchUsage(apiKey, signal) {
   try {
-    response = await fetch('/api/v1/usage', {
-      headers: { 'X-Api-Key': apiKey },
-      cache: 'no-store',
-      signal,
-    });
-  } catch {
-    throw new Error('The service can not be reached, or the key has characters that no key has.');
+    const headers = { 'X-Api-Key': apiKey };
+    const response = await fetch('/api/v1/usage', { headers, cache: 'no-store', signal });
+    const body = await response.json().catch(() => ({}));
+    signal.throwIfAborted();
+    return response.ok ? usageOf(body, response.headers) : refusal(body, response);
+  } catch (error) {
+    if (error.isAnswer) throw error;
+    throw new Error(
+      signal.aborted
+        ? `The service has not responded for ${PATIENCE_MS / 1_000} s.`
+        : 'The service can not be reached, or the key has characters that no key has.',
+    );
   }
-  const body = await response.json().catch(() => ({}));
-  if (!response.ok) {
-    const error = new Error(body.error ?? `The service answered ${response.status}.`);
-    throw Object.assign(error, {
-      isKeyRejected: response.status === 401 || body.code === 'account_disabled',
-      retryAfterMs: retryAfterMs(response.headers.get('Retry-After') ?? ''),
-    });
-  }
-  const aheadMs = Date.parse(response.headers.get('Date') ?? '') - Date.now();
+}
+
+function usageOf(usage, headers) {
+  const difference = Date.parse(headers.get('Date') ?? '') - Date.now();
   // The header has whole seconds: a smaller difference is none.
-  return { usage: body, aheadMs: Math.abs(aheadMs) > 2_000 ? aheadMs : 0 };
-}
-
-/** `Retry-After` has seconds or a date. */
-function retryAfterMs(value) {
-  return Number(value) * 1_000 || Date.parse(value) - Date.now() || 0;
-}
-
-function render({ usage, aheadMs }) {
-  const { requests, links, api_keys, batch_size } = usage;
-  const windows = [requests.minute, requests.day, requests.month];
-  const ends = windows.map(({ resets_at }) => new Date(resets_at).getTime());
+  const aheadMs = Math.abs(difference) > 2_000 ? difference : 0;
+  const { minute, day, month } = usage.requests;
+  const ends = [minute, day, month].map(({ resets_at }) => Date.parse(resets_at));
   const firstEnd = Math.min(...ends) - aheadMs + AFTER_RESET_MS;
-  shown = { usage, aheadMs, refetchAt: Math.max(Date.now() + LEAST_REFETCH_MS, firstEnd) };
-  const plan = usage.plan.charAt(0).toUpperCase() + usage.plan.slice(1);
-  byId('account-heading').textContent = `${plan} plan`;
-  byId('limits').replaceChildren(
-    limitCard('Requests this minute', requests.minute),
-    limitCard('Requests today', requests.day),
-    limitCard('Requests this month', requests.month),
-    limitCard('Links in total', links),
-    limitCard('API keys', api_keys, { isNeutral: true }),
-    batchCard(batch_size ?? 10_000),
-  );
-  const isEmpty = links.used === 0 && historyOf(usage).length === 0;
-  byId('welcome').hidden = !isEmpty;
-  byId('history').hidden = isEmpty;
-  renderHistory(usage);
-  renderTopLinks(usage.top_links, isEmpty);
-  byId('keys').show(usage.keys);
-  const time = new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  byId('status').textContent = `As of ${time}`;
-  clearInterval(countdown);
-  countdown = setInterval(tick, 1_000);
-  tick();
+  return { usage, aheadMs, refetchAt: Math.max(Date.now() + LEAST_REFETCH_MS, firstEnd) };
 }
 
-/** Counts the waits down, and asks again when a window has ended. */
-function tick() {
-  const { requests, links } = shown.usage;
-  const now = Date.now() + shown.aheadMs;
-  for (const [n, { limit, used, resets_at }] of [
-    requests.minute,
-    requests.day,
-    requests.month,
-  ].entries()) {
-    const wait = duration(new Date(resets_at).getTime() - now);
-    const share = limit === null ? '' : `${percent(used, limit)} used, `;
-    fill(byId('limits').children[n], '.note', `${share}resets in ${wait}`);
-  }
-  const notice = noticeOf(requests, links);
-  byId('notice').hidden = notice === undefined;
-  byId('notice').classList.toggle('full', notice?.isReached ?? false);
-  // The sentence is read aloud when it changes; the wait, which changes each second, is not part of it.
-  const { text = '', window } = notice ?? {};
-  if (byId('notice-text').textContent !== text) byId('notice-text').textContent = text;
-  byId('notice-wait').textContent =
-    window === undefined
-      ? ''
-      : `Resets in ${duration(new Date(window.resets_at).getTime() - now)}.`;
-  refetchWhenDue();
+function refusal(body, { status, headers }) {
+  // `Retry-After` has seconds or a date.
+  const after = headers.get('Retry-After') ?? '';
+  throw Object.assign(new Error(body.error ?? `The service answered ${status}.`), {
+    isAnswer: true,
+    isKeyRejected: status === 401 || body.code === 'account_disabled',
+    retryAfterMs: Number(after) * 1_000 || Date.parse(after) - Date.now() || 0,
+  });
 }
 
-function refetchWhenDue() {
-  if (!document.hidden && running === undefined && Date.now() >= shown?.refetchAt) show();
-}
-
-function limitCard(name, { used, limit }, { isNeutral = false } = {}) {
-  const card = fromTemplate('limit-template').firstElementChild;
-  fill(card, '.limit-name', name);
-  fill(card, '.used', number.format(used));
-  fill(card, '.allowed', limit === null ? 'no limit' : `of ${number.format(limit)}`);
-  if (limit !== null && !isNeutral) fill(card, '.note', `${percent(used, limit)} used`);
-  card.querySelector('usage-meter').show({ name, used, limit, isNeutral });
-  return card;
-}
-
-function batchCard(limit) {
-  const card = fromTemplate('limit-template').firstElementChild;
-  fill(card, '.limit-name', 'Links in one batch');
-  fill(card, '.used', number.format(limit));
-  fill(card, '.allowed', 'at most');
-  card.querySelector('usage-meter').remove();
-  return card;
-}
-
-function renderHistory(usage) {
-  const days = lastDays(historyOf(usage), periodDays);
-  byId('account-requests').show({ days, parts: ['requests', 'refused'], title: 'Requests a day' });
-  byId('account-links').show({ days, parts: ['links'], title: 'Links created a day' });
-  addRows(
-    byId('account-days'),
-    days
-      .toReversed()
-      .map(({ date, ...counts }) => [
-        date,
-        ...[counts.requests, counts.refused, counts.links].map((amount) => number.format(amount)),
-      ]),
-  );
-}
-
-/** @param links The most clicked links; `undefined` when the key may not see them, and from older services. */
-function renderTopLinks(links, isEmpty) {
-  byId('top-links').hidden = isEmpty;
-  fill(document, '#top-links-note', noteOnTopLinks(links));
-  document.querySelector('.top-links').hidden = !links?.length;
-  addRows(
-    byId('top-links-rows'),
-    (links ?? []).map(({ short_url, target_url, title, click_count }) => {
-      const link = Object.assign(document.createElement('a'), {
-        textContent: withoutScheme(short_url),
-        href: short_url,
-        target: '_blank',
-        rel: 'noreferrer',
-      });
-      const target = lineOf(withoutScheme(target_url));
-      target.title = target_url;
-      const name = document.createElement('span');
-      // Where there is no column for targets, a link without a title shows its target below.
-      name.append(link, lineOf(title || withoutScheme(target_url), title ? '' : 'narrow'));
-      return [name, target, number.format(click_count)];
-    }),
-  );
-}
-
-function noteOnTopLinks(links) {
-  if (links === undefined) return 'Only keys with the permission analytics:read show links.';
-  if (links.length === 0) return 'No link was clicked yet.';
-  return 'Clicks since each link was created.';
-}
+render(html`<${UsagePage} />`, document.getElementById('page'));

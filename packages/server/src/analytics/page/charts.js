@@ -1,268 +1,154 @@
+import { html } from './html.js';
+import { Component } from './preact.js';
 import { count, dayName, number, total } from './words.js';
 
-const CHART_HEIGHT = 170;
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact' });
 
-/** What each part of a day is called, and the variable of its colour. */
+/** What each part of a day is called. */
 const PARTS = {
-  requests: { noun: 'request', label: 'counted', color: '--accent' },
-  refused: { noun: 'refusal', label: 'refused', color: '--full' },
-  links: { noun: 'link', label: 'created', color: '--accent' },
+  requests: { noun: 'request', label: 'counted' },
+  refused: { noun: 'refusal', label: 'refused' },
+  links: { noun: 'link', label: 'created' },
 };
 
+/** How many days each key moves the chosen one. */
+const STEPS = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowDown: -1,
+  ArrowUp: 1,
+  PageDown: -7,
+  PageUp: 7,
+};
+
+/** Each day is so wide in the drawing's own unit, which is stretched to the room there is. */
+const DAY_WIDTH = 10;
+
 /**
- * `<usage-meter>`: a bar from 0 to a limit; nothing where there is no limit. `isNeutral` is for limits that are meant to be
- * reached, such as the number of keys: they never turn to a warning's colour.
+ * A bar from 0 to a limit. `isNeutral` is for limits that are meant to be reached, such as the number of keys: they never turn
+ * to a warning's colour.
  */
-class UsageMeter extends HTMLElement {
-  show({ name, used, limit, isNeutral = false }) {
-    if (limit === null) return;
-    const share = limit === 0 ? 100 : Math.min(100, (used / limit) * 100);
-    const level = isNeutral ? 'neutral' : share >= 100 ? 'full' : share >= 80 ? 'near' : '';
-    const label = `${name}: ${number.format(used)} of ${number.format(limit)}`;
-    const drawing = svg('svg', { class: level, role: 'img', 'aria-label': label });
-    const bar = (kind, width) => svg('rect', { class: kind, width: `${width}%`, height: '100%' });
-    drawing.append(bar('track', 100), bar('bar', share));
-    this.replaceChildren(drawing);
-  }
+export function Meter({ name, used, limit, isNeutral }) {
+  const share = limit === 0 ? 100 : Math.min(100, (used / limit) * 100);
+  const level = isNeutral ? 'neutral' : share >= 100 ? 'full' : share >= 80 ? 'near' : '';
+  const label = `${name}: ${number.format(used)} of ${number.format(limit)}`;
+  return html`<svg class="meter ${level}" role="img" aria-label=${label}>
+    <rect class="track" width="100%" height="100%" />
+    <rect class="bar" width="${share}%" height="100%" />
+  </svg>`;
 }
 
-/** `<usage-spark>`: the course of the requests of some days, without figures. */
-class UsageSpark extends HTMLElement {
-  show(days) {
-    const top = Math.max(1, ...days.map((day) => day.requests + day.refused));
-    const drawing = svg('svg', {
-      viewBox: `0 0 ${days.length * 4} 28`,
-      preserveAspectRatio: 'none',
-      'aria-hidden': 'true',
-    });
-    days.forEach((day, n) => {
-      const height = (amount) => (amount > 0 ? Math.max(1, (amount / top) * 27) : 0);
-      const counted = height(day.requests);
-      const refused = height(day.refused);
-      const bar = { x: n * 4, width: 3 };
-      drawing.append(
-        svg('rect', { ...bar, class: 'bar', y: 28 - counted, height: counted }),
-        svg('rect', { ...bar, class: 'bar refused', y: 28 - counted - refused, height: refused }),
-      );
-    });
-    this.replaceChildren(drawing);
-  }
+/** The course of the requests of some days, without figures. */
+export function Spark({ days }) {
+  const top = Math.max(1, ...days.map((day) => day.requests + day.refused));
+  return html`<svg class="spark" ...${drawing(days)}>${bars(days, ['requests', 'refused'], top)}</svg>`;
 }
 
 /**
- * `<usage-chart>`: stacked bars, one a day. The figures of a day are read above the chart, for the day under the pointer or
- * finger, or the one that the arrow keys chose; otherwise for all days together.
+ * Stacked bars, one a day. The figures of a day are read above the chart, for the day under the pointer or finger, or the one
+ * that the arrow keys chose; otherwise for all days together.
  */
-class UsageChart extends HTMLElement {
-  #content;
-  #plot;
-  #readout;
-  #selected = null;
-  /** A finger or a key has chosen the day: it stays until something else does. */
-  #isHeld = false;
+export class Chart extends Component {
+  /** `isHeld`: a finger or a key has chosen the day, so that it stays until something else does. */
+  state = { date: undefined, isHeld: false };
 
-  connectedCallback() {
-    this.#observer.observe(this);
-    this.#dark.addEventListener('change', this.#draw);
+  render({ id, title, days, parts }, { date }) {
+    const chosen = days.findIndex((day) => day.date === date);
+    const most = Math.max(...days.map((day) => parts.reduce((sum, part) => sum + day[part], 0)));
+    const ticks = ticksTo(most);
+    const readout = read(days[chosen], days, parts);
+    return html`<div class="chart" id=${id}>
+      <p class="chart-head"><span class="chart-title">${title}</span> <span class="readout">${readout}</span></p>
+      <div class="chart-frame" tabindex="0" role="slider" aria-label=${title} aria-valuemin="1"
+        aria-valuemax=${days.length} aria-valuenow=${(chosen < 0 ? days.length - 1 : chosen) + 1} aria-valuetext=${readout}
+        onKeyDown=${this.#press} onBlur=${() => this.#choose(-1, false)}
+        onPointerDown=${this.#follow} onPointerMove=${this.#follow} onPointerLeave=${this.#leave}>
+        <div class="plot">
+          ${ticks.map((tick) => html`<span class="tick" style=${{ bottom: `${(tick / ticks.at(-1)) * 100}%` }}><span>${compact.format(tick)}</span></span>`)}
+          <svg ...${drawing(days)}>
+            ${chosen >= 0 && html`<rect class="chosen" x=${chosen * DAY_WIDTH} width=${DAY_WIDTH} height="100" />`}
+            ${bars(days, parts, ticks.at(-1))}
+          </svg>
+          ${labelled(days).map(({ place, text, kind }) => html`<span class="date ${kind}" style=${{ left: `${place}%` }}>${text}</span>`)}
+        </div>
+      </div>
+      ${parts.length > 1 && html`<p class="legend muted">${parts.map((part) => html`<span class="swatch ${part}"></span>${PARTS[part].label} `)}</p>`}
+    </div>`;
   }
 
-  disconnectedCallback() {
-    this.#observer.disconnect();
-    this.#dark.removeEventListener('change', this.#draw);
+  #choose(day, isHeld) {
+    this.setState({ date: this.props.days[day]?.date, isHeld });
   }
 
-  /** `parts` are stacked, the first one at the bottom. */
-  show({ days, parts, title }) {
-    this.#content = { days, parts, title };
-    this.#selected = null;
-    this.#draw();
-  }
-
-  clear() {
-    this.#plot?.destroy();
-    this.#plot = undefined;
-    this.#content = undefined;
-    this.replaceChildren();
-  }
-
-  #dark = matchMedia('(prefers-color-scheme: dark)');
-  #observer = new ResizeObserver(() => {
-    if (this.#plot === undefined) this.#draw();
-    else this.#plot.setSize({ width: this.clientWidth, height: CHART_HEIGHT });
-  });
-
-  #draw = () => {
-    if (this.#content === undefined || this.clientWidth === 0) return;
-    const { days, parts, title } = this.#content;
-    this.#plot?.destroy();
-    const head = element('p', 'chart-head');
-    const name = element('span', 'chart-title');
-    name.textContent = title;
-    this.#readout = element('span', 'readout');
-    head.append(name, this.#readout);
-    const frame = element('div', 'chart-frame');
-    const legend = parts.length > 1 ? [legendOf(parts)] : [];
-    this.replaceChildren(head, frame, ...legend);
-    // The library does not start in a browser with a language tag that it can't read: then the figures stand alone.
-    if (globalThis.uPlot === undefined) {
-      this.replaceChildren(head);
-      this.#read();
-      return;
-    }
-    this.#plot = new globalThis.uPlot(this.#options(), stack(days, parts), frame);
-    this.#makeSteerable(frame);
-    this.#read();
+  #press = (event) => {
+    const { days } = this.props;
+    const last = days.length - 1;
+    const chosen = days.findIndex((day) => day.date === this.state.date);
+    const step = STEPS[event.key];
+    let to;
+    if (event.key === 'Home') to = 0;
+    else if (event.key === 'End') to = last;
+    else if (event.key === 'Escape') to = -1;
+    else if (step === undefined) return;
+    else to = Math.min(last, Math.max(0, (chosen < 0 ? last + (step < 0 ? 1 : 0) : chosen) + step));
+    event.preventDefault();
+    this.#choose(to, to >= 0);
   };
 
-  #options() {
-    const { days, parts } = this.#content;
-    const color = (variable) => getComputedStyle(this).getPropertyValue(variable).trim();
-    const line = { stroke: color('--line'), width: 1 };
-    const axis = { stroke: color('--muted'), font: '12px system-ui', ticks: { show: false } };
-    const bars = globalThis.uPlot.paths.bars({ size: [0.8, 36], radius: 0.1 });
-    return {
-      width: this.clientWidth,
-      height: CHART_HEIGHT,
-      padding: [8, 8, 0, 0],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-      scales: {
-        x: { time: false, range: [-0.6, days.length - 0.4] },
-        y: { range: (_, __, most) => [0, Math.max(most * 1.05, 4)] },
-      },
-      axes: [
-        {
-          ...axis,
-          grid: { show: false },
-          size: 26,
-          incrs: [1, 2, 5, 7, 10, 15, 30],
-          space: 56,
-          values: (_, places) => places.map((n) => (days[n] ? dayName(days[n].date) : '')),
-        },
-        {
-          ...axis,
-          grid: line,
-          size: 44,
-          space: 36,
-          incrs: [1, 2, 5, 10, 20, 50, ...[1, 2, 5].flatMap((n) => powers(n))],
-          values: (_, values) => values.map((value) => compact.format(value)),
-        },
-      ],
-      // The tallest stack is drawn first, and the lower parts over it.
-      series: [
-        {},
-        ...parts.toReversed().map((part) => ({
-          fill: color(PARTS[part].color),
-          width: 0,
-          points: { show: false },
-          paths: bars,
-        })),
-      ],
-      hooks: {
-        setCursor: [(plot) => this.#isHeld || this.#select(plot.cursor.idx ?? null)],
-      },
-    };
-  }
+  #follow = ({ pointerType, type, clientX, currentTarget }) => {
+    const isTouch = pointerType === 'touch';
+    if (this.state.isHeld && !isTouch && type === 'pointermove') return;
+    const { left, width } = currentTarget.querySelector('svg').getBoundingClientRect();
+    const { length } = this.props.days;
+    const day = Math.floor(((clientX - left) / width) * length);
+    this.#choose(Math.min(length - 1, Math.max(0, day)), isTouch);
+  };
 
-  /** Arrow keys and a moving finger choose a day, as a pointer does by itself. */
-  #makeSteerable(frame) {
-    const { days, title } = this.#content;
-    Object.assign(frame, { tabIndex: 0, role: 'slider', ariaLabel: title });
-    frame.setAttribute('aria-valuemin', '1');
-    frame.setAttribute('aria-valuemax', String(days.length));
-    const steps = {
-      ArrowLeft: -1,
-      ArrowRight: 1,
-      ArrowDown: -1,
-      ArrowUp: 1,
-      PageDown: -7,
-      PageUp: 7,
-    };
-    frame.addEventListener('keydown', (event) => {
-      const last = days.length - 1;
-      const from = this.#selected ?? last + (steps[event.key] < 0 ? 1 : 0);
-      let to;
-      if (event.key === 'Home') to = 0;
-      else if (event.key === 'End') to = last;
-      else if (event.key === 'Escape') to = null;
-      else if (steps[event.key] !== undefined)
-        to = Math.min(last, Math.max(0, from + steps[event.key]));
-      else return;
-      event.preventDefault();
-      this.#isHeld = to !== null;
-      this.#point(to);
+  #leave = () => {
+    if (!this.state.isHeld) this.#choose(-1, false);
+  };
+}
+
+function read(chosen, days, parts) {
+  const amount = (part) => (chosen === undefined ? total(days, part) : chosen[part]);
+  const words = parts.map((part) => count(amount(part), PARTS[part].noun)).join(', ');
+  return `${chosen === undefined ? `${days.length} days` : dayName(chosen.date)}: ${words}`;
+}
+
+const drawing = (days) => ({
+  viewBox: `0 0 ${days.length * DAY_WIDTH} 100`,
+  preserveAspectRatio: 'none',
+  'aria-hidden': 'true',
+});
+
+/** `parts` are stacked, the first one at the bottom. Whatever is not nothing can be seen. */
+function bars(days, parts, top) {
+  return days.map((day, n) => {
+    let from = 100;
+    return parts.map((part) => {
+      const height = day[part] > 0 ? Math.max(1, (day[part] / top) * 100) : 0;
+      from -= height;
+      return html`<rect class="bar ${part}" x=${n * DAY_WIDTH + 1} width=${DAY_WIDTH - 2} y=${from} height=${height} />`;
     });
-    frame.addEventListener('blur', () => {
-      this.#isHeld = false;
-      this.#point(null);
-    });
-    const follow = ({ pointerType, clientX }) => {
-      this.#isHeld = pointerType === 'touch';
-      if (!this.#isHeld) return;
-      const left = clientX - this.#plot.over.getBoundingClientRect().left;
-      const day = Math.round(this.#plot.posToVal(left, 'x'));
-      this.#point(Math.min(days.length - 1, Math.max(0, day)));
-    };
-    frame.addEventListener('pointerdown', follow);
-    frame.addEventListener('pointermove', follow);
-  }
-
-  #point(day) {
-    const left = day === null ? -10 : this.#plot.valToPos(day, 'x');
-    this.#plot.setCursor({ left, top: day === null ? -10 : 0 });
-    this.#select(day);
-  }
-
-  #select(day) {
-    if (day === this.#selected) return;
-    this.#selected = day;
-    this.#read();
-  }
-
-  #read() {
-    const { days, parts } = this.#content;
-    const chosen = this.#selected === null ? undefined : days[this.#selected];
-    const amount = (part) => (chosen === undefined ? total(days, part) : chosen[part]);
-    const words = parts.map((part) => count(amount(part), PARTS[part].noun)).join(', ');
-    const when = chosen === undefined ? `${days.length} days` : dayName(chosen.date);
-    this.#readout.textContent = `${when}: ${words}`;
-    const frame = this.querySelector('.chart-frame');
-    if (frame === null) return;
-    frame.setAttribute('aria-valuenow', String((this.#selected ?? days.length - 1) + 1));
-    frame.setAttribute('aria-valuetext', this.#readout.textContent);
-  }
+  });
 }
 
-/** Columns for the chart: places, then the sums of all parts, of all but the last, and so on. */
-function stack(days, parts) {
-  const sums = parts.map((_, n) =>
-    days.map((day) => parts.slice(0, n + 1).reduce((sum, part) => sum + day[part], 0)),
-  );
-  return [days.map((_, n) => n), ...sums.toReversed()];
+/** Three to five round figures from 0 up to the most or above. */
+function ticksTo(most) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(4, most) / 4));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((size) => size * 4 >= most);
+  const steps = Math.max(2, Math.ceil(most / step));
+  return Array.from({ length: steps + 1 }, (_, n) => n * step);
 }
 
-function powers(factor) {
-  return Array.from({ length: 8 }, (_, n) => factor * 10 ** (n + 2));
+/** The last day, which is today, and up to four before it at even distances. */
+function labelled(days) {
+  const last = days.length - 1;
+  const step = days.length > 14 ? Math.ceil(days.length / 35) * 7 : 2;
+  const places = Array.from({ length: Math.floor(last / step) + 1 }, (_, n) => last - n * step);
+  return places.map((day, n) => ({
+    place: ((day + 0.5) / days.length) * 100,
+    text: n === 0 ? 'today' : dayName(days[day].date),
+    kind: n % 2 === 1 ? 'wide' : '',
+  }));
 }
-
-function legendOf(parts) {
-  const legend = element('p', 'legend muted');
-  for (const part of parts)
-    legend.append(element('span', `swatch ${part}`), `${PARTS[part].label} `);
-  return legend;
-}
-
-function element(name, className) {
-  return Object.assign(document.createElement(name), { className });
-}
-
-function svg(name, attributes) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-customElements.define('usage-meter', UsageMeter);
-customElements.define('usage-spark', UsageSpark);
-customElements.define('usage-chart', UsageChart);

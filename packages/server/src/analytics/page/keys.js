@@ -1,6 +1,11 @@
-import { addRows, ago, count, dayName, fromTemplate, lastDays, number, total } from './words.js';
+import { Chart, Spark } from './charts.js';
+import { html, StillComponent } from './html.js';
+import { ago, count, dayName, lastDays, number, total } from './words.js';
 
 const DAYS = 30;
+
+/** So many unused keys, or more, are folded into one row. */
+const FOLDED = 2;
 
 const REASONS = {
   minute: 'Requests a minute',
@@ -10,155 +15,128 @@ const REASONS = {
   batch_size: 'Links in one batch',
 };
 
-/** How a column is sorted at first: names upwards, amounts downwards. */
-const FIRST_DIRECTION = { name: 1, month: -1, refused: -1, links: -1, lastUsed: -1 };
+/** `first`: how a column is sorted at first, names upwards and amounts downwards. */
+const COLUMNS = [
+  { id: 'name', title: 'Key', first: 1 },
+  { id: 'month', title: 'This month', first: -1 },
+  { id: 'refused', title: 'Refused', first: -1, kind: 'wide' },
+  { id: 'links', title: 'Links', first: -1, kind: 'wide' },
+  { id: 'lastUsed', title: 'Last used', first: -1, kind: 'wide' },
+];
 
-/** `<usage-keys>`: a row for each key, which opens to show more of it, one at a time. */
-class UsageKeys extends HTMLElement {
-  #rows = [];
-  #sortedBy = 'month';
-  #direction = -1;
-  #openId;
+/** A row for each key, which opens to show more of it, one at a time. */
+export class Keys extends StillComponent {
+  state = { sortedBy: COLUMNS[1], direction: -1, openId: undefined, isUnfolded: false };
 
-  show(keys) {
-    this.#rows = keys.map((key) => {
-      const days = lastDays(key.history, DAYS);
-      return {
-        key,
-        days,
-        name: key.name || key.id,
-        month: key.requests.month,
-        refused: total(days, 'refused'),
-        links: total(days, 'links'),
-        lastUsed: key.last_used_at ?? key.history.at(-1)?.date ?? '',
-      };
-    });
-    if (this.querySelector('table') === null) {
-      this.replaceChildren(fromTemplate('keys-template'));
-      for (const button of this.querySelectorAll('thead button')) {
-        button.addEventListener('click', () => this.#sortBy(button.value));
-      }
-    }
-    this.#fill();
-  }
-
-  clear() {
-    this.#rows = [];
-    this.#openId = undefined;
-    this.replaceChildren();
+  render({ keys, today, minute }, { sortedBy, direction, openId, isUnfolded }) {
+    const rows = keys
+      .map((key) => rowOf(key, today))
+      .toSorted((a, b) => direction * compare(a[sortedBy.id], b[sortedBy.id]));
+    const unused = rows.filter((row) => !row.isUsed);
+    const isFolding = unused.length >= FOLDED && unused.length < rows.length;
+    const show = (row) => html`<${Row} key=${row.key.id} row=${row} now=${minute * 60_000}
+      isOpen=${row.key.id === openId} onToggle=${this.#toggle} />`;
+    return html`<table class="keys">
+      <thead><tr>
+        ${COLUMNS.map((column) => {
+          const order = direction > 0 ? 'ascending' : 'descending';
+          return html`<th scope="col" class=${column.kind} aria-sort=${column === sortedBy ? order : undefined}>
+            <button type="button" onClick=${() => this.#sortBy(column)}>${column.title}</button>
+          </th>`;
+        })}
+        <th scope="col" class="trend">30 days</th>
+      </tr></thead>
+      <tbody>
+        ${(isFolding ? rows.filter((row) => row.isUsed) : rows).map(show)}
+        ${
+          isFolding &&
+          html`<tr key="unused"><th scope="row" colspan="6">
+            <button type="button" class="fold" aria-expanded=${String(isUnfolded)} onClick=${() => this.setState({ isUnfolded: !isUnfolded })}>${unused.length} keys without use in ${DAYS} days</button>
+          </th></tr>`
+        }
+        ${isFolding && isUnfolded && unused.map(show)}
+      </tbody>
+    </table>`;
   }
 
   #sortBy(column) {
-    this.#direction = column === this.#sortedBy ? -this.#direction : FIRST_DIRECTION[column];
-    this.#sortedBy = column;
-    this.#fill();
+    const isSame = column === this.state.sortedBy;
+    const direction = isSame ? -this.state.direction : column.first;
+    this.setState({ sortedBy: column, direction });
   }
 
-  #fill() {
-    const column = this.#sortedBy;
-    const sorted = this.#rows.toSorted((a, b) => this.#direction * compare(a[column], b[column]));
-    for (const button of this.querySelectorAll('thead button')) {
-      const order = this.#direction > 0 ? 'ascending' : 'descending';
-      const heading = button.closest('th');
-      if (button.value === column) heading.setAttribute('aria-sort', order);
-      else heading.removeAttribute('aria-sort');
-    }
-    this.querySelector('tbody').replaceChildren(...sorted.flatMap((row) => this.#rowsOf(row)));
-  }
-
-  #rowsOf(row) {
-    const isOpen = row.key.id === this.#openId;
-    const line = document.createElement('tr');
-    const button = Object.assign(document.createElement('button'), {
-      type: 'button',
-      className: 'open',
-      value: row.key.id,
-      textContent: row.name,
-      ariaExpanded: String(isOpen),
-    });
-    button.addEventListener('click', () => this.#toggle(row.key.id));
-    const name = Object.assign(document.createElement('th'), { scope: 'row' });
-    name.append(button);
-    const spark = document.createElement('usage-spark');
-    line.append(
-      name,
-      cell(number.format(row.month)),
-      cell(number.format(row.refused), 'wide'),
-      cell(number.format(row.links), 'wide'),
-      cell(ago(row.lastUsed), 'wide'),
-      cell(spark, 'trend'),
-    );
-    spark.show(row.days);
-    return isOpen ? [line, detailRow(row)] : [line];
-  }
-
-  #toggle(id) {
-    this.#openId = this.#openId === id ? undefined : id;
-    this.#fill();
-    // The rows were made anew: the one that was pressed keeps the focus.
-    const buttons = [...this.querySelectorAll('button.open')];
-    buttons.find((button) => button.value === id)?.focus();
-  }
+  #toggle = (id) => this.setState({ openId: this.state.openId === id ? undefined : id });
 }
 
-function detailRow(row) {
+function rowOf(key, today) {
+  const days = lastDays(key.history, DAYS, today);
+  const { month } = key.requests;
+  return {
+    key,
+    days,
+    name: key.name || key.id,
+    month,
+    refused: total(days, 'refused'),
+    links: total(days, 'links'),
+    lastUsed: key.last_used_at ?? key.history.at(-1)?.date ?? '',
+    isUsed: month > 0 || days.some(isUsed),
+  };
+}
+
+const isUsed = (day) => day.requests + day.refused + day.links > 0;
+
+function Row({ row, now, isOpen, onToggle }) {
+  const lastUsed = ago(row.lastUsed, now);
+  return html`
+    <tr>
+      <th scope="row"><button type="button" class="fold open" aria-expanded=${String(isOpen)} onClick=${() => onToggle(row.key.id)}>${row.name}</button></th>
+      <td>${number.format(row.month)}</td>
+      <td class="wide">${number.format(row.refused)}</td>
+      <td class="wide">${number.format(row.links)}</td>
+      <td class="wide">${lastUsed}</td>
+      <td class="trend"><${Spark} days=${row.days} /></td>
+    </tr>
+    ${isOpen && html`<tr class="detail"><td colspan="6"><${Detail} row=${row} lastUsed=${lastUsed} /></td></tr>`}`;
+}
+
+function Detail({ row, lastUsed }) {
   const { key, days, name } = row;
-  const line = Object.assign(document.createElement('tr'), { className: 'detail' });
-  const detail = Object.assign(document.createElement('td'), { colSpan: 6 });
-  detail.append(fromTemplate('key-detail-template'));
-  line.append(detail);
+  const { minute, day, month } = key.requests;
   const facts = [
     ['Id', key.id],
     ['Permissions', key.permissions.join(', ')],
     ['Created', dayName(key.created_at)],
     ...(key.expires_at ? [['Expires', dayName(key.expires_at)]] : []),
-    ['Last used', ago(row.lastUsed)],
+    ['Last used', lastUsed],
     [
       'Requests',
-      `${number.format(key.requests.minute)} this minute, ${number.format(key.requests.day)} today, ${number.format(key.requests.month)} this month`,
+      `${number.format(minute)} this minute, ${number.format(day)} today, ${number.format(month)} this month`,
     ],
     ['30 days', `${count(row.refused, 'refusal')}, ${count(row.links, 'link')} created`],
   ];
-  const list = detail.querySelector('.facts');
-  for (const [term, text] of facts) {
-    const pair = document.createElement('div');
-    pair.append(
-      Object.assign(document.createElement('dt'), { textContent: term }),
-      Object.assign(document.createElement('dd'), { textContent: text }),
-    );
-    list.append(pair);
-  }
-  const chart = detail.querySelector('usage-chart');
-  if (days.some((day) => day.requests + day.refused + day.links > 0)) {
-    chart.show({ days, parts: ['requests', 'refused'], title: `Requests of ${name}` });
-  } else {
-    chart.remove();
-    detail.querySelector('.no-use').hidden = false;
-  }
-  const refusals = key.recent_refusals ?? [];
-  if (refusals.length > 0) {
-    detail.querySelector('.no-refusals').hidden = true;
-    detail.querySelector('.refusals').hidden = false;
-    addRows(
-      detail.querySelector('.refusals tbody'),
-      refusals.map(({ minute, reason, count: refused }) => [
-        minute.slice(0, 16).replace('T', ' '),
-        REASONS[reason] ?? reason,
-        number.format(refused),
-      ]),
-    );
-  }
-  return line;
+  return html`
+    <dl class="facts">${facts.map(([term, text]) => html`<div><dt>${term}</dt><dd>${text}</dd></div>`)}</dl>
+    ${
+      days.some(isUsed)
+        ? html`<${Chart} title="Requests of ${name}" days=${days} parts=${['requests', 'refused']} />`
+        : html`<p class="muted">This key was not used in the last ${DAYS} days.</p>`
+    }
+    <h3>Recent refusals</h3>
+    <${Refusals} refusals=${key.recent_refusals ?? []} />`;
 }
 
-function cell(content, className = '') {
-  const made = Object.assign(document.createElement('td'), { className });
-  made.append(content);
-  return made;
+function Refusals({ refusals }) {
+  if (refusals.length === 0) return html`<p class="muted">None in the last 7 days.</p>`;
+  return html`<table class="refusals">
+    <thead><tr><th scope="col">Minute (UTC)</th><th scope="col">Limit</th><th scope="col">Refused</th></tr></thead>
+    <tbody>${refusals.map(
+      ({ minute, reason, count: refused }) => html`<tr key=${`${minute} ${reason}`}>
+        <td>${minute.slice(0, 16).replace('T', ' ')}</td><td>${REASONS[reason] ?? reason}</td><td>${number.format(refused)}</td>
+      </tr>`,
+    )}</tbody>
+  </table>`;
 }
 
 function compare(a, b) {
   return typeof a === 'string' ? a.localeCompare(b, 'en') : a - b;
 }
-
-customElements.define('usage-keys', UsageKeys);

@@ -35,21 +35,24 @@ export function duration(ms) {
 /** `3 requests`, `1 link`. */
 export const count = (amount, noun) => `${number.format(amount)} ${noun}${amount === 1 ? '' : 's'}`;
 
-/** The one sentence about the limit that matters most: one that is reached, else one that is near. */
+/** What to do about a limit that only a larger plan lifts. */
+const LARGER_PLAN = 'For more, ask whoever runs this service for a larger plan.';
+
+/** The one sentence about the limit that matters most: of those that are reached the one that lasts longest, else one that is near. */
 export function noticeOf({ minute, day, month }, links) {
   const windows = [
-    { window: month, when: 'this month' },
-    { window: day, when: 'today' },
-    { window: minute, when: 'this minute' },
+    { window: month, when: 'this month', advice: ` ${LARGER_PLAN}` },
+    { window: day, when: 'today', advice: '' },
+    { window: minute, when: 'this minute', advice: '' },
   ];
-  for (const { window, when } of windows) {
-    if (window.limit === null || window.used < window.limit) continue;
-    const text = `All ${number.format(window.limit)} requests of ${when} are used; more are refused.`;
-    return { isReached: true, text, window };
-  }
   if (links.limit !== null && links.used >= links.limit) {
-    const text = `All ${number.format(links.limit)} links of the plan are used. New links are refused; the existing ones keep working.`;
+    const text = `All ${number.format(links.limit)} links of the plan are used. New links are refused; the existing ones keep working. ${LARGER_PLAN}`;
     return { isReached: true, text };
+  }
+  for (const { window, when, advice } of windows) {
+    if (window.limit === null || window.used < window.limit) continue;
+    const text = `All ${number.format(window.limit)} requests of ${when} are used; more are refused.${advice}`;
+    return { isReached: true, text, window };
   }
   if (links.limit !== null && links.used >= links.limit * NEAR) {
     const left = links.limit - links.used;
@@ -67,23 +70,29 @@ export function noticeOf({ minute, day, month }, links) {
 
 export const withoutScheme = (url) => url.replace(/^https?:\/\//, '');
 
+/** The UTC date of a time, as `YYYY-MM-DD`. */
+export const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
+
+/** `14:05 UTC`, and the day before it where that is not today's. */
+export function utcTime(iso) {
+  const day = iso.slice(0, 10) === dateOf(Date.now()) ? '' : `${dayName(iso)}, `;
+  return `${day}${iso.slice(11, 16)} UTC`;
+}
+
 /** `just now`, `4 min ago`, `on Nov 3`; of a day alone `today` or `on Nov 3`; `never` where nothing is known. */
-export function ago(iso) {
+export function ago(iso, serviceNow) {
   if (!iso) return 'never';
-  if (iso.length === 10) {
-    return iso === new Date().toISOString().slice(0, 10) ? 'today' : `on ${dayName(iso)}`;
-  }
-  const ms = Date.now() - new Date(iso).getTime();
+  if (iso.length === 10) return iso === dateOf(serviceNow) ? 'today' : `on ${dayName(iso)}`;
+  const ms = serviceNow - Date.parse(iso);
   if (ms < 60_000) return 'just now';
   return ms < 14 * DAY_MS ? `${duration(ms)} ago` : `on ${dayName(iso)}`;
 }
 
-/** Each of the last `length` UTC days, oldest first, also those without use, which the service leaves out. */
-export function lastDays(history, length) {
+/** Each of the last `length` UTC days up to `today`, oldest first, also those without use, which the service leaves out. */
+export function lastDays(history, length, today) {
   const byDate = new Map(history.map((day) => [day.date, day]));
-  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   return Array.from({ length }, (_, n) => {
-    const date = new Date(today - (length - 1 - n) * DAY_MS).toISOString().slice(0, 10);
+    const date = dateOf(Date.parse(today) - (length - 1 - n) * DAY_MS);
     return byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
   });
 }
@@ -104,29 +113,3 @@ export function historyOf({ history, keys }) {
 
 /** The sum of one figure over days. */
 export const total = (days, part) => days.reduce((sum, day) => sum + day[part], 0);
-
-export function fromTemplate(id) {
-  // Imported, not cloned: only then do the custom elements in it come to life at once.
-  return document.importNode(document.getElementById(id).content, true);
-}
-
-/** Always as text: names of keys and titles of links are whatever somebody typed. */
-export function fill(parent, selector, text) {
-  parent.querySelector(selector).textContent = text;
-}
-
-/** One line of text, cut where there is no room for it. */
-export function lineOf(textContent, className = '') {
-  return Object.assign(document.createElement('span'), {
-    textContent,
-    className: `cut ${className}`,
-  });
-}
-
-export function addRows(body, rows) {
-  body.replaceChildren();
-  for (const cells of rows) {
-    const row = body.insertRow();
-    for (const cell of cells) row.insertCell().append(cell);
-  }
-}

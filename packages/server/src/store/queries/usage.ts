@@ -17,19 +17,20 @@ import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './rea
 export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Reading<Usage> {
   const account = yield* findAccount(accountId);
   if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-  const { plan, limits } = account;
+  const { name, plan, limits } = account;
   const windows = windowsAt(now);
   const used = yield* requestsUsed(accountId, windows);
   const [minute, day, month] = windows;
-  const windowUsage = ({ name, endsAt }: (typeof windows)[number]): WindowUsage => ({
-    used: used[name],
-    limit: requestLimit(limits, name),
-    resets_at: new Date(endsAt).toISOString(),
+  const windowUsage = (window: (typeof windows)[number]): WindowUsage => ({
+    used: used[window.name],
+    limit: requestLimit(limits, window.name),
+    resets_at: new Date(window.endsAt).toISOString(),
   });
   const total = yield* rowOf<{ used: number }>(sql`
     SELECT used FROM link_totals WHERE account_id = ${accountId}`);
   const keys = yield* keyUsages(accountId, now);
   return {
+    account_name: name,
     plan,
     requests: { minute: windowUsage(minute), day: windowUsage(day), month: windowUsage(month) },
     links: { used: total?.used ?? 0, limit: limits.links },

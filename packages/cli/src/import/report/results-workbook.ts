@@ -1,0 +1,78 @@
+import type { Row } from '@shortlink/tables/basics';
+import { writeXlsxStream } from 'hucre/xlsx';
+import type { Layout } from '../layout.ts';
+import { type Reported, type RowOutcome, resultsTable } from './report-rows.ts';
+
+type Cell = string | number | boolean | null;
+
+/** What a cell can hold: Excel takes a file with a longer one for damaged. */
+const MAX_CHARACTERS = 32_767;
+
+/** Widths of the columns, in digits. */
+const URL_WIDTH = 50;
+const WIDTH = 18;
+
+/** The results as a workbook with one sheet. Numbers, dates and what else the input's own sheet holds stay what they are. */
+export async function* resultsWorkbook(
+  reported: AsyncIterable<Reported>,
+  layout: Layout,
+): AsyncGenerator<Uint8Array> {
+  const { columns, mapping, sheet } = layout.plan;
+  const table = resultsTable(layout);
+  const source = reported[Symbol.asyncIterator]();
+  const first = await source.next();
+  const formats = formatsOf(first.done ? [] : first.value.rows);
+  const cellsOf = (row: Row, outcome: RowOutcome) =>
+    table.fill<Cell>(
+      table.rowOf(row, outcome),
+      (text, index) => ownCell(text, row, index),
+      textCell,
+    );
+  async function* rows() {
+    yield table.fill<Cell>(table.header, textCell, textCell);
+    for (let read = first; !read.done; read = await source.next()) {
+      for (const [index, outcome] of read.value.outcomes.entries()) {
+        const row = read.value.rows[index];
+        if (row !== undefined) yield cellsOf(row, outcome);
+      }
+    }
+  }
+  const widths = table.fill(
+    table.header,
+    (_, index) => (index === mapping.target_url ? URL_WIDTH : WIDTH),
+    (name) => (name === 'short_url' || name === 'error' ? URL_WIDTH : WIDTH),
+  );
+  yield* writeXlsxStream(rows(), {
+    name: sheet?.name ?? 'Links',
+    columns: widths.map((width, index) => {
+      const numFmt = index < columns.length ? formats.get(index) : undefined;
+      return numFmt === undefined ? { width } : { width, numFmt };
+    }),
+    freezePane: { rows: 1 },
+  });
+}
+
+/** How the numbers of each column are shown: as the first one of them is. */
+function formatsOf(rows: readonly Row[]): ReadonlyMap<number, string> {
+  const formats = new Map<number, string>();
+  for (const { book } of rows) {
+    for (const [index, { format }] of Object.entries(book ?? {})) {
+      if (format !== undefined && !formats.has(Number(index))) formats.set(Number(index), format);
+    }
+  }
+  return formats;
+}
+
+/** A cell as the input's sheet holds it. One that leads somewhere is the link where the target stands, since the results are imported again. */
+function ownCell(text: string, { book }: Row, index: number): Cell {
+  const { type, value = '' } = book?.[index] ?? {};
+  if (type === 'b') return value === '1';
+  if (type === 'n' && Number.isFinite(Number(value))) return Number(value);
+  return textCell(text);
+}
+
+/** Texts are never formulas in a workbook. What looks like the mark of a character that XML can't hold is marked itself. */
+function textCell(text: string): Cell {
+  if (text === '') return null;
+  return text.slice(0, MAX_CHARACTERS).replaceAll(/_(?=x[\dA-F]{4}_)/gi, '_x005F_');
+}

@@ -1,0 +1,111 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { readXlsx } from 'hucre/xlsx';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { workbook } from '../../../tables/test/workbook-fixture.ts';
+import type { ImportSettings } from '../../src/import/types.ts';
+import { ImportHarness } from './import-harness.ts';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+const RESULTS = 'links.xlsx.results.xlsx';
+const URL = 'https://example.com';
+const COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'];
+
+const settings = (changes: Partial<ImportSettings> = {}): Partial<ImportSettings> => ({
+  file: world.path('links.xlsx'),
+  output: world.path(RESULTS),
+  outputFormat: 'xlsx',
+  ...changes,
+});
+
+/** As another library reads it. */
+async function sheetOf(name: string) {
+  const book = await readXlsx(new Uint8Array(readFileSync(world.path(name))));
+  expect(book.sheets).toHaveLength(1);
+  return book.sheets[0];
+}
+
+test('the results of a workbook are its sheet with our columns', async () => {
+  world.write(
+    'links.xlsx',
+    workbook({
+      Front: [['Please read']],
+      Links: [
+        ['Campaign Q4'],
+        ['Target URL', 'Title', 'Clicks', 'Start', 'Done'],
+        [{ link: `${URL}/1`, text: 'Our page' }, '=1+1', 12.5, { date: 45000 }, true],
+        [`${URL}/2`, 'A_x005F_x0041_ <&_x0007__x000D_\n', '', '', ''],
+        ['', 'bad', 7, '', false],
+      ],
+    }),
+  );
+  expect(await world.import(settings({ maxRejects: 'all' }))).toMatchObject({ created: 2 });
+  const { name, rows = [] } = (await sheetOf(RESULTS)) ?? {};
+  expect(name).toBe('Links');
+  const [header, one, two, bad] = rows;
+  expect(header).toEqual(['Target URL', 'Title', 'Clicks', 'Start', 'Done', ...COLUMNS]);
+  // The link stands in the cell itself, so that the results can be imported again.
+  expect(one?.slice(0, 3)).toEqual([`${URL}/1`, '=1+1', 12.5]);
+  expect(one?.[3]).toEqual(new Date('2023-03-15T00:00:00.000Z'));
+  expect(one?.[4]).toBe(true);
+  expect(one?.slice(5, 8)).toEqual([
+    expect.any(String),
+    expect.stringContaining('https:'),
+    'created',
+  ]);
+  expect(two?.slice(0, 2)).toEqual([`${URL}/2`, 'A_x0041_ <&\u0007\r\n']);
+  expect(bad?.slice(0, 3)).toEqual([null, 'bad', 7]);
+  expect(bad?.slice(5, 9)).toEqual([null, null, 'rejected', 'no target URL']);
+});
+
+test('they are what the next import knows, also without the journal', async () => {
+  const rows = [
+    ['url', 'title'],
+    [`${URL}/1`, "-50% '=x"],
+    [`${URL}/2`, '@us'],
+  ];
+  world.write('links.xlsx', workbook({ Links: rows }));
+  await world.import(settings());
+  rmSync(world.path('links.xlsx.shortlink-journal'));
+  world.write('links.xlsx', workbook({ Links: [...rows, [`${URL}/3`, '']] }));
+  const again = { created: 1, existing: 2, changed: 0 };
+  expect(await world.import(settings())).toMatchObject(again);
+  // The results themselves are an input like any other.
+  const own = settings({ file: world.path(RESULTS), output: world.path('again.xlsx') });
+  expect(await world.import(own)).toMatchObject({ created: 0, existing: 3, changed: 0 });
+  expect((await sheetOf('again.xlsx'))?.rows).toEqual((await sheetOf(RESULTS))?.rows);
+});
+
+test('a workbook with results beside the input is evidence under another name too', async () => {
+  world.write('links.xlsx', workbook({ Links: [['url'], [`${URL}/1`]] }));
+  await world.import(settings());
+  rmSync(world.path('links.xlsx.shortlink-journal'));
+  world.write('other.csv', `url\n${URL}/1\n`);
+  const other = settings({
+    file: world.path('other.csv'),
+    output: world.path('other.results.csv'),
+  });
+  await expect(world.import(other)).rejects.toThrow(RESULTS);
+});
+
+test('any input becomes a workbook, with cells as long as one can hold', async () => {
+  const long = 'x'.repeat(40_000);
+  world.write('input.csv', `url,note\n${URL}/1,${long}\n`);
+  await world.import({ output: world.path('o.xlsx'), outputFormat: 'xlsx' });
+  const rows = (await sheetOf('o.xlsx'))?.rows;
+  expect(rows?.[1]?.slice(0, 2)).toEqual([`${URL}/1`, long.slice(0, 32_767)]);
+});
+
+test('more rows than a sheet holds are refused before anything is sent', async () => {
+  world.write('input.txt', 'https://a.example/\n'.repeat(1_048_576));
+  const changes = { file: world.path('input.txt'), output: world.path('o.xlsx') } as const;
+  await expect(world.import({ ...changes, outputFormat: 'xlsx' })).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining("o.xlsx can't be written: a sheet has 1,048,576 rows"),
+  });
+  expect(world.service.requests).toBe(0);
+});
