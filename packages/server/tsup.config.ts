@@ -30,7 +30,7 @@ const forNode = defineConfig({
   // Errors are printed all the same.
   silent: true,
   // A hundred small files, which would be found and read one by one at every start. No type of ours is a type of theirs.
-  noExternal: ['zod'],
+  noExternal: ['zod', '@shortlink/tables'],
 });
 
 const wasm = fileURLToPath(import.meta.resolve('sql.js/dist/sql-wasm-browser.wasm'));

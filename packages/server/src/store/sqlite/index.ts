@@ -54,7 +54,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
     await writer.started;
     const file = new OpenedFile(path);
-    return sqliteStore({ reader, writer, shortUrl: shortUrlMaker(publicUrl), file });
+    const openReader = () => new Database({ path, readOnly: true });
+    return sqliteStore({ reader, writer, shortUrl: shortUrlMaker(publicUrl), file, openReader });
   } catch (error) {
     reader.close();
     throw error;
