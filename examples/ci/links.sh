@@ -20,7 +20,8 @@ folder=${LINKS_FOLDER:-$(mktemp -d)}
 journal=$folder/journal
 tries=0
 mkdir -p -- "$folder"
-[ -n "${LINKS_FOLDER:-}" ] || trap 'rm -rf -- "$folder"' EXIT
+# Rejects stay, because the log names their file.
+[ -n "${LINKS_FOLDER:-}" ] || trap '[ -e "$folder/rejects.csv" ] || rm -rf -- "$folder"' EXIT
 
 shortlink() {
   if [ -z "${SHORTLINK_PROGRAM:-}" ]; then npx --yes @shortlink/cli@0 "$@"

@@ -8,9 +8,9 @@ const READERS = ['import', 'verify'];
 
 /**
  * V8 lets the heap of such a program grow to a share of the machine's memory before it collects garbage. An import takes half as much
- * with its young heap kept small, and collected as soon as the old one has tripled. V8 reads both numbers anew at each collection.
+ * with its young heap kept small, and collected as soon as the old one has 2.4 times its size. V8 reads both numbers anew at each collection.
  */
-const HEAP_FLAGS = ['--semi-space-growth-factor=1', '--heap-growing-percent=200'];
+const HEAP_FLAGS = ['--semi-space-growth-factor=1', '--heap-growing-percent=140'];
 
 /** Runs the tool in this process. */
 export async function start(): Promise<void> {

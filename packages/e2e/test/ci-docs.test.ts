@@ -161,6 +161,11 @@ describe.each(['gitlab', 'shell'] as const)('%s', (where) => {
     const bad = await job('apply', env);
     expect(bad.exitCode).toBe(2);
     expect(bad.log).toContain('line 4: not an absolute');
+    // The file that the log names is there for who reads it.
+    const [, rejects = ''] = /It is in (\S+) with its\s+reason/.exec(bad.log) ?? [];
+    expect(
+      await readFile(join(bad.cwd, rejects), 'utf8').catch(() => readFile(rejects, 'utf8')),
+    ).toContain('nope');
     if (where === 'gitlab') {
       const summary = await readFile(join(bad.cwd, 'short-links/summary-1.json'), 'utf8');
       expect(JSON.parse(summary).problems).toMatchObject([{ line: 4 }]);

@@ -14,7 +14,14 @@ import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import { type PairToAsk, readMatches, readNumbers, readPairs, toLink } from './read-evidence.ts';
+import {
+  type PairToAsk,
+  readLinks,
+  readMatches,
+  readNumbers,
+  readPairs,
+  toLink,
+} from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -177,8 +184,8 @@ export class Evidence {
   /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
   async adopt(inPlace: boolean): Promise<Comparison> {
     this.#journal.write(() => {
-      if (!inPlace) this.#journal.add(this.#db.prepare(sql.OWN_TO_ADOPT).all().map(toLink));
-      this.#journal.add(this.#db.prepare(sql.TO_ADOPT).all().map(toLink));
+      if (!inPlace) this.#journal.add(readLinks(this.#db, sql.OWN_TO_ADOPT));
+      this.#journal.add(readLinks(this.#db, sql.TO_ADOPT));
       this.#db.exec(sql.DROP_DOUBTS);
     });
     this.#journal.beginCreating();

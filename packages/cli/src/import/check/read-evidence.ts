@@ -68,6 +68,11 @@ function resultOf({ code, short_url, error }: SqlRow): LinkResult {
   return { status: 'created', code: String(code ?? end), short_url };
 }
 
+/** Links as the journal records them, one by one. */
+export function* readLinks(db: Database, sql: string): Generator<LinkIdentity & LinkResult> {
+  for (const row of db.prepare(sql).iterate()) yield toLink(row);
+}
+
 /** A link as the journal records it. */
 export function toLink(row: SqlRow): LinkIdentity & LinkResult {
   const { key, content, pair } = row;

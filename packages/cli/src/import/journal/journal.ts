@@ -139,12 +139,11 @@ export class Journal {
     }
   }
 
-  /** Records links that were found elsewhere, or of which something else says that they may exist. */
-  add(found: readonly (LinkIdentity & LinkResult)[]): void {
-    for (let first = 0; first < found.length; first += FOUND_LINKS) {
-      const results = found.slice(first, first + FOUND_LINKS);
+  /** Records links that were found elsewhere, or of which something else says that they may exist. Only some are in memory at once. */
+  add(found: Iterable<LinkIdentity & LinkResult>): void {
+    const none = { sentAt: '', idempotencyKey: undefined, domain: undefined };
+    for (const results of chunks(found, FOUND_LINKS)) {
       const links = results.map(({ pair, content }) => [pair, content] as const);
-      const none = { sentAt: '', idempotencyKey: undefined, domain: undefined };
       this.begin({ links, ...none }, { results, isFinal: true });
     }
   }
@@ -279,6 +278,16 @@ export class Journal {
 
 function urlOf(result: LinkResult | undefined): string | undefined {
   return result?.status === 'created' ? result.short_url : undefined;
+}
+
+function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    if (chunk.push(item) < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
 }
 
 function undecided(size: number): Entry[] {

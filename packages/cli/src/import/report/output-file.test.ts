@@ -46,6 +46,15 @@ const ownFiles = (previous?: string) => ({
   willWrite: (content: string) => void own.add(content),
 });
 
+/** Where a link leads; undefined for one that is gone by now. */
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
 async function write(path: string, text: string, previous?: string) {
   const output = await openOutput(path, { stdout, ownFiles: ownFiles(previous) });
   await output.write(text);
@@ -292,6 +301,19 @@ describe('what is no regular file', () => {
       exitCode: 1,
     });
   });
+
+  test.runIf(process.platform === 'linux')(
+    'one that could not be written stays not open',
+    async () => {
+      const open = () =>
+        readdirSync('/proc/self/fd').filter(
+          (name) => linkOf(`/proc/self/fd/${name}`) === '/dev/full',
+        );
+      const before = open().length;
+      await expect(write('/dev/full', 'x')).rejects.toThrow('the disk is full');
+      expect(open()).toHaveLength(before);
+    },
+  );
 
   test('-, /dev/stdout and a link to it are standard output', async () => {
     symlinkSync('/dev/stdout', at('out'));

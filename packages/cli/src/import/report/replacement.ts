@@ -61,9 +61,9 @@ class Replacement implements OutputFile {
   }
 
   async finish(): Promise<string | undefined> {
-    await this.#buffer.flush();
-    const content = this.#hash.digest('hex');
     try {
+      await this.#buffer.flush();
+      const content = this.#hash.digest('hex');
       const handle = await this.open();
       if (this.#stats !== undefined) await keepRights(handle, this.#stats);
       await handle.sync();

@@ -51,11 +51,14 @@ export class StreamOutput implements OutputFile {
    * stops early (`| head`) has closed the pipe by now, so that this write fails.
    */
   async finish(): Promise<undefined> {
-    await this.#buffer.flush();
-    if (this.#waitMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#waitMs));
-    await this.#buffer.write(this.#last);
-    await this.#buffer.flush();
-    await this.#close();
+    try {
+      await this.#buffer.flush();
+      if (this.#waitMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#waitMs));
+      await this.#buffer.write(this.#last);
+      await this.#buffer.flush();
+    } finally {
+      await this.#close();
+    }
   }
 
   async discard(): Promise<void> {

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { StatementSync } from 'node:sqlite';
+import { expect, test, vi } from 'vitest';
+import { testFolder } from '../../../test/test-io.ts';
+import { openJournal } from '../journal/open-journal.ts';
+import { linkIdentity } from '../map/link-identity.ts';
+import { Evidence } from './evidence.ts';
+import { KNOWN_BY } from './evidence-sql.ts';
+
+test('links that were found elsewhere are recorded without all of them being in memory at once', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  const count = 25_000;
+  for (let n = 0; n < count; n += 1) {
+    const identity = linkIdentity({ target_url: `https://example.com/${n}` }, undefined);
+    evidence.addRow(n, { line: n + 2, own: undefined, doubt: undefined, made_for: '' }, identity);
+    const own = { code: `c${n}`, short_url: `https://s.example/c${n}`, made_for: '' };
+    evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
+  }
+  await evidence.compare();
+  const all = vi.spyOn(StatementSync.prototype, 'all');
+  await evidence.adopt(false);
+  const sizes = all.mock.results.map(({ value }) => value.length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000);
+  expect(journal.batches().map(({ created }) => created)).toEqual([10_000, 10_000, 5_000]);
+  vi.restoreAllMocks();
+  journal.close();
+});
