@@ -33,12 +33,12 @@ export type CreateLinkBody = Sent<LinkInput>;
  * @throws TypeError when `tags` is not a list of strings
  */
 export function pickLinkFields(entry: LinkInput): CreateLinkBody {
-  const toJSON: unknown = Reflect.get(entry, 'toJSON');
+  const { toJSON }: LinkInput & { toJSON?: unknown } = entry;
   const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = input;
-  const labels: unknown = tags ?? [];
+  const areTexts = Array.isArray(tags) && tags.every((tag) => typeof tag === 'string');
   // Tags with objects in them would carry what is in these objects to the service.
-  if (!(Array.isArray(labels) && labels.every((tag) => typeof tag === 'string'))) {
+  if (!areTexts && tags !== undefined && tags !== null) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
