@@ -33,12 +33,12 @@ export type CreateLinkBody = Sent<LinkInput>;
  * @throws TypeError when `tags` is not a list of strings
  */
 export function pickLinkFields(entry: LinkInput): CreateLinkBody {
-  const { toJSON }: LinkInput & { toJSON?: unknown } = entry;
+  const toJSON: unknown = Reflect.get(entry, 'toJSON');
   const input: LinkInput = typeof toJSON === 'function' ? toJSON.call(entry, '') : entry;
   const { target_url, title, domain_id, redirect_type, tags } = input;
-  const areTexts = Array.isArray(tags) && tags.every((tag) => typeof tag === 'string');
+  const labels: unknown = tags ?? [];
   // Tags with objects in them would carry what is in these objects to the service.
-  if (!areTexts && tags !== undefined && tags !== null) {
+  if (!(Array.isArray(labels) && labels.every((tag) => typeof tag === 'string'))) {
     throw new TypeError('tags must be a list of strings');
   }
   return {
