@@ -91,9 +91,9 @@ export default {
     forbid('server', 'it shares @shortlink/sdk/wire with its clients, and no more', toClient),
     forbid(
       'server',
-      'only main, index, open-store and testing/ name an engine',
+      'only main, index, open-store, testing/ and browser/ name an engine',
       server('store/(sqlite|postgres)/'),
-      'store/|(main|index|open-store)\\.ts|testing/',
+      'store/|(main|index|open-store)\\.ts|testing/|browser/',
     ),
     forbid(
       'server/domain',
@@ -114,6 +114,7 @@ export default {
       '(main|index|serve)\\.ts|testing/',
     ),
     forbid('server', 'the SQLite driver stays in one engine', toSqlite, 'store/sqlite/'),
+    forbid('server', 'only a page needs what Node brings', npm('sql\\.js', '@noble'), 'browser/'),
     forbid('server', 'the PostgreSQL driver stays in one engine', npm('pg'), 'store/postgres/'),
     forbid(
       'server',

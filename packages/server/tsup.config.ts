@@ -1,6 +1,9 @@
+import { copyFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'tsup';
+import { forPage } from './browser.config.ts';
 
-export default defineConfig({
+const forNode = defineConfig({
   entry: {
     main: 'src/main.ts',
     index: 'src/index.ts',
@@ -23,10 +26,31 @@ export default defineConfig({
       'testing-msw': 'src/testing/msw.ts',
     },
   },
-  clean: true,
   splitting: true,
   // Errors are printed all the same.
   silent: true,
   // A hundred small files, which would be found and read one by one at every start. No type of ours is a type of theirs.
-  noExternal: ['zod'],
+  noExternal: ['zod', '@shortlink/tables'],
 });
+
+const wasm = fileURLToPath(import.meta.resolve('sql.js/dist/sql-wasm-browser.wasm'));
+
+/** One file, and SQLite beside it. */
+const browser = defineConfig({
+  entry: { browser: 'src/browser/index.ts' },
+  format: ['esm'],
+  target: 'es2023',
+  platform: 'browser',
+  dts: { compilerOptions: { noCheck: true } },
+  minify: true,
+  silent: true,
+  noExternal: [/./],
+  // tsup would leave Node's modules to the page.
+  removeNodeProtocol: false,
+  inject: forPage.inject,
+  define: forPage.define,
+  esbuildPlugins: forPage.plugins,
+  onSuccess: () => copyFile(wasm, 'dist/sqlite3.wasm'),
+});
+
+export default [forNode, browser];

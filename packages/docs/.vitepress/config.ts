@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { defineConfig, type HeadConfig, type PageData } from 'vitepress';
 import { siteUrl } from '../../tools/src/manifests.ts';
 import { checkAnchors } from '../scripts/check-anchors.ts';
+import { liveExamples } from '../scripts/live-examples.ts';
 import { firstSentence, writeLlmsFiles } from '../scripts/llms.ts';
 import { linkToSource } from '../scripts/source-links.ts';
 import { sidebar } from './sidebar.ts';
@@ -35,8 +36,13 @@ export default defineConfig({
     const text = readFileSync(new URL(`../${page.filePath}`, import.meta.url), 'utf8');
     page.description ||= firstSentence(text) || DESCRIPTION;
   },
+  // The service finds its WebAssembly beside itself.
+  vite: { optimizeDeps: { exclude: ['@shortlink/server/browser'] } },
   markdown: {
-    config: linkToSource,
+    config: (markdown) => {
+      linkToSource(markdown);
+      liveExamples(markdown);
+    },
     anchor: { slugify: idOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
     languageAlias: { promql: 'txt' },

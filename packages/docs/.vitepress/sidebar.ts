@@ -58,6 +58,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: 'Upgrade', link: '/production/upgrade' },
       { text: 'Backup and restore', link: '/production/backup' },
       { text: 'Accounts, keys and links', link: '/production/operating' },
+      { text: 'Moving house', link: '/production/moving' },
       { text: 'Security', link: '/production/security' },
       { text: 'Checking a server', link: '/conformance' },
     ],

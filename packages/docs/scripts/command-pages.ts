@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command, Option } from 'commander';
 import { processIo } from '../../cli/src/io.ts';
@@ -20,7 +21,9 @@ export function serverPage(): string {
   const program = buildServer(
     {
       env: {},
+      stdin: Readable.from([]),
       out: print,
+      write: unused,
       err: print,
       now: Date.now,
       openStore: unused,

@@ -23,11 +23,11 @@ export async function runInRuntime(runtime: Runtime): Promise<RuntimeRun> {
   await using stage = await startStage(traits);
   try {
     const signal = AbortSignal.timeout(RUNTIME_TIMEOUT_MS);
-    const { version, output } = await runtime.run(stage.url, signal);
+    const { version, output, apiKeys = [] } = await runtime.run(stage.url, signal);
     const { results } = await stage.report;
     const { runTestServer } = runtime;
     const runsTestServer = runTestServer !== undefined;
-    const checks = [...results, keysIn(output, stage.apiKeys)];
+    const checks = [...results, keysIn(output, [...stage.apiKeys, ...apiKeys])];
     if (runsTestServer) checks.push(await checkTestServer(runTestServer(signal)));
     return { ...traits, runsTestServer, version, results: checks };
   } catch (error) {

@@ -38,6 +38,7 @@ export function programs(): DocumentedBlock[] {
 const DEFINITIONS: Record<string, string> = {
   Shortlink: "import { Shortlink } from '@shortlink/sdk';",
   startTestServer: "import { startTestServer } from '@shortlink/server/testing';",
+  startPageService: "import { startPageService } from '@shortlink/server/browser';",
   createMswHandlers: "import { createMswHandlers } from '@shortlink/server/testing/msw';",
   setupServer: "import { setupServer } from 'msw/node';",
   apiKey: "const apiKey = 'YOUR_KEY';",

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SDK_TOPICS, sidebar } from '../../docs/.vitepress/sidebar.ts';
 import { checkAnchors } from '../../docs/scripts/check-anchors.ts';
@@ -119,6 +119,79 @@ describe('the site', () => {
     expect(full).toContain('alert: ShortlinkDatabaseDown');
   });
 
+  test.each([
+    { name: 'a desk', width: 1280 },
+    { name: 'a phone', width: 390 },
+  ])('runs its examples in the page, on $name', async ({ width }) => {
+    await using served = await serve(site);
+    await using launched = await launchChromium();
+    const context = await launched.browser.newContext({ viewport: { width, height: 844 } });
+    const tab = await context.newPage();
+    for (const [link, printed] of Object.entries(PRINTED)) {
+      await tab.goto(served.url + link);
+      const examples = await tab.locator('.live').all();
+      expect(examples.length, link).toBe(printed.length);
+      for (const [index, example] of examples.entries()) {
+        expect(await runLive(example), `${link} ${index}`).toMatch(printed[index] ?? 'nothing');
+        expect(await example.getAttribute('data-state'), `${link} ${index}`).toBe('done');
+      }
+      expect(await tab.evaluate<number>('document.documentElement.scrollWidth')).toBe(width);
+    }
+    await savePicture(tab, { path: join(ARTIFACTS, `docs-live-${width}.png`) });
+  });
+
+  test('lets readers change an example, the plan, and what goes wrong', async () => {
+    await using served = await serve(site);
+    await using launched = await launchChromium();
+    const tab = await (await launched.browser.newContext()).newPage();
+    await tab.goto(`${served.url}/start/sdk`);
+    const [first, many] = await tab.locator('.live').all();
+    if (first === undefined || many === undefined) throw new Error('The page has no examples.');
+    const fault = first.getByLabel('What goes wrong');
+    const requests = first.locator('.exchanges summary');
+
+    await fault.selectOption('a 429');
+    expect(await runLive(first)).toMatch(/^https:/);
+    expect(await requests.allTextContents()).toEqual([
+      expect.stringMatching(/\/links\s+429\s*$/),
+      expect.stringMatching(/\/links\s+201\s*$/),
+    ]);
+
+    await fault.selectOption('a lost response');
+    expect(await runLive(first)).toMatch(/^ConnectionError: /);
+    await fault.selectOption('nothing');
+
+    await first.getByRole('button', { name: 'Edit' }).click();
+    const code = first.getByLabel('Code of the example');
+    await code.fill((await code.inputValue()).replace('link.short_url', 'link.title as string'));
+    expect(await runLive(first)).toBe('Documentation\n');
+    await requests.first().click();
+    await first.getByText('"title": "Documentation"').first().waitFor();
+    await code.fill('this is no program');
+    expect(await runLive(first)).toMatch(/^SyntaxError/);
+
+    await many.getByLabel('Plan').selectOption('community');
+    expect(await runLive(many)).toMatch(/PlanLimitError: .*15/);
+    await many.getByLabel('Plan').selectOption('custom');
+    await many.getByLabel('What goes wrong').selectOption('a slow job');
+    expect(await runLive(many)).toMatch(/249 https:/);
+  });
+
+  test('makes a short link on its first page', async () => {
+    await using served = await serve(site);
+    await using launched = await launchChromium();
+    const tab = await (await launched.browser.newContext()).newPage();
+    await tab.goto(served.url);
+    await tab.getByLabel('A long address').fill('https://example.com/docs');
+    await tab.getByRole('button', { name: 'Shorten' }).click();
+    await tab.getByRole('status').filter({ hasText: 'https://sho.rt/' }).waitFor();
+    const redirect = tab.getByRole('listitem').filter({ hasText: '302 https://example.com/docs' });
+    await redirect.waitFor();
+    await tab.getByLabel('A long address').fill('nonsense');
+    await tab.getByRole('button', { name: 'Shorten' }).click();
+    await tab.getByRole('status').filter({ hasText: 'absolute http or https URL' }).waitFor();
+  });
+
   test('fits a phone and has no complaint, in light and in dark', async () => {
     await using served = await serve(site);
     await using launched = await launchChromium();
@@ -205,6 +278,39 @@ function exportedNames(source: string): Set<string> {
   );
 }
 
+/** What the examples of a page print when they are run in it, in order. */
+const PRINTED: Record<string, readonly RegExp[]> = {
+  '/start/sdk': [
+    /^https:\/\/sho\.rt\/\w{7}\n$/,
+    /^(https:\/\/example\.com\/\d+ https:\/\/sho\.rt\/\w{7}\n){250}$/,
+    /^https:\/\/sho\.rt\/\w{7}\n$/,
+  ],
+  '/sdk/errors': [/^400 target_url must be an absolute http or https URL\n$/],
+  '/sdk/bulk': [
+    /^500\n$/,
+    /^150\n$/,
+    /^1\n$/,
+    /"outcome": "created", [\s\S]+"outcome": "created"/,
+    /^(\d+\n)*5000\n5000\n$/,
+  ],
+  '/sdk/testing': [
+    /^302 https:\/\/example\.com\n$/,
+    /^true\n$/,
+    /^community\n$/,
+    /^true\n$/,
+    /^https:\/\/shortlink\.test\/\w{7}\n$|^https:\/\/sho\.rt\/\w{7}\n$/,
+    /^abc\n$/,
+  ],
+};
+
+/** Runs an example, and resolves to what it printed once it has ended. */
+async function runLive(example: Locator): Promise<string> {
+  await example.getByRole('button', { name: 'Run' }).click();
+  const ended = example.locator('xpath=self::*[@data-state="done" or @data-state="failed"]');
+  await ended.waitFor();
+  return (await example.getByRole('log').textContent()) ?? '';
+}
+
 /** Pages of the reference are written when the site is built, and the build fails for links to missing ones. */
 const WRITTEN_LATER = /docs\/reference\//;
 
@@ -269,6 +375,7 @@ async function serve(folder: string): Promise<{ url: string } & AsyncDisposable>
     '.html': 'text/html',
     '.js': 'text/javascript',
     '.svg': 'image/svg+xml',
+    '.wasm': 'application/wasm',
   };
   const server = createServer(async ({ url = '/' }, response) => {
     const path = join(folder, decodeURIComponent(url.split('?')[0] ?? ''));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleModule } from '../runtimes/drivers/bundle-entry.ts';
-import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
+import { chromiumPath, launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { startWorkerd } from '../runtimes/drivers/start-workerd.ts';
 import { runCommand } from '../src/run-command.ts';
 import { runProgram } from '../src/run-program.ts';
@@ -124,4 +124,30 @@ it('examples/browser shortens a link in a page, and shows what went wrong', asyn
   expect(await link.textContent()).toMatch(/^http:/);
   await submit('ftp://example.com');
   await page.locator('output', { hasText: 'target_url' }).waitFor();
+});
+
+describe('examples/browser-tests', () => {
+  const withChromium = async () => ({ CHROMIUM_PATH: (await chromiumPath()) ?? '' });
+
+  it('tests a component and its stories in the browser mode of Vitest', async () => {
+    const vitest = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
+    const args = ['run', '--root', example('browser-tests'), '--reporter', 'tap-flat'];
+    const { exitCode, stdout, stderr } = await runProgram(vitest, args, {
+      cwd: example('browser-tests'),
+      env: await withChromium(),
+    });
+    expect(exitCode, stdout + stderr).toBe(0);
+    expect(stdout.match(/^ok /gm)).toHaveLength(3);
+  });
+
+  it('tests a page with Playwright', async () => {
+    await using served = await serveVitePage(example('browser'));
+    const { exitCode, stdout, stderr } = await runProgram(
+      example('browser-tests/playwright.test.ts'),
+      [],
+      { env: { ...(await withChromium()), APP_URL: served.url } },
+    );
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/pass 1\n/);
+  });
 });

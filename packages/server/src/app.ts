@@ -22,7 +22,7 @@ import {
   tlsAsk,
 } from './http/operator-endpoints.ts';
 import { readBody } from './http/read-body.ts';
-import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
+import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
 import { OutageLog } from './logger.ts';
@@ -40,8 +40,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const outage = new OutageLog({ logger, what: 'using the database for requests' });
   app.onError(respondToError({ ...options, outage }));
+  const followAlias = redirectAlias(deps);
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.
-  app.notFound((c) => respondToProblem(c, notFound('Path'), options));
+  app.notFound(
+    async (c) => (await followAlias(c)) ?? respondToProblem(c, notFound('Path'), options),
+  );
 
   app.use(observe({ metrics, logger, outage, store }));
   app.use(

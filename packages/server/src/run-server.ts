@@ -14,7 +14,7 @@ const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** How long the last log lines may take to be read once everything is stopped. */
 const LOG_FLUSH_MS = 2_000;
 
-const { stdout, stderr, env } = process;
+const { stdin, stdout, stderr, env } = process;
 
 /** A reader that went away, such as `| head`, is no reason to stop serving. */
 stdout.on('error', () => undefined);
@@ -26,7 +26,12 @@ const terminal = stdout.isTTY ? { columns: stdout.columns || 80, hasColors } : u
 
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
   env,
+  stdin,
   out: (line) => stdout.write(`${line}\n`),
+  write: (text) =>
+    new Promise((resolve, reject) => {
+      stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    }),
   err: (line) => stderr.write(`${line}\n`),
   terminal,
   now: Date.now,

@@ -73,7 +73,8 @@ export function createService(options: ServiceOptions): Service {
     jobPace,
     onJobAccepted: (jobId) => runner.notify(jobId),
     pendingJobs: () => runner.pendingJobs,
-    findRedirect: (code) => redirects.find(code),
+    findRedirect: (address) => redirects.find(address),
+    isInMemory: (address) => redirects.has(address),
     ownHosts: () => follower.ownHosts(),
   });
   return {

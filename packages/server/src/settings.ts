@@ -184,7 +184,12 @@ export function settingOptions(names: readonly string[] = Object.keys(SETTINGS))
 
 /** The settings on a command line. Variables are left to {@link readSettings}, which knows about files. */
 export function flagsOf(command: Command): RawSettings {
-  const given = Object.entries(command.opts<RawSettings>());
+  // An option of a command may have the name of a setting, and be another one.
+  const isSetting = ([name]: [string, unknown]) =>
+    command.options.some(
+      (option) => option.attributeName() === name && settingOptions().includes(option),
+    );
+  const given = Object.entries(command.opts<RawSettings>()).filter(isSetting);
   return Object.fromEntries(given.filter(([name]) => command.getOptionValueSource(name) === 'cli'));
 }
 

@@ -2,6 +2,9 @@ import { realpathSync } from 'node:fs';
 import process from 'node:process';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
+/** A page has none: there, all work is done where it arises. */
+export const HAS_THREADS: boolean = true;
+
 /**
  * Starts a thread from the file with this name, without its ending. It stands beside the module that asks: as TypeScript in the source, whose
  * types Node strips, and as JavaScript in a build.

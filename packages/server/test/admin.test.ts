@@ -1,4 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Link } from '@shortlink/sdk/wire';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { CommandContext } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
 import { createDevAccount } from '../src/admin/start.ts';
@@ -37,7 +42,9 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   err = [];
   const context: CommandContext = {
     env,
+    stdin: Readable.from([]),
     out: (line) => out.push(line),
+    write: async (text) => void out.push(text),
     // Every command says which database it uses; see `process.test.ts`.
     err: (line) => line.startsWith('database: ') || err.push(line),
     now: () => START,
@@ -218,7 +225,9 @@ describe('help', () => {
     ...['create', 'list', 'show', 'update', 'disable', 'enable'].map((verb) => `accounts ${verb}`),
     ...['create', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
     ...['add', 'list', 'remove'].map((verb) => `domains ${verb}`),
-    ...['list', 'show', 'enable', 'disable'].map((verb) => `links ${verb}`),
+    ...['list', 'show', 'enable', 'disable', 'update', 'export', 'import'].map(
+      (verb) => `links ${verb}`,
+    ),
     'migrate',
     'backup',
     'doctor',
@@ -386,12 +395,108 @@ describe('links', () => {
   test('show, disable and enable print the link', async () => {
     const link = await createLink(await createAccount(), { title: 'x\u001b[31m' });
     const { code } = link;
-    expect(await json('links', 'show', code)).toEqual(link);
+    const shown = { ...link, aliases: [], corrections: [] };
+    expect(await json('links', 'show', code)).toEqual(shown);
     expect(await json('links', 'disable', code)).toEqual({ ...link, is_active: false });
     expect(await json('links', 'enable', code)).toEqual(link);
     await run('links', 'show', code);
     expect(out.join('\n')).toContain(TARGET);
     expect(out.join('\n')).not.toContain('\u001b');
+  });
+
+  test('update corrects a link; show says what was before, and who changed it', async () => {
+    const { code, ...link } = await createLink(await createAccount());
+    const update = (...args: string[]) => run('links', 'update', code, ...args);
+    const [b, c] = ['https://example.com/b', 'https://example.com/c'];
+    expect(await json('links', 'update', code, '--target', b, '--by', 'Ann')).toEqual({
+      ...{ ...link, code, target_url: b },
+    });
+    expect(await update('--target', b)).toBe(0);
+    expect(err).toEqual(['nothing changed: the link is like that already']);
+    expect(await update('--target', c, '--if-target', TARGET)).toBe(1);
+    expect(err).toEqual([`error: link ${code} leads to ${b} now; it was not changed`]);
+    expect(await update('--target', c, '--if-target', b, '--title', 'New')).toBe(0);
+    const { corrections } = await json('links', 'show', code);
+    const at = new Date(START).toISOString();
+    expect(corrections).toEqual([
+      { at, by: 'Ann', old_target: TARGET, new_target: b },
+      { at, by: expect.any(String), old_target: b, new_target: c, old_title: '', new_title: 'New' },
+    ]);
+    await run('links', 'show', code);
+    expect(out.join('\n')).toContain(`by Ann: ${TARGET} -> ${b}`);
+    expect(out.join('\n')).toContain(`${b} -> ${c} title "" -> "New"`);
+  });
+
+  describe('update --from', () => {
+    const target = (n: number) => `https://example.com/new/${n}`;
+
+    /** A file that corrects so many of ten links, and what there is of it. */
+    async function setUp(corrected: number) {
+      const account = await createAccount();
+      const codes: string[] = [];
+      for (let n = 0; n < 10; n += 1) codes.push((await createLink(account)).code);
+      const rows = codes.slice(0, corrected).map((code, n) => `${code},${target(n)},`);
+      const folder = await mkdtemp(join(tmpdir(), 'corrections-'));
+      const file = join(folder, 'c.csv');
+      await writeFile(file, `${['code,target_url,if_target', ...rows].join('\n')}\n`);
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const now = async () => {
+        const links = await json('links', 'list', '--account', account.id);
+        return links.filter((link: Link) => link.target_url !== TARGET).length;
+      };
+      return { file, codes, now };
+    }
+
+    test('corrects many at once; a dry run lists them; the same again changes nothing', async () => {
+      const { file, codes, now } = await setUp(3);
+      const rows = codes.slice(0, 3).map((code, n) => {
+        return { code, old_target: TARGET, new_target: target(n) };
+      });
+      expect(await json('links', 'update', '--from', file, '--dry-run')).toEqual(rows);
+      expect(await now()).toBe(0);
+      expect(await json('links', 'update', '--from', file)).toEqual(rows);
+      expect(await now()).toBe(3);
+      expect(await json('links', 'update', '--from', file)).toEqual([]);
+    });
+
+    test('refuses to change more than 30 % of the links of an account without --yes', async () => {
+      const { file, now } = await setUp(4);
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err.join()).toMatch(
+        /4 of the 10 links of account acc_\w+; nothing was changed.*--yes/,
+      );
+      expect(await now()).toBe(0);
+      expect(await run('links', 'update', '--from', file, '--yes')).toBe(0);
+      expect(await now()).toBe(4);
+    });
+
+    test.each([
+      ['zzzzzzz,https://example.com/,', /"zzzzzzz" not found/],
+      ['CODE,ftp://example.com/,', /link CODE: target_url must be/],
+      ['CODE,,', /nothing to change of link CODE/],
+      ['CODE,https://example.com/,https://example.com/old', /leads to .* it was not changed/],
+    ])('one bad row, such as %s, and none is changed', async (row, message) => {
+      const { file, codes, now } = await setUp(2);
+      const last = codes.at(-1) ?? '';
+      await appendFile(file, `${row.replace('CODE', last)}\n`);
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err.join().replaceAll(last, 'CODE')).toMatch(message);
+      expect(await now()).toBe(0);
+    });
+  });
+
+  test.each([
+    [['--target', 'https://sho.rt/x'], /own domains/],
+    [['--target', 'ftp://example.com/'], /target_url must be an absolute/],
+    [['--title', 'x'.repeat(256)], /title must be at most 255/],
+    [[], /give a target or a title/],
+  ])('update %j is refused, and nothing is changed', async (args, message) => {
+    const { code } = await createLink(await createAccount());
+    const settings = ['--public-url', 'https://sho.rt'];
+    expect(await run('links', 'update', code, ...settings, ...args)).toBe(1);
+    expect(err.join()).toMatch(message);
+    const { aliases, corrections, ...link } = await json('links', 'show', code);
+    expect([link.target_url, aliases, corrections]).toEqual([TARGET, [], []]);
   });
 
   test.each(['show', 'enable', 'disable'])('%s of an unknown code is exit 1', async (verb) => {

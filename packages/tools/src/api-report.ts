@@ -17,7 +17,7 @@ import { reportCommands } from './report-commands.ts';
 const ENTRIES = {
   sdk: ['index', 'wire'],
   cli: [],
-  server: ['index', 'testing', 'testing-msw'],
+  server: ['index', 'testing', 'testing-msw', 'browser'],
   conformance: ['index'],
 } as const;
 type Package = keyof typeof ENTRIES;

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { EXIT_CODES } from '../../cli/src/cli-error.ts';
 import { buildProgram as buildCli } from '../../cli/src/program.ts';
 import { EXIT } from '../../server/src/admin/command.ts';
@@ -39,7 +39,9 @@ export function reportCommands(): { cli: string; server: string } {
   const server = buildServer(
     {
       env: {},
+      stdin: Readable.from([]),
       out: nothing,
+      write: nothing,
       err: nothing,
       now: nothing,
       openStore: nothing,

@@ -40,18 +40,26 @@ export interface Verdict {
 
 const REDIRECTS: readonly number[] = [301, 302, 307, 308];
 
-/** Whether a response to the short URL leads to `target`. `Location` may be relative to the short URL. */
-export function judge(shortUrl: URL, target: URL, reply: Reply): Verdict {
+/**
+ * Whether a response to the short URL leads to `target`. `Location` may be relative to the short URL.
+ *
+ * @param isOff - whether the link is switched off, and so must not lead anywhere
+ */
+export function judge(shortUrl: URL, target: URL, reply: Reply, isOff = false): Verdict {
   const { status } = reply;
   if ('failure' in reply) return verdictOf(reply.failure, reply.problem, { status });
   const { location } = reply;
   const verdict = (finding: Finding, problem?: string) => verdictOf(finding, problem, reply);
   if (status === 404) return verdict('not_found', 'the server does not know this short URL (404)');
+  if (status === 410 && isOff) return verdict('ok');
   if (status === 410) return verdict('gone', 'the link is not active (410)');
   if (reply.status >= 400) return verdict('http_error', `the server responded with ${status}`);
   if (!REDIRECTS.includes(reply.status) || location === undefined) {
     const lacks = REDIRECTS.includes(reply.status) ? ' without a Location' : '';
     return verdict('no_redirect', `it does not redirect: the status is ${status}${lacks}`);
+  }
+  if (isOff) {
+    return verdict('wrong_target', `it leads to ${location}, although the link is switched off`);
   }
   // Both are read as a browser reads them: `Location` is percent-encoded where the target may hold any character.
   const isRight = URL.parse(location, shortUrl.href)?.href === target.href;

@@ -87,7 +87,7 @@ export async function verifyTable(
 type AskTarget = (url: URL) => Promise<Reply>;
 
 async function verdictOn(
-  { row, shortUrl, target }: LinkRow,
+  { row, shortUrl, target, isOff = false }: LinkRow,
   asker: Asker,
   askTarget: AskTarget | undefined,
 ): Promise<Verdict> {
@@ -100,8 +100,8 @@ async function verdictOn(
     const what = url === undefined ? 'short URL' : 'target';
     return verdictOf('invalid_row', `its ${what} is no http or https URL`);
   }
-  const verdict = judge(url, targetUrl, await asker.short(url));
-  if (verdict.verified !== 'ok' || askTarget === undefined) return verdict;
+  const verdict = judge(url, targetUrl, await asker.short(url), isOff);
+  if (isOff || verdict.verified !== 'ok' || askTarget === undefined) return verdict;
   const reply = await askTarget(targetUrl);
   const isStopped = 'failure' in reply && reply.failure === 'not_asked';
   return isStopped ? judge(url, targetUrl, reply) : judgeTarget(verdict, reply);

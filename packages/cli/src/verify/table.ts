@@ -21,6 +21,8 @@ export interface LinkRow {
   /** Undefined where the row has no link of its own: it was rejected, it failed, or it was not sent. */
   shortUrl: string | undefined;
   target: string;
+  /** Whether the link is switched off, as an export says: then 410 is right. */
+  isOff?: boolean;
 }
 
 /** A file with a short URL and a target in each row. */
@@ -58,6 +60,7 @@ export async function openTable(
     const { short_url: wanted, ...map } = settings.map;
     const layout = await detectLayout(input, { ...settings, map });
     const shortUrlOf = shortUrlReader(input.name, layout, wanted);
+    const exported = exportReader(layout);
     const rules = createRowRules(layout, { map, defaults: {} }, layout.isOfLines);
     const table: Table = {
       ...{ input, layout, rows: 0, links: 0 },
@@ -65,7 +68,13 @@ export async function openTable(
         for await (const rows of readRows(input, layout)) {
           for (const row of rows) {
             const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
-            yield { row, shortUrl, target: rules.link(row).target_url };
+            const { target_url: target } = rules.link(row);
+            const isOff = exported.isOff(row);
+            yield { row, shortUrl, target, isOff };
+            for (const address of exported.addresses(row)) {
+              if (address === shortUrl) continue;
+              yield { row: shortUrlOf.replaced(row, address), shortUrl: address, target, isOff };
+            }
           }
         }
       },
@@ -84,12 +93,18 @@ export async function openTable(
   }
 }
 
+/** Gives the short URL of a row, and the row with another one in its place. */
+interface ShortUrlReader {
+  (row: Row): string | undefined;
+  replaced(row: Row, address: string): Row;
+}
+
 /** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
 function shortUrlReader(
   name: string,
   { plan: { columns, mapping }, resultColumns }: Layout,
   wanted: string | undefined,
-): (row: Row) => string | undefined {
+): ShortUrlReader {
   const find = (key: string) =>
     columns.findLastIndex((column, index) => {
       return index !== mapping.target_url && key !== '' && columnKey(column) === key;
@@ -106,9 +121,40 @@ function shortUrlReader(
       `Its columns are ${columns.map((text) => JSON.stringify(text)).join(', ')}. Name the right one: --map short_url=NAME`,
     );
   }
-  return ({ cells, object }) => {
+  const read = ({ cells, object }: Row) => {
     const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
     const status = object ? object['status'] : cells[resultColumns.status ?? -1];
     return WITHOUT_LINK.includes(status) ? undefined : value.trim() || undefined;
+  };
+  const replaced = ({ line, cells, object }: Row, address: string): Row => ({
+    line,
+    cells: cells.with(place, address),
+    object: object && { ...object, [column]: address },
+  });
+  return Object.assign(read, { replaced });
+}
+
+/** Columns of exports that hold further addresses of a link: our own, and Bitly's. */
+const ADDRESS_LISTS = ['aliases', 'custombitlinks'];
+
+/** Reads what an export of a link service says of a link beside its short URL. */
+function exportReader({ plan: { columns } }: Layout) {
+  // Each line of JSON may bring further columns.
+  const cellOf = ({ cells, object }: Row, names: readonly string[]) => {
+    const at = columns.findIndex((column) => names.includes(columnKey(column)));
+    const column = columns[at];
+    return object && column !== undefined ? toCell(object[column] ?? null) : (cells[at] ?? '');
+  };
+  const isAnExport = () => columns.some((column) => ADDRESS_LISTS.includes(columnKey(column)));
+  return {
+    addresses(row: Row): string[] {
+      if (row.problem !== undefined || !isAnExport()) return [];
+      return cellOf(row, ADDRESS_LISTS).match(/https?:\/\/[^\s",]+/gi) ?? [];
+    },
+    isOff(row: Row): boolean {
+      if (row.problem !== undefined || !isAnExport()) return false;
+      const [isActive, archived] = [cellOf(row, ['isactive']), cellOf(row, ['archived'])];
+      return /^(?:false|0|no)$/i.test(isActive) || /^(?:true|1|yes)$/i.test(archived);
+    },
   };
 }

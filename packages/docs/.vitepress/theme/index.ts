@@ -1,9 +1,11 @@
-import { useRoute } from 'vitepress';
+import { type Theme, useRoute } from 'vitepress';
 import theme from 'vitepress/theme-without-fonts';
 import { h, nextTick, onMounted, watch } from 'vue';
 import wide from '../../pictures/import.svg';
 import narrow from '../../pictures/import-narrow.svg';
 import { markMain, nameSearch, watchSearch } from './accessible.ts';
+import FirstLink from './first-link.vue';
+import LiveExample from './live-example.vue';
 import './style.css';
 
 const INSTALL = ['npm install --global @shortlink/cli', 'shortlink import links.csv'];
@@ -14,6 +16,7 @@ export default {
   extends: theme,
   Layout: () =>
     h(theme.Layout, null, {
+      'home-hero-after': () => h(FirstLink),
       'home-hero-actions-after': () =>
         h('pre', { class: 'install' }, h('code', INSTALL.join('\n'))),
       'home-hero-image': () =>
@@ -22,6 +25,9 @@ export default {
           h('img', { src: wide, alt: PICTURE }),
         ]),
     }),
+  enhanceApp({ app }) {
+    app.component('LiveExample', LiveExample);
+  },
   setup() {
     const route = useRoute();
     onMounted(() => {
@@ -34,4 +40,4 @@ export default {
       () => nextTick(markMain),
     );
   },
-};
+} satisfies Theme;

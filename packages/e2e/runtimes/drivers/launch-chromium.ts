@@ -27,17 +27,22 @@ const ARGS = [
  * installed.
  */
 export async function launchChromium(): Promise<{ browser: Browser } & AsyncDisposable> {
-  const { platform, arch } = process;
-  const isBrought = platform === 'linux' && arch === 'x64';
+  const executablePath = await chromiumPath();
   const browser = await chromium.launch({
     args: ARGS,
     timeout: LIMIT_MS,
     // Its sandbox needs rights that root in a container does not have.
     chromiumSandbox: false,
-    ...(isBrought ? { executablePath: await unpack() } : { channel: 'chrome' }),
+    ...(executablePath === undefined ? { channel: 'chrome' } : { executablePath }),
   });
   browser.on('context', (context) => context.setDefaultTimeout(LIMIT_MS));
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
+}
+
+/** The path of the Chromium that npm brings, where it brings one. */
+export async function chromiumPath(): Promise<string | undefined> {
+  const { platform, arch } = process;
+  return platform === 'linux' && arch === 'x64' ? unpack() : undefined;
 }
 
 /**

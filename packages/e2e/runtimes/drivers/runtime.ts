@@ -19,4 +19,6 @@ export interface RunOutput {
   version: string;
   /** Everything it printed. */
   output: string;
+  /** Keys of services that it started itself, which it must not print either. @default none */
+  apiKeys?: readonly string[] | undefined;
 }

@@ -1,5 +1,5 @@
 import { bun } from './bun.ts';
-import { chromium } from './chromium.ts';
+import { chromium, chromiumPage } from './chromium.ts';
 import { deno } from './deno.ts';
 import { node } from './node.ts';
 import type { Runtime } from './runtime.ts';
@@ -14,4 +14,5 @@ export const RUNTIMES: readonly Runtime[] = [
   deno,
   workerd,
   chromium,
+  chromiumPage,
 ];

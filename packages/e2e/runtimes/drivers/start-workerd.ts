@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -22,16 +22,19 @@ export interface RunningWorker extends AsyncDisposable {
  * Runs a module as Cloudflare does by default, without Node compatibility. The only difference: it may reach servers on this machine.
  *
  * @param bindings texts in the worker's `env`, by name
+ * @param wasm path of a file that the script imports as `./sqlite3.wasm`. @default none
  */
 export async function startWorkerd(
   script: string,
   bindings: Readonly<Record<string, string>> = {},
+  wasm?: string,
 ): Promise<RunningWorker> {
   await using cleanup = new AsyncDisposableStack();
   const folder = cleanup.use(await tempFolder());
   await writeFile(join(folder.path, 'worker.js'), script);
   const config = join(folder.path, 'config.capnp');
-  await writeFile(config, configOf(bindings));
+  if (wasm !== undefined) await copyFile(wasm, join(folder.path, 'sqlite3.wasm'));
+  await writeFile(config, configOf(bindings, wasm !== undefined));
 
   const program = fileURLToPath(import.meta.resolve('workerd/bin/workerd'));
   const child = spawn(program, ['serve', config, `--control-fd=${CONTROL_FD}`], {
@@ -55,7 +58,8 @@ export async function startWorkerd(
   };
 }
 
-function configOf(bindings: Readonly<Record<string, string>>): string {
+function configOf(bindings: Readonly<Record<string, string>>, hasWasm: boolean): string {
+  const wasm = hasWasm ? ', (name = "sqlite3.wasm", wasm = embed "sqlite3.wasm")' : '';
   const texts = Object.entries(bindings).map(
     // A text of Cap'n Proto understands the escapes of JSON.
     ([name, text]) => `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(text)})`,
@@ -65,7 +69,7 @@ using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = (
-      modules = [(name = "worker", esModule = embed "worker.js")],
+      modules = [(name = "worker", esModule = embed "worker.js")${wasm}],
       bindings = [${texts.join(', ')}],
       compatibilityDate = "2026-01-01",
     )),

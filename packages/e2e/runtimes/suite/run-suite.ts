@@ -1,15 +1,14 @@
 import type { CheckResult, Report } from './check.ts';
 import { CHECKS } from './checks/index.ts';
-import { Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { UnhandledRejections } from './unhandled-rejections.ts';
 
 /** Longest time of one check, in milliseconds. A check that hangs is reported as failed. */
 const CHECK_TIMEOUT_MS = 100_000;
 
 /** Runs every check, one after the other, and sends the report to the stage. */
-export async function runSuite(stageUrl: string): Promise<void> {
+export async function runSuite(stage: Stage): Promise<void> {
   const unhandled = new UnhandledRejections();
-  const stage = new Stage(stageUrl);
   const traits = await stage.traits();
   const report: Report = { results: [] };
   for (const check of CHECKS) {

@@ -87,9 +87,9 @@ const topLink = {
  */
 export interface Usage extends Data<typeof usage> {}
 export const usage = {
+  plan: '',
   /** What whoever runs the service calls the account. Older servers send none. */
   account_name: optional(''),
-  plan: '',
   requests: {
     minute: windowUsage as WindowUsage,
     day: windowUsage as WindowUsage,

@@ -24,8 +24,11 @@ export class CommandFailed extends Error {
 /** What commands may do to the world; tests bring their own. */
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
+  stdin: AsyncIterable<Uint8Array | string>;
   /** One line on standard output: data only. */
   out: (line: string) => void;
+  /** Text on standard output, as it is. Resolves once there is room for more. */
+  write: (text: string) => Promise<void>;
   /** One line on standard error. */
   err: (line: string) => void;
   /** The terminal that standard output goes to. @default a pipe or a file */
@@ -59,16 +62,17 @@ export function sayDatabase({ err }: CommandContext, { database }: Settings): vo
   err(`database: ${terminalSafe(databaseName(database))}`);
 }
 
-/** Gives a command the options that all of these share, and prints what `act` makes of its arguments. */
+/** Gives a command the options that all of these share, and prints what `act` makes of its arguments, if it is anything. */
 export function onDatabase<A extends unknown[]>(
   context: CommandContext,
   command: Command,
-  act: (settings: Settings, ...args: A) => Promise<Printed>,
+  act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
 ): void {
   for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
   command.option('--json', 'print JSON').action(async (...args) => {
     // Commander passes the arguments and the options as they were declared.
     const printed = await act(settingsOf(context, command), ...(args as unknown[] as A));
+    if (printed === undefined) return;
     if (command.opts<{ json?: boolean }>().json) context.out(safeJson(printed.json));
     else (await linesOf(printed, context.terminal?.columns)).forEach(context.out);
     if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
@@ -79,7 +83,7 @@ export function onDatabase<A extends unknown[]>(
 export function onStore<A extends unknown[]>(
   context: CommandContext,
   command: Command,
-  act: (store: Store, ...args: A) => Promise<Printed>,
+  act: (store: Store, ...args: A) => Promise<Printed | undefined>,
 ): void {
   onDatabase(context, command, async (settings, ...args: A) => {
     sayDatabase(context, settings);

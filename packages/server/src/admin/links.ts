@@ -1,9 +1,13 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
+import type { LinkHistory } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type CommandContext, CommandFailed, onStore } from './command.ts';
+import { registerUpdate } from './correct.ts';
+import { registerExport } from './export.ts';
 import { addCommand } from './help.ts';
+import { registerImport } from './import.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
 interface ListOptions {
@@ -22,11 +26,14 @@ const MAX_CELL_LENGTH = 80;
 /** What a command does with one link; `undefined` for an unknown code. */
 type LinkAction = (store: Store, code: string) => Promise<Link | undefined>;
 
+/** A link, and what else an operator wants to know of it. */
+type ShownLink = Link & Partial<LinkHistory>;
+
 export function registerLinks(program: Command, context: CommandContext): void {
   const links = addCommand(
     program,
     'links',
-    'List, show, enable and disable links.',
+    'List, show, correct, enable, disable, export and import links.',
     'links list --account acc_7hVmWq2RkPzN',
     'links show Xk3pQ9z',
   );
@@ -35,16 +42,44 @@ export function registerLinks(program: Command, context: CommandContext): void {
     const command = addCommand(links, verb, description, `links ${verb} Xk3pQ9z`);
     command.argument('<code>', 'short code of the link: the last part of its short URL');
     onStore(context, command, async (store, code: string) => {
-      const link = await act(store, code);
-      if (link !== undefined) return { json: link };
+      const link: ShownLink | undefined = await act(store, code);
+      if (link !== undefined) return { json: link, record: toRecord(link) };
       throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
     });
   };
-  onLink('show', 'Show a link.', (store, code) => store.findLink(code));
+  onLink(
+    'show',
+    'Show a link: its old addresses and its corrections, too.',
+    async (store, code) => {
+      const link = await store.findLink(code);
+      return link && { ...link, ...(await store.linkHistory(code)) };
+    },
+  );
   onLink('enable', 'Let a link redirect again.', (store, code) => store.setLinkActive(code, true));
   onLink('disable', 'Let a link respond with 410 instead of redirecting.', (store, code) =>
     store.setLinkActive(code, false),
   );
+  registerUpdate(links, context);
+  registerExport(links, context);
+  registerImport(links, context);
+}
+
+/** Each alias and each correction on a line of its own. */
+function toRecord({ aliases = [], corrections = [], ...link }: ShownLink) {
+  const lines = (name: string, values: readonly string[]) =>
+    values.map((value, at): [string, string] => [at === 0 ? name : `${name} ${at + 1}`, value]);
+  const corrected = corrections.map(({ at, by, old_target, new_target, old_title, new_title }) => {
+    const target = old_target === new_target ? [] : [`${old_target} -> ${new_target}`];
+    const title =
+      new_title === undefined
+        ? []
+        : [`title ${[old_title, new_title].map((text) => JSON.stringify(text)).join(' -> ')}`];
+    return [at, `by ${by}:`, ...target, ...title].join(' ');
+  });
+  return {
+    ...link,
+    ...Object.fromEntries([...lines('alias', aliases), ...lines('corrected', corrected)]),
+  };
 }
 
 function registerList(links: Command, context: CommandContext): void {

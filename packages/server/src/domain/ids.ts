@@ -6,6 +6,9 @@ export const CODE_ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrs
 /** 57^7 codes: with a million links, one new code in two million collides and is drawn again. */
 export const CODE_LENGTH = 7;
 
+/** Anything else can't be a code, and is not worth a look-up. */
+export const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
+
 /**
  * Draws tried for one link before giving up. Even with half of all codes taken, a code fails 100 draws in a row once in 10^30,
  * so running out means a broken generator, not a full table.
@@ -38,14 +41,19 @@ export function newUuid(): string {
   else if (number === 0x1fff) beginMs(lastMs + 1);
   else number += 1;
   if (digitsUsed + DIGITS > randomDigits.length) {
-    randomDigits = Buffer.from(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))).toString(
-      'hex',
-    );
+    const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+    randomDigits = Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('');
     digitsUsed = 0;
   }
   const random = randomDigits.slice(digitsUsed, digitsUsed + DIGITS);
   digitsUsed += DIGITS;
   return `${prefix}${number.toString(16).slice(1)}-8${random.slice(0, 3)}-${random.slice(3)}`;
+}
+
+/** Id of a link that was created elsewhere at this time: it sorts among those of that time. */
+export function uuidOf(ms: number): string {
+  const digits = Math.max(0, ms).toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7${newUuid().slice(15)}`;
 }
 
 function beginMs(ms: number): void {

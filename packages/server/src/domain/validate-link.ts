@@ -10,17 +10,19 @@ import {
   REDIRECT_TYPES,
   type RedirectType,
 } from '@shortlink/sdk/wire';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { checkTarget, type TargetRules } from './targets.ts';
 
 /** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export const text = (what = 'must be a string') =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? 'is required' : what) })
-    .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
-    .refine((value) => !value.includes('\0'), 'must not contain NUL');
+  z.string({ error: (issue) => (issue.input === undefined ? 'is required' : what) }).check(
+    z.refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode'),
+    z.refine((value) => !value.includes('\0'), 'must not contain NUL'),
+  );
+
+const atMost = (length: number) => z.maxLength(length, `must be at most ${length} characters`);
 
 /** Longest `domain_id`. The service's own ids have 16 characters. */
 const MAX_DOMAIN_ID_LENGTH = 64;
@@ -37,24 +39,18 @@ export function isDomainId(value: unknown): value is string {
  * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
  */
 export const linkInputSchema = z.object({
-  target_url: text().max(
-    MAX_TARGET_URL_LENGTH,
-    `must be at most ${MAX_TARGET_URL_LENGTH} characters`,
+  target_url: text().check(atMost(MAX_TARGET_URL_LENGTH)),
+  title: z.optional(text().check(atMost(MAX_TITLE_LENGTH))),
+  domain_id: z.optional(text().check(atMost(MAX_DOMAIN_ID_LENGTH))),
+  redirect_type: z.optional(z.literal(REDIRECT_TYPES, `must be ${REDIRECT_TYPES.join(', ')}`)),
+  tags: z.optional(
+    z
+      .array(
+        text().check(z.minLength(1, 'must not be empty'), atMost(MAX_TAG_LENGTH)),
+        'must be an array of strings',
+      )
+      .check(z.maxLength(MAX_TAGS, `must have at most ${MAX_TAGS} entries`)),
   ),
-  title: text().max(MAX_TITLE_LENGTH, `must be at most ${MAX_TITLE_LENGTH} characters`).optional(),
-  domain_id: text()
-    .max(MAX_DOMAIN_ID_LENGTH, `must be at most ${MAX_DOMAIN_ID_LENGTH} characters`)
-    .optional(),
-  redirect_type: z.literal(REDIRECT_TYPES, `must be ${REDIRECT_TYPES.join(', ')}`).optional(),
-  tags: z
-    .array(
-      text()
-        .min(1, 'must not be empty')
-        .max(MAX_TAG_LENGTH, `must be at most ${MAX_TAG_LENGTH} characters`),
-      'must be an array of strings',
-    )
-    .max(MAX_TAGS, `must have at most ${MAX_TAGS} entries`)
-    .optional(),
 });
 
 /** What the rules need to know about the service and the caller. */
@@ -92,7 +88,7 @@ export function validateLink(input: unknown, rules: LinkRules): Validated<ValidL
 }
 
 /** Checks the shape of a JSON object. */
-export function parseEntry<T>(schema: z.ZodType<T>, input: unknown): Validated<T> {
+export function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
   if (!isObject(input)) {
     return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
   }

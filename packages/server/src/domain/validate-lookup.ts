@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import {
   checkEntries,
   FOREIGN_DOMAIN,
@@ -15,9 +16,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CODE = /^[\w-]{1,64}$/;
 
 /** Shape of one entry of a look-up by target. Whether a new link may lead there makes no difference. */
-export const lookupTargetSchema = linkInputSchema
-  .pick({ target_url: true, domain_id: true })
-  .extend({ after: text().regex(UUID, 'must be the id of a link').optional() });
+export const lookupTargetSchema = z.extend(
+  z.pick(linkInputSchema, { target_url: true, domain_id: true }),
+  { after: z.optional(text().check(z.regex(UUID, 'must be the id of a link'))) },
+);
 
 /** Links that lead to a target, or the link with a code. */
 export type LookupEntry = LookupTarget | { code: string };

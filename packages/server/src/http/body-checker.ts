@@ -7,7 +7,7 @@ import {
   type TargetHosts,
   targetHostMatcher,
 } from '../domain/targets.ts';
-import { startThread } from '../start-thread.ts';
+import { HAS_THREADS, startThread } from '../start-thread.ts';
 import { SMALL_BYTES } from './arriving-body.ts';
 import type { BodyThreadMessage } from './body-thread.ts';
 import {
@@ -54,7 +54,7 @@ export class BodyChecker {
   ): Promise<CheckedBody<BodyInputs[K]>> {
     const { isOwnHost, hosts: ownHosts } = await this.#ownHosts();
     let outcome: CheckedBody<BodyInputs[K]> | NamedDomains;
-    if (body.bytes.length <= SMALL_BYTES) {
+    if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
       outcome = checkBody(body, { isOwnHost, isAllowedHost: this.#isAllowedHost });
     } else {
       const turn = this.#lastTurn.then(() => this.#checkOnThread({ body, ownHosts }));

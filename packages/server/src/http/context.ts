@@ -64,7 +64,10 @@ export interface AppOptions extends VisitorUrls, RedirectRules {
   pendingJobs: () => number;
   /** Called with the code of every followed link. */
   onClick: (code: string) => void;
-  findRedirect: (code: string) => Promise<Redirect | undefined>;
+  /** Of a code or an alias, as `Store.findRedirect`. */
+  findRedirect: (address: string) => Promise<Redirect | undefined>;
+  /** Whether {@link findRedirect} needs no database for it. @default it always needs one */
+  isInMemory?: ((address: string) => boolean) | undefined;
   /** `true` makes `/readyz` respond with 503. */
   isDraining: () => boolean;
 }

@@ -21,10 +21,11 @@ export function openApi(publicUrl: string) {
 
 /** `GET /analytics` and its files: the same for everyone, since what the page shows comes with the visitor's key. */
 export function analytics() {
-  const files = new Map(Object.entries(filesOfPage()));
+  let files: Map<string, URL | string> | undefined;
   const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
   return (c: Context<AppEnv>): Response => {
     const name = c.req.param('file') ?? 'analytics.html';
+    files ??= new Map(Object.entries(filesOfPage()));
     const file = files.get(name);
     if (file === undefined) throw notFound('Path');
     const body = bodies.get(name) ?? new Uint8Array(readFileSync(file));
@@ -41,12 +42,6 @@ export function analytics() {
   };
 }
 
-/** Run from source, the page's files are in a folder of their own; in a build they stand beside the bundle. */
-const FOLDER = new URL(
-  import.meta.url.endsWith('.ts') ? '../analytics/page/' : './',
-  import.meta.url,
-);
-
 /** Lets the page load its own files and ask this service, and nothing else. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -57,13 +52,14 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=UTF-8',
 };
 
-/** Where the files of the usage page are, by name. */
+/** Where the files of the usage page are, by name. Run from source, they are in a folder of their own; in a build they stand beside the bundle. */
 function filesOfPage(): Record<string, URL | string> {
+  const folder = import.meta.url.endsWith('.ts') ? '../analytics/page/' : './';
   const own = ['html', 'css', 'js'].map((ending) => `analytics.${ending}`);
   const names = [...own, 'panels.js', 'charts.js', 'keys.js', 'words.js', 'html.js'];
   const { resolve } = createRequire(import.meta.url);
   return {
-    ...Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)])),
+    ...Object.fromEntries(names.map((name) => [name, new URL(folder + name, import.meta.url)])),
     'preact.js': resolve('preact'),
     'htm.js': resolve('htm').replace(/\.js$/, '.mjs'),
   };

@@ -58,7 +58,7 @@ export function readBody<K extends BodyKind>(
     const maxBytes = MAX_BYTES[kind](limits);
     const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
     try {
-      await readAll(c.env?.body ?? c.req.raw.body ?? [], body);
+      await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
       const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
       const checked = await bodyChecker.check({ kind, bytes: body.bytes, keyedPath }, (ids) =>
         store.ownedDomains(accountId, ids),
@@ -72,7 +72,7 @@ export function readBody<K extends BodyKind>(
 }
 
 async function readAll(
-  stream: Readable | AsyncIterable<Uint8Array<ArrayBuffer>> | Iterable<never>,
+  stream: Readable | AsyncIterable<Uint8Array<ArrayBuffer>>,
   body: ArrivingBody,
 ): Promise<void> {
   try {
@@ -83,6 +83,12 @@ async function readAll(
     // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.
     throw invalidRequest('The request body could not be read.');
   }
+}
+
+/** Not every browser can read the body of a `Request` piece by piece. */
+async function* piecesOf(request: Request): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (request.body && Symbol.asyncIterator in request.body) yield* request.body;
+  else yield new Uint8Array(await request.arrayBuffer());
 }
 
 /** A large body holds memory that others need, so reading stops when fewer bytes than this arrive in so many seconds. */

@@ -1,7 +1,8 @@
 import type { RedirectType } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
+import { aliasAddress } from '../domain/aliases.ts';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
-import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
+import { CODE } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf, withQuery } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';
@@ -11,9 +12,6 @@ import { type ResponseHeaders, respond, setHeader } from './respond.ts';
 
 /** The pattern of the route, also in metrics. */
 export const REDIRECT_ROUTE = '/:code';
-
-/** Anything else can't be a code, and is not worth a look-up. */
-const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
 /** Every click must reach us, to be counted: caches may keep a 301, a 404 and a 410 too. */
 const CACHE_CONTROL = 'private, max-age=0';
@@ -61,27 +59,59 @@ export function queryOf(url: string): string {
   return start === 0 ? '' : url.slice(start).replace(/#.*$/s, '');
 }
 
+type RedirectDeps = RedirectRules &
+  Pick<RouteDeps, 'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'>;
+
 /** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
-export function redirect(
-  deps: Pick<RouteDeps, 'findRedirect' | 'ownHosts' | 'onClick' | 'metrics'> & RedirectRules,
-) {
-  const { forwardQuery = false, countPreviews = false, metrics } = deps;
+export function redirect(deps: RedirectDeps) {
   return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
-    const code = c.req.param('code');
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
-    const link = CODE.test(code) ? await deps.findRedirect(code) : undefined;
-    if (link === undefined) throw notFound('Short link');
-    const host = normalizeHost(authorityOf(c.req.url));
+    const response = await follow(deps, c, c.req.param('code'));
+    if (response === undefined) throw notFound('Short link');
+    return response;
+  };
+}
+
+/** The same for a path that can only be an alias, and that nothing else responds to. `undefined` where there is none. */
+export function redirectAlias(deps: RedirectDeps) {
+  return async (c: Context<AppEnv>): Promise<Response | undefined> =>
+    c.req.method === 'GET' || c.req.method === 'HEAD' ? follow(deps, c) : undefined;
+}
+
+/**
+ * Follows a code, or an alias where no link has that code here. An alias in memory comes first: no code and alias of one domain are the same, and
+ * while the database is away, nobody has to wait until it can't be asked for the code.
+ */
+async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
+  const { forwardQuery = false, countPreviews = false, metrics } = deps;
+  const ownHosts = await deps.ownHosts();
+  const host = normalizeHost(authorityOf(c.req.url));
+  const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
+  const alias = aliasAddress(isCustom ? host : null, pathOf(c.req.url)) ?? '';
+  const addresses = [CODE.test(code) ? code : '', alias];
+  if (deps.isInMemory?.(alias)) addresses.reverse();
+  for (const address of addresses) {
+    const link = address === '' ? undefined : await deps.findRedirect(address);
+    if (link === undefined) continue;
     const query = forwardQuery ? queryOf(c.req.url) : '';
-    const { status, headers } = redirectFor(link, host, await deps.ownHosts(), query);
-    if (headers === undefined) throw status === 410 ? gone() : notFound('Short link');
-    const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
+    const { status, headers } = redirectFor(link, host, ownHosts, query);
+    if (status === 404) continue;
+    setHeader(c, 'Cache-Control', CACHE_CONTROL);
+    if (headers === undefined) throw gone();
     if (c.req.method !== 'HEAD') {
-      if (!isPreviewed) deps.onClick(code);
+      const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
+      if (!isPreviewed) deps.onClick(link.code ?? address);
       metrics.countRedirect(status, isPreviewed);
     }
     return respond(c, null, status, headers);
-  };
+  }
+  return undefined;
+}
+
+/** The path of an absolute URL, without its query. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  return start === -1 ? '/' : url.slice(start).replace(/[?#].*/s, '');
 }
 
 /** `host:port` of an absolute URL, cut out rather than parsed: this runs on every redirect. */

@@ -7,6 +7,7 @@ import { testHousekeeping } from './contract/housekeeping.test-suite.ts';
 import { testIdempotency } from './contract/idempotency.test-suite.ts';
 import { testJobs } from './contract/jobs.test-suite.ts';
 import { testLookup } from './contract/lookup.test-suite.ts';
+import { testMoving } from './contract/moving.test-suite.ts';
 import { testOperators } from './contract/operators.test-suite.ts';
 import { testRedirects } from './contract/redirects.test-suite.ts';
 import { storeHooks } from './contract/use-store.test-suite.ts';
@@ -17,6 +18,7 @@ export function testStoreContract(engine: string, open: OpenStore): void {
   describe(`${engine} keeps the store contract`, () => {
     describe('accounts, keys and domains', () => testAccounts(useStore));
     describe('what operators do', () => testOperators(useStore));
+    describe('moving', () => testMoving(useStore));
     describe('admission', () => testAdmission(useStore));
     describe('creating links', () => testCreate(useStore));
     describe('idempotency', () => testIdempotency(useStore));

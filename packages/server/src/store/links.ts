@@ -45,8 +45,8 @@ export interface Targeted {
  * have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
  */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
-  const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`, 'buffer');
-  return digest.readUInt32BE(0);
+  const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`);
+  return Number.parseInt(digest.slice(0, 8), 16);
 }
 
 /** The id that is lower than all others. */

@@ -4,6 +4,7 @@ import {
   PLAN_LIMITS,
   type Plan,
   type PlanLimits,
+  type RedirectType,
 } from '@shortlink/sdk/wire';
 import type { Account, ApiKey, Domain, Outcome } from './store.ts';
 
@@ -65,10 +66,87 @@ export interface OperatorStore {
   removeDomain(input: { hostname: string; force: boolean; now: number }): Promise<DomainRemoval>;
 
   findLink(code: string): Promise<Link | undefined>;
+  /** Where else a link is found, and how it was corrected, oldest first. Both are empty for an unknown code. */
+  linkHistory(code: string): Promise<LinkHistory>;
+  /** Of the accounts of these links: how many of these each has, and how many links in all. */
+  countLinks(codes: readonly string[]): Promise<Map<string, { some: number; all: number }>>;
+  /**
+   * Changes where a link leads, its title, or both, and keeps what was before, in one step. Of two simultaneous corrections, the later one
+   * replaces the earlier one, and both are in the history. Nothing is changed, nor kept, where the link is like that already.
+   */
+  updateLink(input: LinkCorrection): Promise<CorrectionOutcome>;
+  /**
+   * Inserts links of an account with their aliases, and counts them in its total, whatever its plan allows; those that exist already are left as
+   * they are: one of their addresses leads to their target, or did before it was corrected. All in one step.
+   *
+   * @returns an outcome for each link, in order
+   */
+  importLinks(input: LinkImport): Promise<ImportOutcome[]>;
+  /** What {@link importLinks} would do. Reads only. */
+  checkImport(input: LinkImport): Promise<ImportOutcome[]>;
+  /**
+   * Gives all links, or those of one account, in the order of their codes, some at a time: the links of one moment, whatever is written
+   * meanwhile. It waits for each promise of `onLinks`.
+   */
+  exportLinks(
+    search: ExportSearch,
+    onLinks: (links: readonly ExportedLink[]) => Promise<void>,
+  ): Promise<void>;
   /** `undefined` for an unknown code. */
   setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
   /** Links of an account, newest first, after the one with the id `cursor`. It may read every link of the service. */
   listLinks(input: LinkSearch): Promise<Link[]>;
+}
+
+/** A link that comes from another service, or from an export of ours. It was checked as a new one is. */
+export interface ImportedLink {
+  id: string;
+  /** @default a new one */
+  code?: string | undefined;
+  domain_id: string | null;
+  target_url: string;
+  title: string;
+  redirect_type: RedirectType;
+  is_active: boolean;
+  tags: readonly string[];
+  click_count: number;
+  /** Milliseconds since the epoch. */
+  created_at: number;
+  /** Addresses that it had before: the id of a custom domain, `''` for the default one, and a path as `canonicalPath` writes it. */
+  aliases: readonly Alias[];
+}
+
+/** At most some thousand links: other writes wait for them. */
+export interface LinkImport {
+  accountId: string;
+  links: readonly ImportedLink[];
+}
+
+export interface Alias {
+  domain_id: string;
+  path: string;
+}
+
+/**
+ * What became of an imported link, or would: `extended`: it exists, and got aliases that it didn't have. `conflict`: its code or one of
+ * its aliases leads elsewhere, to `target_url`; nothing was done.
+ */
+export type ImportOutcome =
+  | { state: 'created' | 'extended' | 'exists' }
+  | { state: 'conflict'; address: string; target_url: string };
+
+export interface ExportSearch {
+  /** @default links of every account */
+  accountId?: string | undefined;
+}
+
+/** A link with all that is kept of it. `is_active` is its own state, whatever that of its account and its domain. */
+export interface ExportedLink extends Link {
+  account_id: string;
+  /** Hostname of its custom domain, `''` for the default one. */
+  domain: string;
+  /** URLs that lead to the link beside its short URL. */
+  aliases: string[];
 }
 
 /** What is to be different; what is left out stays. Limits are of the Custom plan only. */
@@ -115,6 +193,42 @@ export type RotationOutcome =
 export type DomainRemoval =
   | { ok: true; value: Domain }
   | { ok: false; reason: 'unknown' | 'has_links' };
+
+export interface LinkCorrection {
+  code: string;
+  /** @default it stays */
+  target_url?: string | undefined;
+  /** @default it stays */
+  title?: string | undefined;
+  /** Correct the link only if it leads there. @default wherever it leads */
+  ifTarget?: string | undefined;
+  /** Who makes the correction. */
+  by: string;
+  now: number;
+}
+
+/** What a correction replaced, and by what. Titles are there where they changed. */
+export interface Correction {
+  /** ISO 8601 in UTC. */
+  at: string;
+  by: string;
+  old_target: string;
+  new_target: string;
+  old_title?: string | undefined;
+  new_title?: string | undefined;
+}
+
+export interface LinkHistory {
+  /** URLs that lead to the link beside its short URL. */
+  aliases: string[];
+  corrections: Correction[];
+}
+
+export type CorrectionOutcome =
+  | { ok: true; value: Link; changed: boolean }
+  | { ok: false; reason: 'unknown' }
+  /** It leads elsewhere than `ifTarget` says. */
+  | { ok: false; reason: 'other_target'; target_url: string };
 
 export interface LinkSearch {
   accountId: string;

@@ -3,10 +3,12 @@ import { newAccountId, newDomainId, newKeyId } from '../domain/ids.ts';
 import { exceeds } from '../domain/limits.ts';
 import type { ShortUrl } from './links.ts';
 import {
+  type CorrectionOutcome,
   changedAccount,
   type DomainRemoval,
   earlier,
   isoTime,
+  type LinkCorrection,
   type NewKey,
   type OperatorStore,
   type RevokedKey,
@@ -14,7 +16,7 @@ import {
 } from './operator-store.ts';
 import { findAccount } from './queries/accounts.ts';
 import { findLink } from './queries/links.ts';
-import { rowOf, rowsOf, sql, sqlText, type Writing } from './queries/reading.ts';
+import { rowOf, rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from './store.ts';
 import { StoreError } from './store-error.ts';
 
@@ -144,7 +146,10 @@ export function* addDomain(input: Input<'addDomain'>): Writing<Domain | undefine
 export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemoval> {
   const { hostname, force, now } = input;
   const unlessUsed = sqlText(
-    force ? '' : 'AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)',
+    force
+      ? ''
+      : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
+      AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
   );
   const removed = yield* rowOf<{ id: string; account_id: string }>(sql`
     UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
@@ -163,6 +168,39 @@ export function* setLinkActive(
   // SQLite has no booleans.
   yield* rowsOf(sql`UPDATE links SET is_active = (${active ? 1 : 0} = 1) WHERE code = ${code}`);
   return yield* findLink(shortUrl, code);
+}
+
+/** The value of a title column, of a title as JSON: SQLite has the text itself there. */
+type TitleColumn = (json: string) => Statement;
+
+/** Only a link that is still as it was read is changed; else it is read again. */
+export function* updateLink(
+  shortUrl: ShortUrl,
+  titleColumn: TitleColumn,
+  { code, ifTarget, by, now, ...change }: LinkCorrection,
+): Writing<CorrectionOutcome> {
+  for (;;) {
+    const link = yield* findLink(shortUrl, code);
+    if (link === undefined) return { ok: false, reason: 'unknown' };
+    const { target_url, title } = link;
+    if (target_url !== (ifTarget ?? target_url)) {
+      return { ok: false, reason: 'other_target', target_url };
+    }
+    const newTarget = change.target_url ?? target_url;
+    const value = { ...link, target_url: newTarget, title: change.title ?? title };
+    if (newTarget === target_url && value.title === title) {
+      return { ok: true, value, changed: false };
+    }
+    const [oldTitle, newTitle] = [JSON.stringify(title), JSON.stringify(value.title)];
+    const updated = yield* rowOf(sql`
+      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(newTitle)}
+      WHERE code = ${code} AND target_url = ${target_url} RETURNING code`);
+    if (updated === undefined) continue;
+    yield* rowsOf(sql`
+      INSERT INTO corrections (code, at, made_by, old_target, new_target, old_title, new_title)
+      VALUES (${code}, ${now}, ${by}, ${target_url}, ${newTarget}, ${oldTitle}, ${newTitle})`);
+    return { ok: true, value, changed: true };
+  }
 }
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */

@@ -24,7 +24,7 @@ export interface RedirectCacheOptions {
   now?: (() => number) | undefined;
 }
 
-/** A link and its code, as they are kept over a restart. `at`: when it was last up to date, if that is not now, in milliseconds since the epoch. */
+/** A link and its code or alias, as they are kept over a restart. `at`: when it was last up to date, if that is not now, in milliseconds since the epoch. */
 export type CachedLink = [code: string, redirect: Redirect, at?: number];
 
 /** A link in memory. It is up to date while it has the epoch of the cache. */
@@ -57,6 +57,7 @@ export class RedirectCache {
   #state = {};
   /** Ends when any link may have changed. */
   #epoch = 0;
+  #hasAliases = false;
   #confirmedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ store, now = () => performance.now() }: RedirectCacheOptions) {
@@ -68,6 +69,11 @@ export class RedirectCache {
   get(code: string, now = this.#now()): Redirect | undefined {
     const kept = this.#inMemory(code, now);
     return kept?.epoch === this.#epoch ? kept.redirect : undefined;
+  }
+
+  /** Whether the link is in memory, perhaps as it was before a change. */
+  has(code: string): boolean {
+    return this.#inMemory(code, this.#now()) !== undefined;
   }
 
   /** The same result as `Store.findRedirect`, from memory where it can be. */
@@ -90,13 +96,14 @@ export class RedirectCache {
       this.#epoch += 1;
       return;
     }
-    // No code has an underscore, and every other id does.
-    const owners = changed.filter((id) => id.includes('_'));
+    // No code has an underscore, and every other id does. An alias belongs to its code as well.
+    const ids = new Set(changed);
+    const isOfMany = this.#hasAliases || changed.some((id) => id.includes('_'));
     for (const links of [this.#recent, this.#older]) {
       for (const code of changed) forget(links.get(code));
-      if (owners.length === 0) continue;
+      if (!isOfMany) continue;
       for (const kept of links.values()) {
-        if (kept.redirect.owners.some((id) => owners.includes(id))) forget(kept);
+        if (kept.redirect.owners.some((id) => ids.has(id))) forget(kept);
       }
     }
   }
@@ -152,13 +159,14 @@ export class RedirectCache {
   }
 
   #keep(code: string, kept: Kept): void {
-    const chars = kept.redirect.target_url.length;
+    const chars = kept.redirect.target_url.length + (kept.redirect.code ? code.length : 0);
     if (this.#recent.size >= GENERATION_LINKS || this.#recentChars + chars > GENERATION_CHARS) {
       this.#older = this.#recent;
       this.#recent = new Map();
       this.#recentChars = 0;
     }
     this.#recentChars += chars;
+    this.#hasAliases ||= kept.redirect.code !== undefined;
     this.#recent.set(code, kept);
   }
 

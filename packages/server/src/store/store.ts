@@ -101,8 +101,8 @@ export interface Store extends OperatorStore {
 
   // --- redirects ---
 
-  /** What a code leads to. Reads only. */
-  findRedirect(code: string): Promise<Redirect | undefined>;
+  /** Where a code leads, or an alias, which has a slash in it (see `aliasAddress`). Reads only. */
+  findRedirect(address: string): Promise<Redirect | undefined>;
   /**
    * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
    * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first {@link RANKED_TOGETHER} of the
@@ -280,8 +280,10 @@ export interface Redirect {
   is_active: boolean;
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
-  /** Ids of its account and its custom domain. */
+  /** Ids of its account and its custom domain; of an alias also the one of that domain, and the code. */
   owners: readonly string[];
+  /** The code of the link, where it was found by an alias: then `hostname` is that of the alias. */
+  code?: string;
 }
 
 export type Admission =

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Fetch } from '../serve.ts';
 
@@ -86,7 +85,7 @@ export function fetchWithFaults(fetch: Fetch, faults: FaultScript): Fetch {
       case 'answer':
         return answer(fault);
       case 'delay':
-        await sleep(fault.ms, undefined, { ref: false });
+        await new Promise((resolve) => setTimeout(resolve, fault.ms).unref());
         return fetch(request, node);
       case 'drop':
         if (fault.when === 'before') await request.arrayBuffer();

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { type HttpHandler, HttpResponse, http } from 'msw';
+import { openSqliteStore } from '../store/sqlite/index.ts';
 import { startTestService, type TestServiceOptions, type TestSubject } from './test-service.ts';
 
 export type { TestServiceOptions };
@@ -39,7 +40,11 @@ export interface MswHandlers extends TestSubject {
 export async function createMswHandlers(options: MswHandlersOptions = {}): Promise<MswHandlers> {
   const { baseUrl = 'https://shortlink.test' } = options;
   const url = new URL(baseUrl).origin;
-  const { answer, stop, ...service } = await startTestService(url, options);
+  const { answer, stop, ...service } = await startTestService(
+    await openSqliteStore({ path: ':memory:', publicUrl: url }),
+    url,
+    options,
+  );
   const handler = http.all(`${url}/*`, async ({ request }) => {
     let isCut = false;
     const cut = () => {
@@ -48,5 +53,11 @@ export async function createMswHandlers(options: MswHandlersOptions = {}): Promi
     const response = await answer(request, { incoming: { socket: { destroy: cut } } });
     return isCut ? HttpResponse.error() : response;
   });
-  return { handlers: [handler], url, ...service, close: stop, [Symbol.asyncDispose]: stop };
+  return {
+    handlers: [handler],
+    url,
+    ...service,
+    close: () => stop(),
+    [Symbol.asyncDispose]: () => stop(),
+  };
 }

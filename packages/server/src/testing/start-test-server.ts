@@ -1,4 +1,5 @@
 import { listen } from '../serve.ts';
+import { openSqliteStore } from '../store/sqlite/index.ts';
 import { startTestService, type TestServiceOptions, type TestSubject } from './test-service.ts';
 
 /** Options of {@link startTestServer}. */
@@ -29,7 +30,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   // A test's own Request and Response stay what they are.
   const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
   const { url } = listener;
-  const { answer, stop, ...service } = await startTestService(url, options);
+  const { answer, stop, ...service } = await startTestService(
+    await openSqliteStore({ path: ':memory:', publicUrl: url }),
+    url,
+    options,
+  );
   listener.respondWith(answer);
   let closing: Promise<void> | undefined;
   const close = () => {

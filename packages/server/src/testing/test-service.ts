@@ -1,10 +1,7 @@
-import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount } from '../admin/accounts.ts';
-import { createKey } from '../admin/keys.ts';
-import { DEFAULT_PERMISSIONS } from '../api-key.ts';
+import { type Permission, PLAN_LIMITS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
+import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import type { Fetch } from '../serve.ts';
 import { createService } from '../service.ts';
-import { openSqliteStore } from '../store/sqlite/index.ts';
 import type { Store } from '../store/store.ts';
 import { type FaultRule, FaultScript, fetchWithFaults } from './faults.ts';
 
@@ -37,14 +34,15 @@ interface TestService extends TestSubject {
   store: Store;
   /** Responds to one request, or cuts its connection where a fault says so. */
   answer: Fetch;
-  /** Ends the jobs and forgets everything. Calling it twice is fine. */
-  stop: () => Promise<void>;
+  /** Ends the jobs and closes the store, after `save` where something else has to be done before. Calling it twice is fine. */
+  stop: (save?: () => Promise<void>) => Promise<void>;
 }
 
-/** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes its store, which is one in memory unless another is given. */
+/** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store. A store that was used before keeps its account, and gets a new key. */
 export async function startTestService(
+  store: Store,
   publicUrl: string,
-  options: TestServiceOptions & { store?: Store | undefined },
+  options: TestServiceOptions,
 ): Promise<TestService> {
   const {
     plan = 'custom',
@@ -53,26 +51,45 @@ export async function startTestService(
     now = Date.now,
   } = options;
   const faults = new FaultScript(options.faults);
-  const store = options.store ?? (await openSqliteStore({ path: ':memory:', publicUrl }));
-  const account = await createAccount(store, { name: 'test', plan, limits, now: now() });
-  const keyInput = { accountId: account.id, name: 'test', permissions, now: now() };
-  const { key } = await createKey(store, keyInput);
+  const accountId = await onlyAccount(
+    store,
+    { plan, limits: { ...PLAN_LIMITS[plan], ...limits } },
+    now(),
+  );
+  const apiKey = generateApiKey();
+  const key = { accountId, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
+  const created = await store.createKey(key);
+  if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
   const service = createService({ store, publicUrl, now });
   await service.start();
   let stopping: Promise<void> | undefined;
-  const stop = async () => {
+  const stop = async (save?: () => Promise<void>) => {
     await service.stop();
+    await save?.();
     await store.close();
   };
   return {
-    apiKey: key,
-    accountId: account.id,
+    apiKey,
+    accountId,
     store,
     faults,
     answer: fetchWithFaults(service.fetch, faults),
-    stop: () => {
-      stopping ??= stop();
+    stop: (save) => {
+      stopping ??= stop(save);
       return stopping;
     },
   };
+}
+
+/** The id of the account, which has no key. */
+async function onlyAccount(
+  store: Store,
+  planned: { plan: Plan; limits: PlanLimits },
+  now: number,
+): Promise<string> {
+  const [known] = await store.listAccounts();
+  if (known === undefined) return (await store.createAccount({ name: 'test', ...planned, now })).id;
+  await store.updateAccount({ id: known.id, change: planned });
+  for (const { id } of await store.listKeys(known.id)) await store.revokeKey(id, now);
+  return known.id;
 }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   type BatchResultItem,
   type Permission,
@@ -42,7 +42,7 @@ export async function newKey(
   accountId: string,
   permissions: readonly Permission[] = ['shortlinks:write'],
 ): Promise<Caller> {
-  const hash = sha256(randomUUID());
+  const hash = sha256(crypto.randomUUID());
   const outcome = await store.createKey({ accountId, name: 'ci', permissions, hash, now: NOW });
   if (!outcome.ok) throw new Error(`no key: ${outcome.limit}`);
   const caller = await store.findKeyByHash(hash);
@@ -102,7 +102,7 @@ export async function resultsOf(
 
 /** Tables whose rows are kept: no row of any other table may outlive its retention. */
 const KEPT = new Set(
-  `accounts api_keys domains key_uses link_changes link_clicks link_totals links schema_migrations top_links unnumbered_links`.split(
+  `accounts aliases api_keys corrections domains key_uses link_changes link_clicks link_totals links schema_migrations top_links unnumbered_links`.split(
     ' ',
   ),
 );

@@ -45,6 +45,7 @@ export function testHousekeeping(useStore: UseStore): void {
       created_at: '2026-03-10T12:30:15.250Z',
     };
     expect(await store().usage(caller.accountId, NOW)).toEqual({
+      account_name: 'Acme',
       plan: 'custom',
       requests: {
         minute: { used: 3, limit: 60, resets_at: '2026-03-10T12:31:00.000Z' },

@@ -114,9 +114,9 @@ export class Database {
   }
 
   /** Reads that may go through all links, and so take longer than a request may wait. */
-  search<T>(act: (session: Session) => Promise<T>): Promise<T> {
+  search<T>(act: (session: Session) => Promise<T>, mode = 'READ ONLY'): Promise<T> {
     return this.#reads.run(isConnectionLost, async (channel) => {
-      await channel.begin('READ ONLY', 'search');
+      await channel.begin(mode, 'search');
       const value = await act(channel.session(driverLimit('search')));
       await channel.commit();
       return value;

@@ -9,6 +9,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
+import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
@@ -263,6 +264,19 @@ test('a code that is taken is drawn again, also by links of one batch', async ()
     expect(await store.findRedirect(code ?? '')).toMatchObject({ target_url });
   }
   expect(await count()).toBe(11);
+  await store.close();
+});
+
+test('a code that is the address of a moved link on the same domain is drawn again', async () => {
+  const draws = ['moved00', 'moved00', 'other00', 'other01'];
+  const { store } = await setUp({ generateCode: () => draws.shift() ?? 'spent00' });
+  const caller = await newCaller(store);
+  const { accountId } = caller;
+  const links = [imported('/moved00')];
+  expect(await store.importLinks({ accountId, links })).toEqual([{ state: 'created' }]);
+  const created = await store.createLink({ caller, input: newLink(), now: NOW });
+  expect(created).toMatchObject({ value: { code: 'other01' } });
+  expect((await store.findRedirect('/moved00'))?.code).toBe('other00');
   await store.close();
 });
 

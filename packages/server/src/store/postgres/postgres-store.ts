@@ -13,7 +13,7 @@ import { admissionGroup, admit, refund, rollUpRequests } from './operations/admi
 import { createBatch, createJob, createLinks, runJobChunk } from './operations/create.ts';
 import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
-import { operatorWrites } from './operators.ts';
+import { exportLinks, operatorWrites } from './operators.ts';
 import { Queues } from './queues.ts';
 import type { Session } from './session.ts';
 
@@ -76,6 +76,7 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
       write(`job ${jobId}`, (session) => runJobChunk(maker, session, jobId, now)),
 
     listLinks: (search) => db.search((session) => session.read(listLinks(maker.shortUrl, search))),
+    exportLinks: (search, onLinks) => exportLinks(db, maker.shortUrl, search, onLinks),
     // A node that lags behind may not know the newest jobs and links.
     pendingJobs: () => db.primaryReader.read(pendingJobs()),
     unfinishedJobs: (accountId) => db.primaryReader.read(unfinishedJobs(accountId)),

@@ -103,3 +103,18 @@ export function* hostnameOf(domainId: string): Reading<string> {
 export function ownName(hostname: string): string {
   return hostname.replace(/\/.*/, '');
 }
+
+/** Of the accounts of these links: how many of these each has, and how many links in all. */
+export function* countLinks(
+  codes: readonly string[],
+): Reading<Map<string, { some: number; all: number }>> {
+  const counts = new Map<string, { some: number; all: number }>();
+  for (const code of codes) {
+    const link = yield* rowOf<{ account_id: string; used: number }>(sql`
+      SELECT links.account_id, used FROM links JOIN link_totals ON link_totals.account_id = links.account_id WHERE code = ${code}`);
+    if (link === undefined) continue;
+    const some = counts.get(link.account_id)?.some ?? 0;
+    counts.set(link.account_id, { some: some + 1, all: link.used });
+  }
+  return counts;
+}

@@ -7,7 +7,7 @@ import {
   TOP_LINKS,
   TOP_LINKS_KEPT,
 } from '../retention.ts';
-import type { Idempotency, LinkChanges, Redirect } from '../store.ts';
+import type { Idempotency, LinkChanges } from '../store.ts';
 import { ownName } from './accounts.ts';
 import {
   type Reading,
@@ -18,28 +18,6 @@ import {
   sqlText,
   type Writing,
 } from './reading.ts';
-
-export function* findRedirect(code: string): Reading<Redirect | undefined> {
-  const row = yield* rowOf<{
-    target_url: string;
-    redirect_type: RedirectType;
-    is_active: boolean | number;
-    hostname: string | null;
-    disabled_at: number | null;
-    removed_at: number | null;
-    account_id: string;
-    domain_id: string | null;
-  }>(sql`
-    SELECT target_url, redirect_type, is_active, hostname, disabled_at, removed_at, links.account_id, domain_id
-    FROM links JOIN accounts ON accounts.id = links.account_id LEFT JOIN domains ON domains.id = domain_id
-    WHERE code = ${code}`);
-  if (row === undefined) return undefined;
-  const { target_url, redirect_type, hostname, disabled_at, removed_at, account_id, domain_id } =
-    row;
-  const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
-  const owners = domain_id === null ? [account_id] : [account_id, domain_id];
-  return { target_url, redirect_type, is_active, hostname, owners };
-}
 
 export function* findCreated(
   accountId: string,

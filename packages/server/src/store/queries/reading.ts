@@ -56,6 +56,14 @@ export function sqlText(text: string): Statement<never> {
   return { text, values: [] };
 }
 
+/** Statements as one list, such as that of `IN` or `VALUES`. */
+export function sqlList(statements: readonly Statement[]): Statement {
+  return {
+    text: statements.map(({ text }) => text).join(', '),
+    values: statements.flatMap(({ values }) => values),
+  };
+}
+
 /**
  * A read of one or more statements. It yields each statement and receives its rows, so that the same code reads from SQLite, which
  * responds at once, and from PostgreSQL, which has to be waited for.

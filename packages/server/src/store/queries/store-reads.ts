@@ -1,9 +1,11 @@
+import { checkImport } from '../imports.ts';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import * as accounts from './accounts.ts';
+import { findRedirect, linkHistory } from './aliases.ts';
 import * as jobs from './jobs.ts';
-import { findCreated, findLink, findRedirect, linkChanges, listLinks } from './links.ts';
+import { findCreated, findLink, linkChanges, listLinks } from './links.ts';
 import { carryOut, type Reading } from './reading.ts';
 
 /**
@@ -12,12 +14,21 @@ import { carryOut, type Reading } from './reading.ts';
  * @param read - Carries a reading out on the engine.
  */
 export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUrl: ShortUrl) {
-  const { listAccounts, findAccount, listKeys, findKeyByHash, listDomains, ownedDomains } =
-    accounts;
+  const { listAccounts, findAccount, listKeys, findKeyByHash, countLinks } = accounts;
+  const { listDomains, ownedDomains } = accounts;
   const readings = {
-    ...{ listAccounts, findAccount, listKeys, findKeyByHash, listDomains, ownedDomains },
+    ...{
+      listAccounts,
+      findAccount,
+      listKeys,
+      findKeyByHash,
+      countLinks,
+      listDomains,
+      ownedDomains,
+    },
     ...jobs,
-    ...{ findCreated, findRedirect, linkChanges },
+    ...{ findCreated, findRedirect, linkChanges, checkImport },
+    linkHistory: (code: string) => linkHistory(shortUrl, code),
     findLink: (code: string) => findLink(shortUrl, code),
     listLinks: (search: LinkSearch) => listLinks(shortUrl, search),
   };

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type Reading, read, type Statement, sqlText } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
@@ -9,9 +9,29 @@ export const BUSY_TIMEOUT_MS = 5_000;
 /** Page cache of a connection, in KiB. Random codes touch random pages of the unique index, so it should hold most of it. */
 const CACHE_KIB = 32 * 1024;
 
+/** What is used of a driver. Its errors have SQLite's result code as `errcode`, where it knows that. */
+export interface SqliteConnection {
+  exec: (sql: string) => void;
+  prepare: (sql: string) => SqliteStatement;
+  close: () => void;
+}
+
+interface SqliteStatement {
+  get: (...values: SqliteValue[]) => unknown;
+  all: (...values: SqliteValue[]) => unknown[];
+  run: (...values: SqliteValue[]) => { changes: number | bigint };
+}
+
+export type SqliteValue = string | number | bigint | Uint8Array | null;
+
+/** Opens a connection to the database at a path. */
+export type Connect = (path: string, options: { readOnly: boolean }) => SqliteConnection;
+
 export interface DatabaseOptions {
   /** File path, or `:memory:`. */
   path: string;
+  /** The driver. @default that of Node */
+  connect?: Connect | undefined;
   /** @default BUSY_TIMEOUT_MS */
   busyTimeoutMs?: number | undefined;
   /** Rejects every write on this connection. @default false */
@@ -19,19 +39,23 @@ export interface DatabaseOptions {
 }
 
 /**
- * One connection to a SQLite database, and the only module that knows the driver. Statements are prepared once and kept, so their
+ * One connection to a SQLite database, and the only module that knows Node's driver. Statements are prepared once and kept, so their
  * texts must be constants. Every failure is a `StoreError`.
  */
 export class Database {
   readonly path: string;
-  readonly #connection: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #connection: SqliteConnection;
+  readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
   constructor(options: DatabaseOptions) {
     this.path = options.path;
-    const { path, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
-    this.#connection = this.#guard(() => new (databaseClass())(path, { readOnly }));
+    const { path, connect, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    this.#connection = this.#guard(() =>
+      connect === undefined
+        ? new (databaseClass())(path, { readOnly })
+        : connect(path, { readOnly }),
+    );
     try {
       this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
       this.exec('PRAGMA foreign_keys = ON');
@@ -98,7 +122,7 @@ export class Database {
     this.#closed = true;
   }
 
-  #prepare(sql: string): StatementSync {
+  #prepare(sql: string): SqliteStatement {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.#connection.prepare(sql);

@@ -1,6 +1,5 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
@@ -9,9 +8,8 @@ import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { checkSchema, migrate, migrations, schemaVersion } from './migrate.ts';
 import { absolutePath, checkExists, OpenedFile, openFile } from './open-file.ts';
-import { sqliteStore } from './sqlite-store.ts';
-import { WriteCore } from './write-core.ts';
-import { InlineWriter, ThreadWriter } from './writers.ts';
+import { inlineStore, sqliteStore } from './sqlite-store.ts';
+import { ThreadWriter } from './writers.ts';
 
 export { backupSqlite };
 
@@ -42,13 +40,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (mayMigrate) migrate(db, migrations, Date.now());
     else checkSchema(db, migrations);
   };
-  const shortUrl = shortUrlMaker(publicUrl);
   if (path === ':memory:') {
     const db = new Database({ path });
     prepare(db);
-    const isIdle = () => false;
-    const writer = new InlineWriter(new WriteCore({ db, generateCode, shortUrl, isIdle }));
-    return sqliteStore({ reader: db, writer, shortUrl });
+    return inlineStore(db, publicUrl);
   }
   if (!mayMigrate) checkExists(path);
   const reader = openFile({ path, busyTimeoutMs });
@@ -59,7 +54,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
     await writer.started;
     const file = new OpenedFile(path);
-    return sqliteStore({ reader, writer, shortUrl, file });
+    const openReader = () => new Database({ path, readOnly: true });
+    return sqliteStore({ reader, writer, shortUrl: shortUrlMaker(publicUrl), file, openReader });
   } catch (error) {
     reader.close();
     throw error;

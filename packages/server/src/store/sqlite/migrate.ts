@@ -27,6 +27,8 @@ const VERSION_TABLE = `
 /** Wait between two steps, in which a server of the version before writes what it has, in milliseconds. */
 const PAUSE_MS = 100;
 
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+
 /**
  * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
  * all. A new database gets all of them in one. Two processes that start at once run each step once.
@@ -38,6 +40,7 @@ export function migrate(
   db: Database,
   migrations: readonly Migration[],
   now: number,
+  afterStep: () => unknown = pause,
 ): MigrationReport {
   const newest = migrations.at(-1)?.version ?? 0;
   const from = schemaVersion(db);
@@ -45,7 +48,7 @@ export function migrate(
   // The common case begins no transaction, which would wait for a writer in another process.
   for (let version = from; version < newest; ) {
     version = runSteps(db, migrations, now);
-    if (version < newest) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    if (version < newest) afterStep();
   }
   return { from, to: newest };
 }

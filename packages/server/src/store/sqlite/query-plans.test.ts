@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.test-suite.ts';
 import { NO_ID, shortUrlMaker } from '../links.ts';
 import * as accounts from '../queries/accounts.ts';
+import { findRedirect, linkHistory } from '../queries/aliases.ts';
 import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findCreated, findLink, findRedirect, linkChanges, listLinks } from '../queries/links.ts';
+import { findCreated, findLink, linkChanges, listLinks } from '../queries/links.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { usage } from '../queries/usage.ts';
 import { Database } from './database.ts';
@@ -44,6 +45,8 @@ async function planOf(readingOf: (accountId: string) => Reading<unknown>): Promi
 
 test.each<[string, (accountId: string) => Reading<unknown>]>([
   ['a redirect', () => findRedirect('Xk3pQ9z')],
+  ['an alias', () => findRedirect('go.example/sale')],
+  ['the history of a link', () => linkHistory(shortUrl, 'Xk3pQ9z')],
   ['the changes of links', () => linkChanges(1)],
   ['a link', () => findLink(shortUrl, 'Xk3pQ9z')],
   ['a key', () => accounts.findKeyByHash(sha256('sl_x'))],

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
-import type { ShortUrl } from '../links.ts';
+import { generateCode } from '../../domain/ids.ts';
+import { type ShortUrl, shortUrlMaker } from '../links.ts';
+import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import { exportPage } from '../queries/aliases.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
@@ -8,7 +11,8 @@ import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { directWrites } from './operations/operations.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
-import type { Writer } from './write-core.ts';
+import { WriteCore, type Writer } from './write-core.ts';
+import { InlineWriter } from './writers.ts';
 
 /** How long links are looked up in one turn of the event loop, in milliseconds. Redirects wait little longer for a look-up. */
 const TURN_MS = 1;
@@ -20,10 +24,20 @@ export interface SqliteStoreParts {
   shortUrl: ShortUrl;
   /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
+  /** Opens another connection for reads; `undefined` for a database in memory. */
+  openReader?: (() => Database) | undefined;
+}
+
+/** The store on one connection, which also writes: on a database that nobody else can see. */
+export function inlineStore(db: Database, publicUrl: string): Store {
+  const shortUrl = shortUrlMaker(publicUrl);
+  const core = new WriteCore({ db, generateCode, shortUrl, isIdle: () => false });
+  return sqliteStore({ reader: db, writer: new InlineWriter(core), shortUrl });
 }
 
 /** The store on embedded SQLite: reads here, writes through the one writer. */
-export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts): Store {
+export function sqliteStore(parts: SqliteStoreParts): Store {
+  const { reader, writer, shortUrl, file, openReader } = parts;
   return {
     // Asynchronous, so that what fails rejects.
     ...storeReads(async (reading) => reader.read(reading), shortUrl),
@@ -44,6 +58,20 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       return found;
     },
 
+    exportLinks: async (search, onLinks) => {
+      // A database in memory has one connection, so all is read before anybody else can write.
+      if (openReader === undefined) {
+        for (const links of [...exportPages(reader, shortUrl, search)]) await onLinks(links);
+        return;
+      }
+      const db = openReader();
+      try {
+        db.exec('BEGIN');
+        for (const links of exportPages(db, shortUrl, search)) await onLinks(links);
+      } finally {
+        db.close();
+      }
+    },
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
@@ -58,4 +86,12 @@ export function sqliteStore({ reader, writer, shortUrl, file }: SqliteStoreParts
       reader.close();
     },
   };
+}
+
+function* exportPages(db: Database, shortUrl: ShortUrl, search: ExportSearch) {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const links: ExportedLink[] = db.read(exportPage(shortUrl, search, after));
+    after = links.at(-1)?.code;
+    if (after !== undefined) yield links;
+  }
 }

@@ -9,6 +9,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
+import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
 import type { Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -49,6 +50,18 @@ test('writes that arrive together are committed together', async () => {
   expect(dataVersion(watcher)).toBe(before + 1);
   expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
   watcher.close();
+  await store.close();
+});
+
+test('a code that is the address of a moved link on the same domain is drawn again', async () => {
+  const draws = ['moved00', 'moved00', 'other00', 'other01'];
+  const { store, caller } = await openParts(() => draws.shift() ?? 'spent00');
+  const { accountId } = caller;
+  const links = [imported('/moved00')];
+  expect(await store.importLinks({ accountId, links })).toEqual([{ state: 'created' }]);
+  const created = await store.createLink({ caller, input: newLink(), now: NOW });
+  expect(created).toMatchObject({ value: { code: 'other01' } });
+  expect((await store.findRedirect('/moved00'))?.code).toBe('other00');
   await store.close();
 });
 

@@ -40,6 +40,7 @@ function kindOf(name: OperationName): Kind {
     case 'admit':
     case 'recordKeyUse':
       return 'relaxed';
+    case 'importLinks':
     case 'indexLinks':
     case 'runJobChunk':
     case 'pruneSome':

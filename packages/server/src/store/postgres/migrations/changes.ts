@@ -1,5 +1,6 @@
 import type { Steps } from '../../migration.ts';
 import { minuteCounters } from './minute-counters.ts';
+import { moving } from './moving.ts';
 
 /** Step 11 makes it too, for databases whose step 4 made one without owners. */
 const RECORD_LINK_CHANGE = `CREATE OR REPLACE FUNCTION record_link_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -207,4 +208,6 @@ export const changes: Steps = {
     CREATE OR REPLACE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts
       FOR EACH ROW EXECUTE FUNCTION record_link_change();
   `,
+
+  moving,
 };

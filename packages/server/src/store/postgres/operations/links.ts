@@ -25,7 +25,7 @@ interface Row {
 
 /**
  * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
- * unique index says whether a code is free; asking first would race with other instances. Links whose code was taken get
+ * unique index says whether a code is free; asking first would race with other instances. No code keeps an alias from its link. Links whose code was taken get
  * another one in the next statement.
  */
 export async function insertLinks(
@@ -85,6 +85,7 @@ async function insert(
     SELECT code, id, ${accountId}, domain_id, target_url, target_number, title, redirect_type, tags, ${now}
     FROM unnest(${codes}::text[], ${ids}::uuid[], ${domainIds}::text[], ${targets}::text[], ${numbers}::bigint[], ${titles}::text[],
       ${types}::smallint[], ${tags}::text[]) AS new (code, id, domain_id, target_url, target_number, title, redirect_type, tags)
+    WHERE NOT EXISTS (SELECT FROM aliases WHERE aliases.domain_id = coalesce(new.domain_id, '') AND path = '/' || new.code)
     ON CONFLICT (code) DO NOTHING RETURNING code`);
   return new Set(inserted.map((row) => row.code));
 }

@@ -163,4 +163,34 @@ export const changes: Steps = {
       INSERT INTO link_changes (owner) VALUES (NEW.id);
     END;
   `,
+
+  /**
+   * Links that came from elsewhere, and corrected ones. An alias is the address that a link had before: a path of a domain, as `canonicalPath`
+   * writes it. Everything is added: a server of the version before continues to work on this schema.
+   */
+  moving: `
+    CREATE TABLE aliases (
+      domain_id TEXT NOT NULL, -- '' is the default domain
+      path TEXT NOT NULL,
+      code TEXT NOT NULL,
+      PRIMARY KEY (domain_id, path)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX aliases_code ON aliases (code);
+
+    CREATE TABLE corrections (
+      number INTEGER PRIMARY KEY,
+      code TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      made_by TEXT NOT NULL,
+      old_target TEXT NOT NULL,
+      new_target TEXT NOT NULL,
+      old_title TEXT NOT NULL, -- JSON string
+      new_title TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX corrections_code ON corrections (code);
+
+    CREATE TRIGGER link_totals_updated INSTEAD OF UPDATE ON link_totals BEGIN
+      UPDATE accounts SET links_used = NEW.used WHERE id = NEW.account_id;
+    END;
+  `,
 };

@@ -38,7 +38,10 @@ export function insertLink(
 /** A link that was just inserted by another process makes no difference: every bucket up to the newest is looked into. */
 const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
 
-/** The unique index says whether a code is free; asking first would race with other processes. */
+/** The value of `target_number` of a new link. */
+export const numberColumn = (number: number) => sql`${number} + ${BUCKET_OF_NEW_LINK}`;
+
+/** The unique index says whether a code is free; asking first would race with other processes. No code keeps an alias from its link. */
 function linkInserter(
   { db, generateCode, shortUrl }: OperationContext,
   accountId: string,
@@ -54,8 +57,9 @@ function linkInserter(
       const code = generateCode();
       const inserted = db.run(sql`
         INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, tags, created_at, target_number)
-        VALUES (${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now},
-          ${number} + ${BUCKET_OF_NEW_LINK})
+        SELECT ${code}, ${id}, ${accountId}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${toJson(tags)}, ${now},
+          ${number} + ${BUCKET_OF_NEW_LINK}
+        WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = ${domain_id ?? ''} AND path = ${`/${code}`})
         ON CONFLICT (code) DO NOTHING`);
       if (inserted === 1) return { id, code, shortUrl: shortUrl(code, hostname) };
     }

@@ -1,18 +1,21 @@
+import { importLinks } from '../../imports.ts';
 import type { ShortUrl } from '../../links.ts';
 import * as operators from '../../operators.ts';
+import { sql } from '../../queries/reading.ts';
 import type { Store } from '../../store.ts';
 import type { Database } from '../database.ts';
 import type { Writer } from '../write-core.ts';
 import { probe, pruneSome, runJobChunk } from './background.ts';
 import { admit, type Counters, refund } from './counters.ts';
 import { createBatch, createJob, createLink } from './create.ts';
-import { addClicks } from './links.ts';
+import { addClicks, numberColumn } from './links.ts';
 import { indexLinks } from './targets.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
 type DirectWrites = Pick<
   Store,
   | keyof typeof operators
+  | 'importLinks'
   | 'admit'
   | 'refund'
   | 'createLink'
@@ -56,6 +59,8 @@ export type Operation<N extends OperationName> = (
   ...args: Args<N>
 ) => Output<N>;
 
+const TITLE_COLUMN = (json: string) => sql`json_extract(${json}, '$')`;
+
 const operations: { readonly [N in OperationName]: Operation<N> } = {
   // The writes of the operator's commands, which are written for both engines.
   createAccount: ({ db }, input) => db.read(operators.createAccount(input)),
@@ -69,6 +74,10 @@ const operations: { readonly [N in OperationName]: Operation<N> } = {
   removeDomain: ({ db }, input) => db.read(operators.removeDomain(input)),
   setLinkActive: ({ db, shortUrl }, code, active) =>
     db.read(operators.setLinkActive(shortUrl, code, active)),
+  updateLink: ({ db, shortUrl }, input) =>
+    db.read(operators.updateLink(shortUrl, TITLE_COLUMN, input)),
+  importLinks: ({ db, generateCode }, input) =>
+    db.read(importLinks(input, { generateCode, titleColumn: TITLE_COLUMN, numberColumn })),
   admit,
   refund,
   createLink,

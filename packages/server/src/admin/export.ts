@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import type { ExportSearch } from '../store/operator-store.ts';
+import type { Store } from '../store/store.ts';
+import { requireAccount } from './accounts.ts';
+import { type CommandContext, onStore } from './command.ts';
+import { addCommand } from './help.ts';
+import { exportFormat } from './moving/own-format.ts';
+
+interface ExportOptions {
+  account?: string;
+  format: 'csv' | 'jsonl';
+  output: string;
+}
+
+/** `links export`: everything that is kept of links, as it was at one moment. */
+export function registerExport(links: Command, context: CommandContext): void {
+  const command = addCommand(
+    links,
+    'export',
+    'Write all links into a file: codes, old addresses, clicks, dates, tags, state. links import reads it again.',
+    'links export --account acc_7hVmWq2RkPzN -o links.csv',
+    'links export --format jsonl | gzip > links.jsonl.gz',
+  )
+    .option('--account <id>', 'links of this account only (default: of all, with its id)')
+    .addOption(
+      new Option('--format <format>', 'csv or jsonl').choices(['csv', 'jsonl']).default('csv'),
+    )
+    .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-');
+  onStore(context, command, async (store, { account, format, output }: ExportOptions) => {
+    if (account !== undefined) await requireAccount(store, account);
+    const lines = linesOf(store, { accountId: account }, format);
+    const exported = await (output === '-' ? lines(context.write) : intoFile(output, lines));
+    if (output !== '-') return { json: { exported, file: output } };
+    context.err(`${exported} ${exported === 1 ? 'link' : 'links'} exported`);
+    return undefined;
+  });
+}
+
+type Write = (text: string) => Promise<void>;
+
+function linesOf(store: Store, search: ExportSearch, format: ExportOptions['format']) {
+  return async (write: Write): Promise<number> => {
+    const { header, line } = exportFormat(format, search.accountId === undefined);
+    await write(header);
+    let exported = 0;
+    await store.exportLinks(search, async (links) => {
+      await write(links.map(line).join(''));
+      exported += links.length;
+    });
+    return exported;
+  };
+}
+
+/** The file is replaced once all is written, so that nobody takes half an export for a whole one. */
+async function intoFile(path: string, fill: (write: Write) => Promise<number>): Promise<number> {
+  const part = `${path}.part`;
+  const file = createWriteStream(part, { mode: 0o600 });
+  const failed = once(file, 'error').then(([error]) => Promise.reject(error));
+  failed.catch(() => undefined);
+  try {
+    const exported = await fill(async (text) => {
+      if (!file.write(text)) await Promise.race([once(file, 'drain'), failed]);
+    });
+    await Promise.race([new Promise<void>((resolve) => file.end(resolve)), failed]);
+    await rename(part, path);
+    return exported;
+  } catch (error) {
+    file.destroy();
+    await rm(part, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,180 @@
+import type { BodyRules } from '../../domain/validate-link.ts';
+import type { ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
+import type { Store } from '../../store/store.ts';
+import { AddressIndex } from './address-index.ts';
+import { MoveError } from './move-error.ts';
+import type { Source, SourceRow } from './read-source.ts';
+import { OWN, recognise, SERVICES, type Service, SOURCES, type SourceName } from './services.ts';
+import { type Reading, toLink, UnknownHost } from './to-link.ts';
+
+/** Links of one step: a server on the same database waits for some ten milliseconds. */
+const LINKS_TOGETHER = 2_000;
+
+/** Problems that are listed. */
+const MAX_PROBLEMS = 100;
+
+export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now'> {
+  accountId: string;
+  /** @default found by the columns of each file */
+  from?: SourceName | undefined;
+  rules: BodyRules;
+  /** Checks everything, and writes nothing. */
+  dryRun: boolean;
+  /** Receives a line for a person. */
+  say: (line: string) => void;
+}
+
+/** Links by what became of them, or would with `dryRun`. */
+export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
+
+/**
+ * Reads and checks everything, then writes it. What exists already is left alone, so that a run that was killed is only run again.
+ *
+ * @throws MoveError once all problems were said; nothing was written if they were there at first
+ */
+export async function importLinks(
+  store: Pick<Store, 'checkImport' | 'importLinks'>,
+  sources: readonly Source[],
+  settings: ImportSettings,
+): Promise<ImportCounts> {
+  const read = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
+  for (const { source, from } of read) settings.say(describe(source, from));
+  const checked = await pass(read, settings, (input) => store.checkImport(input), true);
+  if (settings.dryRun) return checked;
+  return pass(read, settings, (input) => store.importLinks(input), false);
+}
+
+function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
+  const found = from ?? recognise(columns);
+  if (found !== undefined) return found;
+  throw new MoveError(
+    `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
+  );
+}
+
+/** What an export may lack, and what is taken instead. */
+const LACKS = {
+  title: 'titles',
+  tags: 'tags',
+  clicks: 'clicks (they begin at 0)',
+  created: 'creation times (they are now)',
+  off: 'states (all links are active)',
+  redirectType: 'redirect types (they are 302)',
+} satisfies Partial<Record<keyof Service, string>>;
+
+function describe({ name, columns }: Source, from: SourceName): string {
+  if (from === OWN) return `${name}: an export of this service`;
+  const service: Service = SERVICES[from];
+  const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
+    .filter((field) => !service[field]?.some((key) => columns.has(key)))
+    .map((field) => LACKS[field]);
+  const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
+  return `${name}: an export of ${from}${without}`;
+}
+
+type Act = (input: LinkImport) => Promise<readonly ImportOutcome[]>;
+
+async function pass(
+  read: readonly { source: Source; from: SourceName }[],
+  settings: ImportSettings,
+  act: Act,
+  isFirst: boolean,
+): Promise<ImportCounts> {
+  const { accountId, say } = settings;
+  const counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
+  const problems = new Problems(say);
+  const index = isFirst ? new AddressIndex() : undefined;
+  const lost = new Map<string, number>();
+  for (const [file, { source, from }] of read.entries()) {
+    const count = (what: string) => lost.set(what, (lost.get(what) ?? 0) + 1);
+    const reading: Reading = { ...settings, from, lost: count };
+    for await (const rows of inGroups(source.read())) {
+      const links: { row: SourceRow; link: ImportedLink }[] = [];
+      for (const row of rows) {
+        const where = `${source.name}, line ${row.line}`;
+        try {
+          const link = toLink(row, reading);
+          const other = index && sharedAddress(index, link, file, row.line);
+          if (other === undefined) links.push({ row, link });
+          else {
+            const name = read[other.file]?.source.name;
+            problems.add(`${where}: ${other.path} leads elsewhere in ${name}, line ${other.line}`);
+          }
+        } catch (error) {
+          if (!(error instanceof Error)) throw error;
+          const key = error instanceof UnknownHost ? error.host : undefined;
+          problems.add(`${where}: ${error.message}`, key);
+        }
+      }
+      const outcomes = await act({ accountId, links: links.map(({ link }) => link) });
+      for (const [at, outcome] of outcomes.entries()) {
+        if (outcome.state !== 'conflict') counts[outcome.state] += 1;
+        else {
+          const { address, target_url } = outcome;
+          const line = links[at]?.row.line;
+          problems.add(`${source.name}, line ${line}: ${address} leads to ${target_url} already`);
+        }
+      }
+    }
+  }
+  if (isFirst) for (const [what, links] of lost) say(`not kept: ${what} (${links} links)`);
+  problems.end(isFirst);
+  return counts;
+}
+
+async function* inGroups(read: AsyncGenerator<SourceRow[]>): AsyncGenerator<SourceRow[]> {
+  let group: SourceRow[] = [];
+  for await (const rows of read) {
+    for (const row of rows) {
+      group.push(row);
+      if (group.length < LINKS_TOGETHER) continue;
+      yield group;
+      group = [];
+    }
+  }
+  yield group;
+}
+
+/** Bits of a line in the place of a row; the file is above them. */
+const FILE = 2 ** 26;
+
+/** An address of the link that leads elsewhere in an earlier row. */
+function sharedAddress(index: AddressIndex, link: ImportedLink, file: number, line: number) {
+  const { code, domain_id, aliases, target_url } = link;
+  const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
+  for (const { domain_id: domain, path } of [...own, ...aliases]) {
+    const place = index.add(domain + path, target_url, Math.min(file, 63) * FILE + line);
+    if (place !== undefined) return { path, file: Math.floor(place / FILE), line: place % FILE };
+  }
+  return undefined;
+}
+
+/** What is wrong with the files: all of it is said, up to a bound, before the import is refused. */
+class Problems {
+  readonly #say: (line: string) => void;
+  readonly #keys = new Map<string, number>();
+  #count = 0;
+
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  /** @param key - That of a problem which is said once, however many rows have it. */
+  add(problem: string, key?: string): void {
+    this.#count += 1;
+    const before = key === undefined ? 0 : (this.#keys.get(key) ?? 0);
+    if (key !== undefined) this.#keys.set(key, before + 1);
+    if (before === 0 && this.#count <= MAX_PROBLEMS) this.#say(problem);
+  }
+
+  /** @throws MoveError if there were any */
+  end(isFirst: boolean): void {
+    if (this.#count === 0) return;
+    const rows = `${this.#count} ${this.#count === 1 ? 'row' : 'rows'}`;
+    throw new MoveError(
+      isFirst
+        ? `${rows} can't be imported as they are; nothing was written`
+        : `${rows} were not imported: their addresses were taken meanwhile`,
+    );
+  }
+}

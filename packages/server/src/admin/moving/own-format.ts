@@ -1,0 +1,66 @@
+import type { ExportedLink } from '../../store/operator-store.ts';
+
+/** Columns of an export as CSV; its JSON Lines have the same names. */
+export const COLUMNS = [
+  ...(['code', 'short_url', 'target_url', 'title', 'tags', 'redirect_type', 'is_active'] as const),
+  ...(['click_count', 'created_at', 'id', 'domain', 'aliases'] as const),
+] satisfies (keyof ExportedLink)[];
+
+type Cells = Readonly<Record<string, unknown>>;
+
+/**
+ * The lines of an export. An account is named only where there are links of several: an import brings links to another account, and its export is
+ * the same again.
+ */
+export function exportFormat(format: 'csv' | 'jsonl', hasAccounts: boolean) {
+  const columns: readonly (keyof ExportedLink)[] = hasAccounts
+    ? [...COLUMNS, 'account_id']
+    : COLUMNS;
+  if (format === 'jsonl') {
+    const line = (link: ExportedLink) =>
+      JSON.stringify(Object.fromEntries(columns.map((name) => [name, link[name]])));
+    return { header: '', line: (link: ExportedLink) => `${line(link)}\n` };
+  }
+  const cells = (link: ExportedLink) => ({
+    ...link,
+    tags: tagsCell(link.tags),
+    aliases: link.aliases.join(' '),
+  });
+  const row = (values: readonly unknown[]) => `${values.map(csvCell).join()}\n`;
+  return {
+    header: row(columns),
+    line: (link: ExportedLink) => {
+      const values: Cells = cells(link);
+      return row(columns.map((name) => values[name]));
+    },
+  };
+}
+
+/** A tag that can stand between commas as it is, for every program that reads tags so. */
+const PLAIN_TAG = /^[^\s,;|"[][^,;|]*(?<!\s)$/;
+
+/** Tags with commas between them, or as JSON where one of them could be read as two. */
+function tagsCell(tags: readonly string[]): string {
+  return tags.every((tag) => PLAIN_TAG.test(tag)) ? tags.join() : JSON.stringify(tags);
+}
+
+/** The tags of a cell of {@link tagsCell}. */
+export function tagsOf(cell: string): string[] {
+  if (cell.startsWith('[')) return JSON.parse(cell);
+  return cell === '' ? [] : cell.split(',');
+}
+
+/** What a spreadsheet would run as a formula, and what was guarded against that before. */
+const FORMULA = /^'?[=+\-@\t\r\n＝＋－＠]/;
+
+/** A cell by RFC 4180, with an apostrophe before what a spreadsheet would run as a formula. */
+function csvCell(value: unknown): string {
+  const text = String(value);
+  const guarded = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}
+
+/** The text before {@link csvCell} guarded it. */
+export function unguarded(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell.slice(1)) ? cell.slice(1) : cell;
+}

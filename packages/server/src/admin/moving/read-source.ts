@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { columnKey, detectTable, type Input, openInput, readRows } from '@shortlink/tables';
+import { MoveError } from './move-error.ts';
+import { unguarded } from './own-format.ts';
+
+/** Largest JSON document, in bytes: all of it is in memory. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+
+/** A link of an export, by the keys of its columns. Values of CSV are texts. */
+export interface SourceRow {
+  /** Line of the file; in a JSON document, the number of the link. */
+  line: number;
+  values: ReadonlyMap<string, unknown>;
+}
+
+/** A file of links, which can be read more than once. */
+export interface Source {
+  name: string;
+  columns: ReadonlySet<string>;
+  /** Rows in arrays, so that nobody waits for each of them. */
+  read: () => AsyncGenerator<SourceRow[]>;
+  dispose: () => Promise<void>;
+}
+
+/** Opens an export: a table in any format that the reader of tables knows, or the JSON of an API. */
+export async function openSource(
+  file: string,
+  stdin: AsyncIterable<Uint8Array | string>,
+): Promise<Source> {
+  const input = await openInput(file, stdin);
+  try {
+    return (await openDocument(input)) ?? (await openTable(input));
+  } catch (error) {
+    await input.dispose();
+    throw error;
+  }
+}
+
+async function openTable(input: Input): Promise<Source> {
+  const layout = await detectTable(input, { map: {}, inputFormat: 'auto' });
+  const { columns } = layout.plan;
+  let keys: string[] = [];
+  const valuesOf = (cells: readonly string[]) => {
+    // Each line of JSON may bring further keys.
+    if (keys.length !== columns.length) keys = columns.map(columnKey);
+    return new Map(keys.map((key, at) => [key, unguarded(cells[at] ?? '')]));
+  };
+  return {
+    name: input.name,
+    columns: new Set(columns.map(columnKey)),
+    async *read() {
+      for await (const rows of readRows(input, layout)) {
+        yield rows.map(({ line, cells, object, problem }) => {
+          if (problem !== undefined) throw new MoveError(`${input.name}, line ${line}: ${problem}`);
+          return { line, values: object === undefined ? valuesOf(cells) : flat(object) };
+        });
+      }
+    },
+    dispose: input.dispose,
+  };
+}
+
+/** A JSON document with a list of links: the list itself, or in one of the fields that APIs have it in. */
+async function openDocument({ path, name, size, packing, dispose }: Input) {
+  if (packing !== undefined) return undefined;
+  if (size > MAX_JSON_BYTES) return undefined;
+  const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '').trim();
+  if (!/^[[{]/.test(text)) return undefined;
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    // JSON Lines.
+    return undefined;
+  }
+  const links = listIn(document);
+  if (links === undefined) return undefined;
+  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link) }));
+  return {
+    name,
+    columns: new Set(rows.flatMap(({ values }) => [...values.keys()])),
+    async *read() {
+      yield rows;
+    },
+    dispose,
+  };
+}
+
+/** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
+const LISTS = ['links', 'data', 'shortUrls'];
+
+function listIn(document: unknown): object[] | undefined {
+  if (Array.isArray(document)) return document.every(isObject) ? document : undefined;
+  if (!isObject(document)) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(document));
+  const inner = LISTS.map((name) => fields.get(name)).find((value) => value !== undefined);
+  if (inner === undefined) return undefined;
+  // YOURLS numbers its links: link_1, link_2 and so on.
+  const isNumbered = isObject(inner) && 'link_1' in inner;
+  return listIn(isNumbered ? Object.values(inner) : inner);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The fields of an object by their keys; those of an object in it with the name of that in front. */
+function flat(object: object, prefix = ''): Map<string, unknown> {
+  const values = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(object)) {
+    const key = prefix + columnKey(name);
+    if (!isObject(value) || Array.isArray(value)) values.set(key, value);
+    else for (const [inner, of] of flat(value, key)) values.set(inner, of);
+  }
+  return values;
+}

@@ -1,0 +1,118 @@
+/**
+ * The whole Shortlink service in a page or a worker, on SQLite as WebAssembly: for tests in a browser, stories and documentation, without a server.
+ *
+ * @packageDocumentation
+ */
+
+import { migrate, migrations } from '../store/sqlite/migrate.ts';
+import { inlineStore } from '../store/sqlite/sqlite-store.ts';
+import {
+  startTestService,
+  type TestServiceOptions,
+  type TestSubject,
+} from '../testing/test-service.ts';
+import { openDatabase, type Wasm } from './sqlite.ts';
+
+export { type Fault, type FaultRule, FaultScript } from '../testing/faults.ts';
+export type { TestServiceOptions, TestSubject, Wasm };
+
+/** Options of {@link startPageService}. */
+export interface PageServiceOptions extends TestServiceOptions {
+  /** Origin that the service stands for. @default 'https://shortlink.test' */
+  baseUrl?: string | undefined;
+  /**
+   * Name of a database that stays in the browser's private file system (OPFS). All of it is written after each request that changed it, and one
+   * page at a time can have it open. Its links stay; there is a new key at each start. Not in Node, Bun, Deno and Cloudflare Workers.
+   * @default in memory, gone with the page
+   */
+  database?: string | undefined;
+  /**
+   * The content of `@shortlink/server/browser/sqlite3.wasm`, compiled or in bytes, where it can't be read from beside this module. Cloudflare
+   * Workers give the compiled module when it is imported. @default read from beside this module
+   */
+  wasm?: Wasm | undefined;
+}
+
+/** What {@link PageService.handlers} needs of Mock Service Worker, whichever its version. */
+export interface MswHttp<Handler> {
+  all: (path: string, resolver: (info: { request: Request }) => Promise<Response>) => Handler;
+}
+
+/** A service in this page. */
+export interface PageService extends TestSubject {
+  /** The base address to give to the client. */
+  url: string;
+  /** Responds to requests of {@link url}, for the client's option `fetch`; it follows no redirect. What is for another address goes to the network. */
+  fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>;
+  /** For `setupWorker(...service.handlers(http))`, with the `http` of `msw`: all paths of the base address. */
+  handlers: <Handler>(http: MswHttp<Handler>) => Handler[];
+  /** The service's clock. `advance` moves it forward, such as over the end of a window. */
+  clock: { now: () => number; advance: (ms: number) => void };
+  /** Ends the jobs and closes the database. */
+  close: () => Promise<void>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/**
+ * Starts the service of `@shortlink/server`, with one account and key.
+ *
+ * @example
+ * ```ts
+ * const service = await startPageService({ plan: 'pro' });
+ * const shortlink = new Shortlink({
+ *   apiKey: service.apiKey,
+ *   baseUrl: service.url,
+ *   fetch: service.fetch,
+ * });
+ * await service.close();
+ * ```
+ */
+export async function startPageService(options: PageServiceOptions = {}): Promise<PageService> {
+  const { baseUrl = 'https://shortlink.test', now = Date.now } = options;
+  const url = new URL(baseUrl).origin;
+  let advancedMs = 0;
+  const clock = {
+    now: () => now() + advancedMs,
+    advance: (ms: number) => {
+      advancedMs += ms;
+    },
+  };
+  const { db, save, release } = await openDatabase(options.database, options.wasm);
+  migrate(db, migrations, clock.now(), () => undefined);
+  const store = inlineStore(db, url);
+  const service = await startTestService(store, url, { ...options, now: clock.now });
+  const { answer, stop, apiKey, accountId, faults } = service;
+  const close = async () => {
+    await stop(save);
+    release();
+  };
+  const fetch: PageService['fetch'] = async (input, init) => {
+    const request = new Request(input, init);
+    if (new URL(request.url).origin !== url) return globalThis.fetch(request);
+    const { signal } = request;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const destroy = () => reject(new TypeError('The connection was cut.'));
+      const respond = async () => {
+        const response = await answer(request, { incoming: { socket: { destroy } } });
+        await save();
+        return response;
+      };
+      respond().then(resolve, reject);
+    });
+  };
+  return {
+    apiKey,
+    accountId,
+    faults,
+    url,
+    fetch,
+    handlers: (http) => [
+      http.all(`${url}/*`, ({ request }) => fetch(request).catch(() => Response.error())),
+    ],
+    clock,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

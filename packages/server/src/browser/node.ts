@@ -1,0 +1,136 @@
+/**
+ * What a page has in the place of Node: the build of the `browser` entry puts these exports where the rest of the source imports them from
+ * Node, pino, prom-client and `start-thread.ts`, or uses them as globals (see `browser.config.ts`).
+ */
+import { sha1 } from '@noble/hashes/legacy.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { notFound } from '../domain/problem.ts';
+
+const encoder = new TextEncoder();
+
+/** Browsers decode no bytes of a buffer that can be resized, such as that of a large body. */
+export class TextDecoder extends globalThis.TextDecoder {
+  override decode(bytes?: Uint8Array, options?: TextDecodeOptions): string {
+    const isResizable = bytes?.buffer instanceof ArrayBuffer && bytes.buffer.resizable;
+    return super.decode(isResizable ? bytes.slice() : bytes, options);
+  }
+}
+
+export const Buffer = {
+  from: (data: string | Uint8Array) => (typeof data === 'string' ? encoder.encode(data) : data),
+  byteLength: (text: string) => encoder.encode(text).length,
+  concat: (pieces: readonly Uint8Array[]) => {
+    const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  },
+};
+
+const ENCODINGS = {
+  hex: bytesToHex,
+  base64: (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes)),
+  buffer: (bytes: Uint8Array) => bytes,
+};
+
+export function createHash(name: 'sha1' | 'sha256') {
+  const state = { sha1, sha256 }[name].create();
+  const hasher = {
+    update: (data: string | Uint8Array) => {
+      state.update(Buffer.from(data));
+      return hasher;
+    },
+    digest: (encoding: keyof typeof ENCODINGS = 'buffer') => ENCODINGS[encoding](state.digest()),
+  };
+  return hasher;
+}
+
+export const hash = (
+  name: 'sha1' | 'sha256',
+  text: string,
+  encoding: keyof typeof ENCODINGS = 'hex',
+) => createHash(name).update(text).digest(encoding);
+
+/** A page has nobody who could measure the time. */
+export const timingSafeEqual = (a: Uint8Array, b: Uint8Array) => bytesToHex(a) === bytesToHex(b);
+
+/** A timer that Node's methods can be called on. */
+class Timer {
+  #id: unknown;
+  readonly #begin: () => unknown;
+  constructor(begin: () => unknown) {
+    this.#begin = begin;
+    this.#id = begin();
+  }
+  refresh() {
+    clearTimeout(this);
+    this.#id = this.#begin();
+  }
+  unref() {
+    if (typeof this.#id === 'object') Object(this.#id).unref();
+    return this;
+  }
+  valueOf = () => Number(this.#id);
+}
+
+type Callback = (...args: unknown[]) => void;
+export const setTimeout = (callback: Callback, ms?: number) =>
+  new Timer(() => globalThis.setTimeout(callback, ms));
+export const setInterval = (callback: Callback, ms?: number) =>
+  new Timer(() => globalThis.setInterval(callback, ms));
+export const clearTimeout = (timer?: unknown) => globalThis.clearTimeout(Number(timer));
+export const clearInterval = clearTimeout;
+
+/** A browser has no `setImmediate`, and makes a chain of timers wait for 4 ms each. */
+const turns: Callback[] = [];
+let port: MessagePort | undefined;
+function takeTurn(callback: Callback) {
+  if ('setImmediate' in globalThis) {
+    globalThis.setImmediate(callback);
+    return;
+  }
+  if (port === undefined) {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => turns.shift()?.();
+    port = port2;
+  }
+  turns.push(callback);
+  port.postMessage(null);
+}
+
+/** A new turn of the event loop: of `node:timers` with a callback, of `node:timers/promises` without one. */
+export const setImmediate = (callback: Callback = () => undefined) =>
+  new Promise<void>((resolve) => {
+    takeTurn(() => resolve(callback()));
+  });
+
+/** The files of the usage page are on a disk, and the OpenAPI document is written by zod, which is as large as all of the service. */
+function isLeftOut(): never {
+  throw notFound('Path');
+}
+
+export { isLeftOut as createRequire, isLeftOut as openApiDocument };
+export const HAS_THREADS = false;
+export class Registry {
+  contentType = '';
+  metrics = async () => '';
+}
+
+// Never called in a page.
+const none = (): never => {
+  throw new Error('This is not Node.');
+};
+
+export {
+  none as collectDefaultMetrics,
+  none as once,
+  none as pino,
+  none as readFileSync,
+  none as startThread,
+  none as stderr,
+};
+export default {};

@@ -1,0 +1,136 @@
+import initSqlJs, { type Database as Memory, type SqlJsStatic } from 'sql.js';
+import { Database, type SqliteConnection, type SqliteValue } from '../store/sqlite/database.ts';
+
+/** SQLite's WebAssembly, compiled or in bytes. */
+export type Wasm = WebAssembly.Module | ArrayBuffer | Uint8Array<ArrayBuffer>;
+
+/** A database in memory. */
+export interface PageDatabase {
+  db: Database;
+  /** Resolves once all that was committed is in its file; at once without one. */
+  save: () => Promise<void>;
+  /** Lets another page open the file. */
+  release: () => void;
+}
+
+let loading: Promise<SqlJsStatic> | undefined;
+
+/** Opens an empty database, or the one that was saved under this name. */
+export async function openDatabase(name?: string, wasm?: Wasm): Promise<PageDatabase> {
+  loading ??= load(wasm).catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  const { Database: OpenMemory } = await loading;
+  const release = name === undefined ? () => undefined : await lock(name);
+  const file = name === undefined ? undefined : await openFile(name);
+  const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
+  const memory = new OpenMemory(saved.length > 0 ? saved : null);
+  const connection = toConnection(memory);
+  const save = async () => {
+    if (file === undefined || memory.exec('SELECT total_changes()')[0]?.values[0]?.[0] === 0)
+      return;
+    // Closing replaces the file as a whole, or not at all.
+    const writable = await file.createWritable();
+    await writable.write(new Uint8Array(connection.export()));
+    await writable.close();
+  };
+  let saving = Promise.resolve();
+  return {
+    db: new Database({ path: name ?? ':memory:', connect: () => connection }),
+    save: () => (saving = saving.catch(() => undefined).then(save)),
+    release,
+  };
+}
+
+async function load(wasm: Wasm | undefined): Promise<SqlJsStatic> {
+  const module =
+    wasm instanceof WebAssembly.Module
+      ? wasm
+      : await WebAssembly.compile(wasm ?? (await fetched()));
+  return initSqlJs({
+    instantiateWasm: (imports, onSuccess) => {
+      void WebAssembly.instantiate(module, imports).then(onSuccess);
+      return {};
+    },
+  });
+}
+
+/** Node, Bun and Deno fetch no files. */
+async function fetched(): Promise<ArrayBuffer | Uint8Array<ArrayBuffer>> {
+  const url = new URL('./sqlite3.wasm', import.meta.url);
+  const { process } = globalThis;
+  if (url.protocol === 'file:') {
+    return new Uint8Array(process.getBuiltinModule('node:fs').readFileSync(url));
+  }
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.url} was not loaded: status ${response.status}`);
+  return response.arrayBuffer();
+}
+
+/** The file of a database in the browser's private file system. */
+async function openFile(name: string): Promise<FileSystemFileHandle> {
+  const folder = await navigator.storage.getDirectory();
+  const file = await folder.getFileHandle(`shortlink-${name}.sqlite`, { create: true });
+  if (!('createWritable' in file))
+    throw new Error('This browser keeps no files: it has no createWritable.');
+  return file;
+}
+
+/** How long a page waits for another one to close, such as for itself when it is reloaded, in milliseconds. */
+const LOCK_WAIT_MS = 2_000;
+
+/** Two pages would overwrite each other's links. */
+function lock(name: string): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(LOCK_WAIT_MS);
+    const held = () => new Promise<void>(resolve);
+    navigator.locks
+      .request(`shortlink-${name}`, { signal }, held)
+      .catch(() => reject(new Error(`The database "${name}" is open in another page.`)));
+  });
+}
+
+function toConnection(memory: Memory): SqliteConnection & { export: () => Uint8Array } {
+  /** An export closes the connection and opens it again: it ends all statements and forgets what PRAGMAs have set. */
+  let exports = 0;
+  const pragmas = new Map<string, string>();
+  const exec = (sql: string) => {
+    const [name = '', isPragma] = sql.split('=');
+    if (sql.startsWith('PRAGMA') && isPragma) pragmas.set(name, sql);
+    memory.run(sql);
+  };
+  exec('PRAGMA journal_mode = MEMORY');
+  const prepare = (sql: string) => {
+    let statement = memory.prepare(sql);
+    let preparedAt = exports;
+    const rows = (values: SqliteValue[], most = Number.POSITIVE_INFINITY) => {
+      if (preparedAt !== exports) statement = memory.prepare(sql);
+      preparedAt = exports;
+      const found: unknown[] = [];
+      statement.bind(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+      while (found.length < most && statement.step()) found.push(statement.getAsObject());
+      statement.reset();
+      return found;
+    };
+    return {
+      get: (...values: SqliteValue[]) => rows(values, 1)[0],
+      all: (...values: SqliteValue[]) => rows(values),
+      run: (...values: SqliteValue[]) => {
+        rows(values);
+        return { changes: memory.getRowsModified() };
+      },
+    };
+  };
+  return {
+    exec,
+    prepare,
+    close: () => memory.close(),
+    export: () => {
+      const bytes = memory.export();
+      exports += 1;
+      for (const pragma of pragmas.values()) memory.run(pragma);
+      return bytes;
+    },
+  };
+}

@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest';
+import { uuidOf } from '../../domain/ids.ts';
+import type { ExportedLink, ImportedLink } from '../operator-store.ts';
+import type { Store } from '../store.ts';
+import { linksUsed, NOW, newCaller, newLink } from './fixtures.test-suite.ts';
+import type { UseStore } from './use-store.test-suite.ts';
+
+/** A link that has the address `path` on the default domain. */
+export function imported(path: string, fields: Partial<ImportedLink> = {}): ImportedLink {
+  return {
+    id: uuidOf(NOW - 1_000),
+    domain_id: null,
+    target_url: `https://example.com${path}`,
+    title: 'Moved "here"',
+    redirect_type: 301,
+    is_active: true,
+    tags: ['a', 'b'],
+    click_count: 7,
+    created_at: NOW - 1_000,
+    aliases: [{ domain_id: '', path }],
+    ...fields,
+  };
+}
+
+async function createLink(store: Store, fields = {}) {
+  const caller = await newCaller(store);
+  const created = await store.createLink({ caller, input: newLink(1, fields), now: NOW });
+  if (!created.ok) throw new Error(created.reason);
+  return { caller, link: created.value };
+}
+
+/** What is to be known of the link behind an alias. */
+async function behind(store: Store, address: string) {
+  const { code = '' } = (await store.findRedirect(address)) ?? {};
+  return store.findLink(code);
+}
+
+export function testMoving(useStore: UseStore): void {
+  const store = useStore();
+
+  describe('corrections', () => {
+    const by = 'ann';
+
+    test('change target and title, and are kept with what was before', async () => {
+      const { link } = await createLink(store(), { title: 'Old "title"' });
+      const { code } = link;
+      const { latest } = await store().linkChanges(0);
+      const target_url = 'https://example.com/right';
+      const input = { code, target_url, by, now: NOW };
+      const corrected = { ...link, target_url };
+      expect(await store().updateLink(input)).toEqual({
+        ok: true,
+        value: corrected,
+        changed: true,
+      });
+      expect(await store().updateLink(input)).toMatchObject({ ok: true, changed: false });
+      expect(await store().findLink(code)).toEqual(corrected);
+      expect(await store().findRedirect(code)).toMatchObject({ target_url });
+      expect((await store().linkChanges(latest)).changed).toEqual([code]);
+      await store().updateLink({ code, title: 'ü\n', by: 'bob', now: NOW + 1 });
+      expect(await store().findLink(code)).toEqual({ ...corrected, title: 'ü\n' });
+      const [old_target, new_target] = [link.target_url, target_url];
+      expect(await store().linkHistory(code)).toEqual({
+        aliases: [],
+        corrections: [
+          { at: new Date(NOW).toISOString(), by, old_target, new_target },
+          {
+            ...{ at: new Date(NOW + 1).toISOString(), by: 'bob' },
+            ...{ old_target: new_target, new_target, old_title: 'Old "title"', new_title: 'ü\n' },
+          },
+        ],
+      });
+    });
+
+    test('a corrected link is found by its new target only', async () => {
+      const { caller, link } = await createLink(store());
+      const target_url = 'https://example.com/right';
+      await store().updateLink({ code: link.code, target_url, by, now: NOW });
+      while (!(await store().indexLinks()).done);
+      const ask = (target: string) => ({ target_url: target, domain_id: null });
+      const entries = [ask(target_url), ask(link.target_url)];
+      expect(await store().findLinks(caller.accountId, entries, 5)).toEqual([
+        [{ ...link, target_url }],
+        [],
+      ]);
+    });
+
+    test('of simultaneous ones, all are kept, in a chain; with a condition, one is carried out', async () => {
+      const { link } = await createLink(store());
+      const { code, target_url: ifTarget } = link;
+      const targets = Array.from({ length: 8 }, (_, n) => `https://example.com/new/${n}`);
+      const correct = (condition: object) =>
+        Promise.all(
+          targets.map((target_url) =>
+            store().updateLink({ code, target_url, by, now: NOW, ...condition }),
+          ),
+        );
+      const conditional = await correct({ ifTarget });
+      expect(conditional.filter(({ ok }) => ok)).toHaveLength(1);
+      const { target_url: first } = (await store().findLink(code)) ?? {};
+      expect(conditional.find(({ ok }) => !ok)).toEqual({
+        ...{ ok: false, reason: 'other_target', target_url: first },
+      });
+      await correct({});
+      const { corrections } = await store().linkHistory(code);
+      expect(corrections[0]).toMatchObject({ old_target: ifTarget, new_target: first });
+      for (const [n, { old_target }] of corrections.entries()) {
+        if (n > 0) expect(old_target).toBe(corrections[n - 1]?.new_target);
+      }
+      const { target_url: last } = (await store().findLink(code)) ?? {};
+      expect(corrections.at(-1)?.new_target).toBe(last);
+      expect(corrections.length).toBeGreaterThanOrEqual(targets.length);
+    });
+
+    test('of an unknown code there is none', async () => {
+      const input = { code: 'zzzzzzz', target_url: 'https://example.com/', by, now: NOW };
+      expect(await store().updateLink(input)).toEqual({ ok: false, reason: 'unknown' });
+      expect(await store().linkHistory('zzzzzzz')).toEqual({ aliases: [], corrections: [] });
+    });
+  });
+
+  describe('links from elsewhere', () => {
+    test('keep what they bring, and are found by each alias, byte by byte', async () => {
+      const caller = await newCaller(store(), { links: 1 });
+      const { accountId } = caller;
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const domain_id = domain?.id ?? '';
+      const aliases = [
+        { domain_id, path: '/%F0%9F%98%80' },
+        { domain_id, path: '/a/b' },
+        { domain_id: '', path: '/Sale' },
+      ];
+      const link = imported('/x', { domain_id, aliases, is_active: false });
+      const other = imported('/sale', { tags: [], title: '', click_count: 0 });
+      const input = { accountId, links: [link, other] };
+      const created = [{ state: 'created' }, { state: 'created' }];
+      expect(await store().checkImport(input)).toEqual(created);
+      expect(await linksUsed(store(), caller)).toBe(0);
+      expect(await store().importLinks(input)).toEqual(created);
+      // The plan is not asked, but the total is right.
+      expect(await linksUsed(store(), caller)).toBe(2);
+
+      const found = await behind(store(), 'go.example/a/b');
+      const { id, target_url, title, tags } = link;
+      expect(found).toEqual({
+        ...{ id, code: expect.any(String), short_url: `https://go.example/${found?.code}` },
+        ...{ target_url, title, redirect_type: 301, is_active: false, click_count: 7, tags },
+        created_at: new Date(NOW - 1_000).toISOString(),
+      });
+      expect(await behind(store(), 'go.example/%F0%9F%98%80')).toEqual(found);
+      expect(await behind(store(), '/Sale')).toEqual(found);
+      expect(await behind(store(), '/sale')).toMatchObject({ target_url: other.target_url });
+      for (const unknown of ['go.example/Sale', '/a/b', 'go.example/A/b', '/sale/', 'x.example/']) {
+        expect(await store().findRedirect(unknown)).toBeUndefined();
+      }
+      expect(await store().linkHistory(found?.code ?? '')).toMatchObject({
+        aliases: expect.arrayContaining([
+          'https://go.example/%F0%9F%98%80',
+          'https://go.example/a/b',
+          'https://sho.rt/Sale',
+        ]),
+      });
+      const by = [{ target_url, domain_id }];
+      expect(await store().findLinks(accountId, by, 5)).toEqual([[found]]);
+      await store().addClicks(new Map([[found?.code ?? '', 3]]));
+      expect(await behind(store(), '/Sale')).toMatchObject({ click_count: 10 });
+    });
+
+    test('again change nothing, also once they were corrected; further aliases are added', async () => {
+      const caller = await newCaller(store());
+      const { accountId } = caller;
+      const link = imported('/one');
+      const again = { accountId, links: [link, link] };
+      const [created, exists] = [{ state: 'created' }, { state: 'exists' }];
+      expect(await store().importLinks(again)).toEqual([created, exists]);
+      const { code = '' } = (await store().findRedirect('/one')) ?? {};
+      const target_url = 'https://example.com/right';
+      await store().updateLink({ code, target_url, by: 'ann', now: NOW });
+      const before = await store().findLink(code);
+      expect(await store().importLinks(again)).toEqual([exists, exists]);
+      const aliases = [...link.aliases, { domain_id: '', path: '/two' }];
+      const more = { accountId, links: [{ ...link, aliases }] };
+      expect(await store().importLinks(more)).toEqual([{ state: 'extended' }]);
+      expect(await behind(store(), '/two')).toEqual(before);
+      expect(await store().findLink(code)).toEqual(before);
+      expect(await linksUsed(store(), caller)).toBe(1);
+    });
+
+    test('never take an address that leads elsewhere, or is that of another account', async () => {
+      const { caller, link } = await createLink(store());
+      const { accountId } = caller;
+      await store().importLinks({ accountId, links: [imported('/one')] });
+      const conflict = (address: string, target_url: string) => ({
+        ...{ state: 'conflict', address, target_url },
+      });
+      const links = [
+        imported('/one', { target_url: 'https://example.com/else' }),
+        imported(`/${link.code}`),
+        imported('/new'),
+      ];
+      const expected = [
+        conflict('/one', 'https://example.com/one'),
+        conflict(`/${link.code}`, link.target_url),
+        { state: 'created' },
+      ];
+      expect(await store().checkImport({ accountId, links })).toEqual(expected);
+      expect(await store().importLinks({ accountId, links })).toEqual(expected);
+      const stranger = await newCaller(store());
+      const input = { accountId: stranger.accountId, links: [imported('/one')] };
+      expect(await store().importLinks(input)).toEqual([expected[0]]);
+    });
+
+    test('with a code of their own keep it', async () => {
+      const { accountId } = await newCaller(store());
+      const link = imported('/old', { code: 'Xk3pQ9z' });
+      const input = { accountId, links: [link] };
+      expect(await store().importLinks(input)).toEqual([{ state: 'created' }]);
+      expect(await store().importLinks(input)).toEqual([{ state: 'exists' }]);
+      expect((await behind(store(), '/old'))?.code).toBe('Xk3pQ9z');
+      // Codes are unique over all domains.
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const elsewhere = { domain_id: domain?.id ?? null, aliases: [] };
+      const other = imported('/else', { code: 'Xk3pQ9z', ...elsewhere });
+      expect(await store().importLinks({ accountId, links: [other] })).toEqual([
+        { state: 'conflict', address: '/Xk3pQ9z', target_url: link.target_url },
+      ]);
+    });
+
+    test('follow their account, their domain and each change of the link', async () => {
+      const { accountId } = await newCaller(store());
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const domain_id = domain?.id ?? '';
+      const links = [imported('/a', { domain_id, aliases: [{ domain_id, path: '/a' }] })];
+      await store().importLinks({ accountId, links });
+      const redirect = () => store().findRedirect('go.example/a');
+      const { code = '' } = (await redirect()) ?? {};
+      expect((await redirect())?.owners).toEqual(
+        expect.arrayContaining([accountId, domain_id, code]),
+      );
+      expect(await redirect()).toMatchObject({ is_active: true, hostname: 'go.example' });
+      await store().setLinkActive(code, false);
+      expect(await redirect()).toMatchObject({ is_active: false });
+      await store().setLinkActive(code, true);
+      const removal = { hostname: 'go.example', force: false, now: NOW };
+      expect(await store().removeDomain(removal)).toMatchObject({ reason: 'has_links' });
+      await store().removeDomain({ ...removal, force: true });
+      expect(await redirect()).toMatchObject({ is_active: false });
+      const other = await newCaller(store());
+      await store().addDomain({
+        ...{ hostname: 'go.example', accountId: other.accountId, now: NOW },
+      });
+      expect(await redirect()).toBeUndefined();
+    });
+
+    test('keep a domain from being removed without force, also one that only has aliases', async () => {
+      const { accountId } = await newCaller(store());
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const aliases = [{ domain_id: domain?.id ?? '', path: '/a' }];
+      await store().importLinks({ accountId, links: [imported('/a', { aliases })] });
+      const removal = { hostname: 'go.example', force: false, now: NOW };
+      expect(await store().removeDomain(removal)).toEqual({ ok: false, reason: 'has_links' });
+      expect(await store().removeDomain({ ...removal, force: true })).toMatchObject({ ok: true });
+      expect((await store().findRedirect('go.example/a'))?.is_active).toBe(true);
+    });
+
+    test('by the thousand, with a code each', async () => {
+      const caller = await newCaller(store());
+      const links = Array.from({ length: 1_000 }, (_, n) => imported(`/n/${n}`));
+      const outcomes = await store().importLinks({ accountId: caller.accountId, links });
+      expect(outcomes.filter(({ state }) => state === 'created')).toHaveLength(1_000);
+      const codes = new Set<string | undefined>();
+      for (const n of [0, 127, 128, 998, 999]) {
+        codes.add((await store().findRedirect(`/n/${n}`))?.code);
+      }
+      expect(codes.size).toBe(5);
+      expect(await linksUsed(store(), caller)).toBe(1_000);
+    });
+  });
+
+  describe('an export', () => {
+    const all = async (search: Parameters<Store['exportLinks']>[0] = {}) => {
+      const links: ExportedLink[] = [];
+      await store().exportLinks(search, async (some) => void links.push(...some));
+      return links;
+    };
+
+    test('has every link once, in the order of codes, with its aliases and its own state', async () => {
+      const { accountId } = await newCaller(store());
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const domain_id = domain?.id ?? '';
+      const aliases = [
+        { domain_id, path: '/b/%C3%A9' },
+        { domain_id: '', path: '/a' },
+      ];
+      const link = imported('/a', { domain_id, aliases, is_active: false, code: 'Xk3pQ9z' });
+      await store().importLinks({ accountId, links: [link] });
+      const { link: other } = await createLink(store());
+      await store().setAccountDisabled({ id: accountId, disabled: true, now: NOW });
+      const { id, target_url, title, tags } = link;
+      const exported: ExportedLink = {
+        ...{ id, code: 'Xk3pQ9z', short_url: 'https://go.example/Xk3pQ9z', target_url, title },
+        ...{ redirect_type: 301, is_active: false, click_count: 7, tags: [...tags] },
+        created_at: new Date(NOW - 1_000).toISOString(),
+        ...{ account_id: accountId, domain: 'go.example' },
+        aliases: ['https://go.example/b/%C3%A9', 'https://sho.rt/a'],
+      };
+      expect(await all({ accountId })).toEqual([exported]);
+      const both = await all();
+      expect(both.map(({ code }) => code)).toEqual(['Xk3pQ9z', other.code].toSorted());
+      expect(both).toContainEqual({
+        ...{ ...other, account_id: expect.any(String), domain: '', aliases: [] },
+      });
+      expect(await all({ accountId: 'acc_none' })).toEqual([]);
+    });
+
+    test('is of one moment, whatever is written while it is read', async () => {
+      const { accountId } = await newCaller(store());
+      const links = Array.from({ length: 1_500 }, (_, n) => imported(`/n/${n}`));
+      await store().importLinks({ accountId, links });
+      const seen: ExportedLink[] = [];
+      await store().exportLinks({ accountId }, async (some) => {
+        seen.push(...some);
+        if (seen.length !== 1_000) return;
+        for (const { code } of await store().listLinks({ accountId, limit: 1_000 })) {
+          await store().addClicks(new Map([[code, 1]]));
+        }
+        await store().importLinks({ accountId, links: [imported('/late', { code: 'zzzzzzz' })] });
+      });
+      expect(new Set(seen.map(({ code }) => code)).size).toBe(1_500);
+      expect(new Set(seen.map(({ click_count }) => click_count))).toEqual(new Set([7]));
+    });
+  });
+}

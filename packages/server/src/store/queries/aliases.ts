@@ -1,0 +1,129 @@
+import type { RedirectType } from '@shortlink/sdk/wire';
+import type { ShortUrl } from '../links.ts';
+import {
+  type ExportedLink,
+  type ExportSearch,
+  isoTime,
+  type LinkHistory,
+} from '../operator-store.ts';
+import type { Redirect } from '../store.ts';
+import { ownName } from './accounts.ts';
+import { type LinkRow, toLink } from './links.ts';
+import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
+
+interface RedirectRow {
+  code: string;
+  target_url: string;
+  redirect_type: RedirectType;
+  is_active: boolean | number;
+  hostname: string | null;
+  disabled_at: number | null;
+  removed_at: number | null;
+  account_id: string;
+  domain_id: string | null;
+}
+
+const REDIRECT =
+  sqlText(`links.code, target_url, redirect_type, is_active, hostname, disabled_at, removed_at,
+  links.account_id, links.domain_id`);
+const OWNERS = sqlText(`JOIN accounts ON accounts.id = links.account_id
+  LEFT JOIN domains ON domains.id = links.domain_id`);
+
+/** Where a code leads, or an alias: that has a slash, with the host of its custom domain in front (see `aliasAddress`). */
+export function* findRedirect(address: string): Reading<Redirect | undefined> {
+  const slash = address.indexOf('/');
+  if (slash >= 0) return yield* findAlias(address.slice(0, slash), address.slice(slash));
+  const row = yield* rowOf<RedirectRow>(sql`
+    SELECT ${REDIRECT} FROM links ${OWNERS} WHERE code = ${address}`);
+  return row && toRedirect(row, row.hostname, [row.domain_id]);
+}
+
+function* findAlias(hostname: string, path: string): Reading<Redirect | undefined> {
+  const domain: Statement =
+    hostname === '' ? sql`''` : sql`(SELECT id FROM domains WHERE hostname = ${hostname})`;
+  const row = yield* rowOf<RedirectRow & { alias_domain: string }>(sql`
+    SELECT ${REDIRECT}, aliases.domain_id AS alias_domain
+    FROM aliases JOIN links ON links.code = aliases.code ${OWNERS}
+    WHERE aliases.domain_id = ${domain} AND path = ${path}`);
+  if (row === undefined) return undefined;
+  const redirect = toRedirect(row, hostname || null, [row.domain_id, row.alias_domain, row.code]);
+  return { ...redirect, code: row.code };
+}
+
+function toRedirect(
+  row: RedirectRow,
+  hostname: string | null,
+  others: readonly (string | null)[],
+): Redirect {
+  const { target_url, redirect_type, disabled_at, removed_at, account_id } = row;
+  const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
+  const owners = [account_id, ...others.filter((id) => id !== null).filter((id) => id !== '')];
+  return { target_url, redirect_type, is_active, hostname, owners };
+}
+
+export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHistory> {
+  const aliases = yield* rowsOf<AliasRow>(sql`
+    SELECT hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
+    WHERE code = ${code}`);
+  const corrections = yield* rowsOf<{
+    at: number;
+    made_by: string;
+    old_target: string;
+    new_target: string;
+    old_title: string;
+    new_title: string;
+  }>(sql`
+    SELECT at, made_by, old_target, new_target, old_title, new_title FROM corrections
+    WHERE code = ${code} ORDER BY number`);
+  return {
+    aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
+    corrections: corrections.map(({ at, made_by, old_title, new_title, ...targets }) => ({
+      at: isoTime(at) ?? '',
+      by: made_by,
+      ...targets,
+      ...(old_title !== new_title && {
+        old_title: JSON.parse(old_title),
+        new_title: JSON.parse(new_title),
+      }),
+    })),
+  };
+}
+
+interface AliasRow {
+  hostname: string | null;
+  path: string;
+}
+
+function aliasUrl(shortUrl: ShortUrl, { hostname, path }: AliasRow): string {
+  return shortUrl(path.slice(1), hostname && ownName(hostname));
+}
+
+/** Links that are read at once for an export. */
+const EXPORTED_TOGETHER = 1_000;
+
+/** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
+export function* exportPage(
+  shortUrl: ShortUrl,
+  { accountId }: ExportSearch,
+  after: string,
+): Reading<ExportedLink[]> {
+  const ofAccount =
+    accountId === undefined ? sql`` : sql`AND link_details.account_id = ${accountId}`;
+  const rows = yield* rowsOf<LinkRow>(sql`
+    SELECT code, link_details.id, link_details.account_id, hostname, target_url, title, redirect_type, is_active, click_count, tags,
+      link_details.created_at, NULL AS disabled_at, NULL AS removed_at
+    FROM link_details LEFT JOIN domains ON domains.id = domain_id
+    WHERE code > ${after} ${ofAccount}
+    ORDER BY code LIMIT ${EXPORTED_TOGETHER}`);
+  const last = rows.at(-1)?.code ?? after;
+  const aliases = yield* rowsOf<AliasRow & { code: string }>(sql`
+    SELECT code, hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
+    WHERE code > ${after} AND code <= ${last}`);
+  const byCode = Map.groupBy(aliases, ({ code }) => code);
+  return rows.map((row) => ({
+    ...toLink(shortUrl, row),
+    account_id: row.account_id,
+    domain: row.hostname === null ? '' : ownName(row.hostname),
+    aliases: (byCode.get(row.code) ?? []).map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
+  }));
+}

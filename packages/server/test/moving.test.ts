@@ -1,0 +1,391 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { runProgram } from '../src/admin/program.ts';
+import { openStore } from '../src/open-store.ts';
+import { publicUrlOf } from '../src/settings.ts';
+import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
+import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
+import { START } from './fixture.ts';
+
+const postgres = usePostgres();
+const path = useDatabasePath();
+
+/** Commands on one database, as an operator runs them. */
+class Operator {
+  readonly out: string[] = [];
+  readonly err: string[] = [];
+  readonly database: string;
+  account = '';
+
+  constructor(database: string) {
+    this.database = database;
+  }
+
+  static async open(database: string, ...hosts: string[]): Promise<Operator> {
+    const operator = new Operator(database);
+    const created = await operator.json(
+      'accounts',
+      'create',
+      '--name',
+      'A',
+      '--plan',
+      'community',
+      '--init',
+    );
+    operator.account = created.id;
+    for (const host of hosts) await operator.json('domains', 'add', host, '--account', created.id);
+    return operator;
+  }
+
+  async run(...args: string[]): Promise<number> {
+    this.out.length = 0;
+    this.err.length = 0;
+    const unused = () => Promise.reject(new Error('unused'));
+    const where = ['--database', this.database, '--public-url', 'https://sho.rt'];
+    return runProgram([...args, ...where], '1.2.3', {
+      ...{ env: {}, stdin: Readable.from([]), now: () => START },
+      out: (line) => this.out.push(line),
+      write: async (text) => void this.out.push(text),
+      err: (line) => this.err.push(line),
+      openStore: (settings, migrate) =>
+        openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }),
+      ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
+    });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: each command prints another shape.
+  async json(...args: string[]): Promise<any> {
+    expect(await this.run(...args, '--json'), this.err.join('\n')).toBe(0);
+    return JSON.parse(this.out[0] ?? '');
+  }
+
+  import(file: string, ...args: string[]): Promise<number> {
+    return this.run('links', 'import', file, '--account', this.account, ...args);
+  }
+
+  async export(...args: string[]): Promise<string> {
+    expect(await this.run('links', 'export', ...args), this.err.join('\n')).toBe(0);
+    return this.out.join('');
+  }
+
+  /** All links, with their old addresses, by the target. */
+  async links() {
+    const lines = (await this.export('--format', 'jsonl', '--account', this.account)).trim();
+    return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
+  }
+}
+
+async function fileOf(name: string, content: string | Uint8Array): Promise<string> {
+  const file = join(path(), '..', name);
+  await writeFile(file, content);
+  return file;
+}
+
+/** What each service's export holds of the same link, in CSV and as its API lists it. */
+const TARGET = 'https://example.com/a?x=1';
+const CREATED = '2022-10-24T10:40:37.000Z';
+const EXPORTS: [string, string, string, object][] = [
+  [
+    'bitly CSV',
+    'bitly.csv',
+    `link,long_url,title,created_at,clicks,tags\nbit.example/Ab1,${TARGET},Moved,2022-10-24T10:40:37+0000,"1,234",a|b\n`,
+    { aliases: ['https://bit.example/Ab1'], click_count: 1_234 },
+  ],
+  [
+    'bitly JSON',
+    'bitly.json',
+    JSON.stringify({
+      links: [
+        {
+          ...{ created_at: '2022-10-24T10:40:37+0000', id: 'bit.example/Ab1', archived: true },
+          ...{
+            link: 'https://bit.example/Ab1',
+            long_url: TARGET,
+            title: 'Moved',
+            tags: ['a', 'b'],
+          },
+          custom_bitlinks: ['https://bit.example/custom', 'http://go.example/Ab1'],
+        },
+      ],
+      pagination: { next: '' },
+    }),
+    {
+      aliases: ['https://bit.example/Ab1', 'https://bit.example/custom', 'https://go.example/Ab1'],
+      ...{ click_count: 0, is_active: false },
+    },
+  ],
+  [
+    'dub CSV',
+    'dub.csv',
+    `Short link,Destination URL,Title,Clicks,Tags,Created at,Archived\nhttps://bit.example/Ab1,${TARGET},Moved,7,"a,b",2022-10-24T10:40:37.000Z,false\n`,
+    { aliases: ['https://bit.example/Ab1'] },
+  ],
+  [
+    'dub JSON',
+    'dub.json',
+    JSON.stringify([
+      {
+        ...{ id: 'link_1', domain: 'bit.example', key: 'Ab1', url: TARGET, clicks: 7 },
+        ...{ shortLink: 'https://bit.example/Ab1', title: 'Moved', archived: false },
+        ...{
+          tags: [
+            { id: 't', name: 'a' },
+            { id: 'u', name: 'b' },
+          ],
+          createdAt: CREATED,
+        },
+      },
+    ]),
+    { aliases: ['https://bit.example/Ab1'] },
+  ],
+  [
+    'kutt JSON',
+    'kutt.json',
+    JSON.stringify({
+      ...{ limit: 10, skip: 0, total: 1 },
+      data: [
+        {
+          ...{ id: 'x', address: '😀', banned: false, created_at: CREATED, visit_count: 7 },
+          ...{
+            link: 'https://bit.example/😀',
+            target: TARGET,
+            description: 'Moved',
+            password: false,
+          },
+        },
+      ],
+    }),
+    { aliases: ['https://bit.example/%F0%9F%98%80'], tags: [] },
+  ],
+  [
+    'rebrandly JSON Lines',
+    'rebrandly.jsonl',
+    `${JSON.stringify({
+      ...{ id: 'x', title: 'Moved', slashtag: 'Ab1', destination: TARGET, clicks: 7 },
+      ...{ createdAt: CREATED, shortUrl: 'bit.example/Ab1', tags: [{ name: 'a' }, { name: 'b' }] },
+      domain: { id: 'd', fullName: 'bit.example' },
+    })}\n`,
+    { aliases: ['https://bit.example/Ab1'] },
+  ],
+  [
+    'shlink CSV',
+    'shlink.csv',
+    `createdAt,shortUrl,longUrl,title,tags,visits\n2022-10-24T12:40:37+02:00,https://bit.example/a/B,${TARGET},Moved,a|b,7\n`,
+    { aliases: ['https://bit.example/a/B'] },
+  ],
+  [
+    'shlink JSON',
+    'shlink.json',
+    JSON.stringify({
+      shortUrls: {
+        data: [
+          {
+            ...{ shortCode: 'a/B', shortUrl: 'https://bit.example/a/B', longUrl: TARGET },
+            ...{ dateCreated: '2022-10-24T12:40:37+02:00', tags: ['a', 'b'], title: 'Moved' },
+            visitsSummary: { total: 7, nonBots: 6, bots: 1 },
+          },
+        ],
+        pagination: { currentPage: 1 },
+      },
+    }),
+    { aliases: ['https://bit.example/a/B'] },
+  ],
+  [
+    'short.io CSV',
+    'shortio.csv',
+    `originalURL,path,domain,title,tags,clicks,createdAt,archived,redirectType\n${TARGET},Ab1,bit.example,Moved,"a,b",7,1666608037000,false,301\n`,
+    { aliases: ['https://bit.example/Ab1'], redirect_type: 301 },
+  ],
+  [
+    'yourls CSV',
+    'yourls.csv',
+    `keyword,url,title,timestamp,ip,clicks\nAb1,${TARGET},Moved,2022-10-24 10:40:37,127.0.0.1,7\n`,
+    { aliases: ['https://bit.example/Ab1'], tags: [] },
+  ],
+];
+
+test.each(EXPORTS)('%s: what it has is kept', async (_, name, content, differs) => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  const file = await fileOf(name, content);
+  const hosts = name.startsWith('yourls') ? ['--host', '=bit.example'] : [];
+  expect(await operator.import(file, ...hosts), operator.err.join('\n')).toBe(0);
+  expect(operator.err.join('\n')).toContain(`${name}: an export of ${name.split('.')[0]}`);
+  const expected = {
+    ...{ target_url: TARGET, title: 'Moved', tags: ['a', 'b'], click_count: 7 },
+    ...{ redirect_type: 302, is_active: true, created_at: CREATED, domain: 'bit.example' },
+    ...{ code: expect.any(String), id: expect.any(String), short_url: expect.any(String) },
+  };
+  const links = await operator.links();
+  expect(links).toEqual([{ ...expected, ...differs }]);
+  // The same again.
+  expect(
+    await operator.json('links', 'import', file, '--account', operator.account, ...hosts),
+  ).toEqual({
+    ...{ created: 0, extended: 0, exists: 1, dry_run: false },
+  });
+  expect(await operator.links()).toEqual(links);
+});
+
+describe('everything is checked before anything is written', () => {
+  let operator: Operator;
+  beforeEach(async () => {
+    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  });
+
+  test('bad rows are listed with their lines', async () => {
+    const first = await fileOf(
+      'a.csv',
+      'link,long_url\nhttps://bit.example/x,https://example.com/x\n',
+    );
+    expect(await operator.import(first)).toBe(0);
+    const bad = [
+      'https://bit.example/good,https://example.com/',
+      'https://bit.example/api/v1,https://example.com/',
+      'https://bit.example/,https://example.com/',
+      'https://other.example/a,https://example.com/',
+      'https://other.example/b,https://example.com/',
+      'https://bit.example/t,https://bit.example/good',
+      'https://bit.example/u,javascript:alert(1)',
+      'https://bit.example/good,https://example.com/else',
+      'https://bit.example/good,https://example.com/',
+      'https://bit.example/x,https://example.com/else',
+      ',https://example.com/',
+      'https://bit.example/q?x=1,https://example.com/',
+    ];
+    const file = await fileOf('b.csv', `link,long_url\n${bad.join('\n')}\n`);
+    expect(await operator.import(file)).toBe(1);
+    const at = (line: number, text: string) => `b.csv, line ${line}: ${text}`;
+    expect(operator.err.slice(2)).toEqual([
+      at(3, 'its path /api/v1 is one of the service itself'),
+      at(4, 'its path / is one of the service itself'),
+      at(
+        5,
+        'other.example is no host of this account: add it with domains add, or give --host other.example=HOST',
+      ),
+      at(7, "target_url must not point to one of the service's own domains"),
+      at(8, 'target_url must be an absolute http or https URL'),
+      at(9, '/good leads elsewhere in b.csv, line 2'),
+      at(12, 'it has no short URL'),
+      at(13, 'its address "https://bit.example/q?x=1" has a query, which is no alias'),
+      at(11, '/x leads to https://example.com/x already'),
+      "error: 10 rows can't be imported as they are; nothing was written",
+    ]);
+    expect(await operator.links()).toHaveLength(1);
+  });
+
+  test('a dry run says what would be done', async () => {
+    const file = await fileOf('a.csv', 'link,long_url\nbit.ly/x,https://example.com/x\n');
+    const args = [
+      'links',
+      'import',
+      file,
+      '--account',
+      operator.account,
+      '--host',
+      'bit.ly=bit.example',
+    ];
+    const counts = { created: 1, extended: 0, exists: 0 };
+    expect(await operator.json(...args, '--dry-run')).toEqual({ ...counts, dry_run: true });
+    expect(await operator.links()).toEqual([]);
+    expect(await operator.json(...args)).toEqual({ ...counts, dry_run: false });
+    expect((await operator.links())[0]).toMatchObject({ aliases: ['https://bit.example/x'] });
+  });
+
+  test('an unknown export and a path without a host say what to do', async () => {
+    const unknown = await fileOf('u.csv', 'a,url\n1,https://example.com/\n');
+    expect(await operator.import(unknown)).toBe(1);
+    expect(operator.err.at(-1)).toMatch(/no known service \(a, url\).*--from shortio\|/);
+    const paths = await fileOf(
+      'y.csv',
+      'keyword,url\na,https://example.com/\nb,https://example.com/b\n',
+    );
+    expect(await operator.import(paths)).toBe(1);
+    expect(operator.err.slice(2)).toEqual([
+      'y.csv, line 2: its address has a path only; --host =HOST says on which host of yours it shall be',
+      "error: 2 rows can't be imported as they are; nothing was written",
+    ]);
+    expect(await operator.import(join(path(), 'missing.csv'))).toBe(1);
+    expect(operator.err.at(-1)).toMatch(/missing\.csv can't be read/);
+  });
+});
+
+test('an import that was killed is run again, whatever it had written', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const rows = Array.from({ length: 5_000 }, (_, n) => `bit.example/${n},https://example.com/${n}`);
+  const half = await fileOf('a.csv', `link,long_url\n${rows.slice(0, 3_100).join('\n')}\n`);
+  const all = await fileOf('b.csv', `link,long_url\n${rows.join('\n')}\n`);
+  expect(await operator.import(half)).toBe(0);
+  const args = ['links', 'import', all, '--account', operator.account];
+  expect(await operator.json(...args)).toMatchObject({ created: 1_900, exists: 3_100 });
+  expect(await operator.json(...args)).toMatchObject({ created: 0, exists: 5_000 });
+  expect(await operator.links()).toHaveLength(5_000);
+});
+
+describe('an export', () => {
+  const awkward = [
+    '=1+2',
+    "'=1",
+    "'x",
+    'a,b',
+    '"q"',
+    'line\nbreak',
+    '😀',
+    '-5',
+    '\ttab',
+    '+',
+    '@x',
+    'plain',
+  ];
+
+  async function fill(operator: Operator): Promise<void> {
+    const links = awkward.map((title, n) => ({
+      ...{ link: `https://bit.example/${n}/ü`, long_url: `https://example.com/${n}`, title },
+      ...{ custom_bitlinks: [`https://go.example/c${n}`], archived: n % 2 === 0 },
+      tags: n % 3 === 0 ? [] : ['one', title.trim() || 'x', '[x', 'a;b'],
+      created_at: `2022-10-24T10:40:${String(n + 10)}+0000`,
+    }));
+    const file = await fileOf('fill.json', JSON.stringify({ links }));
+    const hosts = ['--host', 'bit.example=bit.example'];
+    expect(await operator.import(file, ...hosts), operator.err.join('\n')).toBe(0);
+  }
+
+  test.each(['csv', 'jsonl'])(
+    'as %s imported into an empty database, of either engine, is exported as the same bytes',
+    async (format) => {
+      const first = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+      await fill(first);
+      const export_ = (operator: Operator) =>
+        operator.export('--account', operator.account, '--format', format);
+      const bytes = await export_(first);
+      expect(bytes.split('\n').length).toBeGreaterThan(awkward.length);
+      const file = await fileOf(`links.${format}`, bytes);
+      for (const url of [await postgres.newDatabase(), `sqlite:${path()}2`]) {
+        const other = await Operator.open(url, 'bit.example', 'go.example');
+        expect(await other.import(file), other.err.join('\n')).toBe(0);
+        expect(await export_(other)).toBe(bytes);
+        expect(await other.import(file)).toBe(0);
+        expect(await export_(other)).toBe(bytes);
+      }
+    },
+  );
+
+  test('of all accounts names them; into a file, it replaces that at its end', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    await fill(operator);
+    const file = await fileOf('out.csv', 'before');
+    const printed = await operator.json('links', 'export', '-o', file);
+    expect(printed).toEqual({ exported: awkward.length, file });
+    const text = await readFile(file, 'utf8');
+    expect(text).toMatch(/^code,short_url,target_url,.*,aliases,account_id\n/);
+    expect(text).toContain(`,${operator.account}\n`);
+    const packed = await fileOf('packed.csv.gz', gzipSync(text));
+    const other = await Operator.open(`sqlite:${path()}3`, 'bit.example', 'go.example');
+    expect(await other.import(packed), other.err.join('\n')).toBe(0);
+    expect(await other.links()).toEqual(await operator.links());
+    expect(await operator.run('links', 'export', '--account', 'acc_none')).toBe(1);
+    expect(await operator.run('links', 'export', '-o', join(path(), 'no', 'file.csv'))).toBe(1);
+  });
+});
