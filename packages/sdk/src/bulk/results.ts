@@ -81,9 +81,12 @@ export function alignResults(
   results: readonly RecordedResult[],
   domainOf: (position: number) => string | undefined,
 ): readonly BatchResultItem[] {
-  if (areAllInPlace(targets, results)) return results;
   // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
   const isInStep = targets.length === results.length;
+  const isInPlace = (result: RecordedResult, index: number): result is BatchResultItem =>
+    result.target_url === targets[index];
+  // The usual case, which needs no copy.
+  if (isInStep && results.every(isInPlace)) return results;
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
   const pair = (index: number, position = -1) => {
@@ -117,17 +120,6 @@ export function alignResults(
     for (const position of unused) pair(position, position);
   }
   return targets.map((target_url, index) => ({ ...resultOf.get(index), target_url }));
-}
-
-/** The usual case, which needs no copy. */
-function areAllInPlace(
-  targets: readonly string[],
-  results: readonly RecordedResult[],
-): results is readonly BatchResultItem[] {
-  return (
-    targets.length === results.length &&
-    targets.every((target, index) => target === results[index]?.target_url)
-  );
 }
 
 /**
