@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { lstat, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -386,6 +386,23 @@ describe('an export', () => {
     expect(await other.import(packed), other.err.join('\n')).toBe(0);
     expect(await other.links()).toEqual(await operator.links());
     expect(await operator.run('links', 'export', '--account', 'acc_none')).toBe(1);
-    expect(await operator.run('links', 'export', '-o', join(path(), 'no', 'file.csv'))).toBe(1);
+    expect(await operator.run('links', 'export', '-o', `${path()}-no/file.csv`)).toBe(1);
+  });
+
+  test('follows a symbolic link, and fails where its last bytes find no room', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    await fill(operator);
+    const real = await fileOf('real.csv', 'before');
+    const link = `${real}.link`;
+    await symlink(real, link);
+    expect(await operator.run('links', 'export', '-o', link), operator.err.join('\n')).toBe(0);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(real, 'utf8')).toContain('https://');
+    // A device that is always full. Fewer bytes than a stream buffers are written only at the end.
+    const full = `${real}.full`;
+    await symlink('/dev/full', full);
+    expect(await operator.run('links', 'export', '-o', full)).toBe(1);
+    expect(operator.err.join('\n')).toContain('ENOSPC');
+    expect((await lstat(full)).isSymbolicLink()).toBe(true);
   });
 });

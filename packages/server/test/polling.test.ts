@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { listen } from '../src/serve.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Store } from '../src/store/store.ts';
-import { startTestServer, type TestServer } from '../src/testing/index.ts';
-import { BATCH, entries, Fixture, PUBLIC_URL } from './fixture.ts';
+import { startTestService } from '../src/testing/test-service.ts';
+import { BATCH, entries, Fixture } from './fixture.ts';
 
 let app: Fixture;
 let key: string;
@@ -140,13 +141,20 @@ describe('polls of one account at the same time', () => {
 });
 
 describe('over a socket', () => {
-  let server: TestServer;
+  let server: { url: string; apiKey: string; close: () => Promise<void> };
   let store: Store;
   const sockets: Socket[] = [];
   beforeEach(async () => {
-    store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
-    const options = { plan: 'custom' as const, store };
-    server = await startTestServer(options);
+    const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
+    const { url } = listener;
+    store = await openSqliteStore({ path: ':memory:', publicUrl: url });
+    const { answer, stop, apiKey } = await startTestService(store, url, { plan: 'custom' });
+    listener.respondWith(answer);
+    const close = async () => {
+      await listener.close({ drainTimeoutMs: 0 });
+      await stop();
+    };
+    server = { url, apiKey, close };
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import type { ExportSearch } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
@@ -54,22 +52,28 @@ function linesOf(store: Store, search: ExportSearch, format: ExportOptions['form
   };
 }
 
-/** The file is replaced once all is written, so that nobody takes half an export for a whole one. */
+/**
+ * The file is replaced once all is written and on the disk, so that nobody takes half an export for a whole one. What a symbolic link leads to
+ * is replaced, not the link; devices and pipes are written into.
+ */
 async function intoFile(path: string, fill: (write: Write) => Promise<number>): Promise<number> {
-  const part = `${path}.part`;
-  const file = createWriteStream(part, { mode: 0o600 });
-  const failed = once(file, 'error').then(([error]) => Promise.reject(error));
-  failed.catch(() => undefined);
+  const target = await realpath(path).catch(() => path);
+  const isRegular = await stat(target).then(
+    (found) => found.isFile(),
+    () => true,
+  );
+  const part = isRegular ? `${target}.part` : target;
+  if (isRegular) await rm(part, { force: true });
+  const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
   try {
-    const exported = await fill(async (text) => {
-      if (!file.write(text)) await Promise.race([once(file, 'drain'), failed]);
-    });
-    await Promise.race([new Promise<void>((resolve) => file.end(resolve)), failed]);
-    await rename(part, path);
+    const exported = await fill((text) => file.writeFile(text));
+    if (isRegular) await file.sync();
+    await file.close();
+    if (isRegular) await rename(part, target);
     return exported;
   } catch (error) {
-    file.destroy();
-    await rm(part, { force: true });
+    await file.close().catch(() => undefined);
+    if (isRegular) await rm(part, { force: true });
     throw error;
   }
 }
