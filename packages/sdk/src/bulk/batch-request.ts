@@ -97,10 +97,7 @@ export function derivedKey(key: string, omitted: readonly number[]): string {
   return key.slice(0, MAX_KEY_LENGTH - suffix.length) + suffix;
 }
 
-/**
- * FNV-1a, 64 bits. Synchronous, unlike `crypto.subtle`, which pages without https don't have. It only has to tell the few bodies
- * of one batch apart.
- */
+/** FNV-1a, 64 bits: `crypto.subtle` needs https in a page, and only the few bodies of one batch have to be told apart. */
 function hash(text: string): string {
   let bits = 0xcb_f2_9c_e4_84_22_23_25n;
   for (const byte of new TextEncoder().encode(text)) {
