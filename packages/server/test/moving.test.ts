@@ -312,6 +312,43 @@ describe('everything is checked before anything is written', () => {
   });
 });
 
+const idOf = (n: number) => `01a2b3c4-0000-7000-8000-00000000000${n}`;
+
+/** A line of an own export. */
+function ownLine(differs: object): string {
+  const link = {
+    ...{ code: 'BBBBBB3', id: idOf(3), target_url: 'https://example.com/yo', title: '', tags: [] },
+    ...{ redirect_type: 302, is_active: true, click_count: 0, created_at: CREATED },
+    ...{ domain: 'bit.example', aliases: [], ...differs },
+  };
+  return `${JSON.stringify(link)}\n`;
+}
+
+test('the code of a link that exists under another one leads to that', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  const yourls = await fileOf('y.csv', 'keyword,url\nozh,https://example.com/yo\n');
+  expect(await operator.import(yourls, '--host', '=bit.example')).toBe(0);
+  const aliases = ['http://bit.example/ozh'];
+  const file = await fileOf('own.jsonl', ownLine({ aliases }));
+  const args = ['links', 'import', file, '--account', operator.account];
+  expect(await operator.json(...args)).toMatchObject({ created: 0, extended: 1, exists: 0 });
+  const links = await operator.links();
+  expect(links).toHaveLength(1);
+  expect(links[0].aliases.toSorted()).toEqual([
+    'https://bit.example/BBBBBB3',
+    'https://bit.example/ozh',
+  ]);
+  expect(await operator.json(...args)).toMatchObject({ created: 0, extended: 0, exists: 1 });
+  // The same code on another host.
+  const other = await fileOf(
+    'other.jsonl',
+    ownLine({ domain: 'go.example', aliases: [...aliases, 'http://go.example/BBBBBB3'] }),
+  );
+  const others = ['links', 'import', other, '--account', operator.account];
+  expect(await operator.json(...others)).toMatchObject({ created: 0, extended: 1, exists: 0 });
+  expect((await operator.links())[0].aliases).toContain('https://go.example/BBBBBB3');
+});
+
 test('an import that was killed is run again, whatever it had written', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   const rows = Array.from({ length: 5_000 }, (_, n) => `bit.example/${n},https://example.com/${n}`);
