@@ -310,6 +310,22 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.import(join(path(), 'missing.csv'))).toBe(1);
     expect(operator.err.at(-1)).toMatch(/missing\.csv can't be read/);
   });
+
+  test('a host that --host leads to and that nobody has is named', async () => {
+    const file = await fileOf('a.csv', 'link,long_url\nhttps://bit.ly/x,https://example.com/x\n');
+    expect(await operator.import(file, '--host', 'bit.ly=nohost.example')).toBe(1);
+    expect(operator.err.at(-2)).toBe(
+      'a.csv, line 2: nohost.example, from --host bit.ly=nohost.example, is no host of this account: add it with domains add',
+    );
+  });
+});
+
+test('a path that begins with two slashes is kept as it is', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const address = 'https://bit.example//evil.com/y';
+  const file = await fileOf('a.csv', `link,long_url\n${address},https://example.com/x\n`);
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect((await operator.links())[0]).toMatchObject({ aliases: [address] });
 });
 
 const idOf = (n: number) => `01a2b3c4-0000-7000-8000-00000000000${n}`;
