@@ -318,6 +318,19 @@ describe('everything is checked before anything is written', () => {
       'a.csv, line 2: nohost.example, from --host bit.ly=nohost.example, is no host of this account: add it with domains add',
     );
   });
+
+  test('an export of several accounts is not mixed into one', async () => {
+    const line = (account_id: string, n: number) =>
+      ownLine({ ...{ account_id, code: `BBBBBB${n}`, id: idOf(n) } });
+    const file = await fileOf('all.jsonl', line('acc_one', 3) + line('acc_one', 4));
+    expect(await operator.import(file, '--dry-run'), operator.err.join('\n')).toBe(0);
+    const mixed = await fileOf('all.jsonl', line('acc_one', 3) + line('acc_two', 4));
+    expect(await operator.import(mixed)).toBe(1);
+    expect(operator.err.at(-1)).toBe(
+      'error: all.jsonl, line 2: this link is of account acc_two, and those before it of acc_one. Import the lines of each account with its own --account, or export with --account; nothing was written',
+    );
+    expect(await operator.links()).toEqual([]);
+  });
 });
 
 test('a path that begins with two slashes is kept as it is', async () => {
