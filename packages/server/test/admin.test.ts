@@ -470,6 +470,48 @@ describe('links', () => {
       expect(await now()).toBe(4);
     });
 
+    test.each([1, 3])(
+      'a file of %i that was killed is run again, also with if_target',
+      async (n) => {
+        const { file, codes, now } = await setUp(n);
+        const rows = codes.slice(0, n).map((code, at) => `${code},${target(at)},${TARGET}`);
+        await writeFile(file, `${['code,target_url,if_target', ...rows].join('\n')}\n`);
+        expect(await run('links', 'update', codes[0] ?? '', '--target', target(0))).toBe(0);
+        const left = codes.slice(1, n).map((code) => expect.objectContaining({ code }));
+        expect(await json('links', 'update', '--from', file)).toEqual(left);
+        expect(err).toEqual(['already right: 1 of the links']);
+        expect(await now()).toBe(n);
+        expect(await json('links', 'update', '--from', file)).toEqual([]);
+        expect(err).toEqual([`already right: ${n} of the links`]);
+      },
+    );
+
+    test.each([
+      ['--target', 'https://example.com/'],
+      ['--title', 'x'],
+      ['--if-target', TARGET],
+    ])('%s beside --from is a usage error', async (option, value) => {
+      const { file, now } = await setUp(1);
+      expect(await run('links', 'update', '--from', file, option, value)).toBe(2);
+      expect(err.join()).toContain(option);
+      expect(await now()).toBe(0);
+    });
+
+    test.each([
+      ['', /c\.csv/],
+      ['\n', /c\.csv/],
+      ['a,b\n1,2\n', /c\.csv/],
+      ['code,other\nx,y\n', /c\.csv/],
+      [undefined, /c\.csv can't be read/],
+    ])('a file with %j is refused in one sentence', async (content, message) => {
+      const { file } = await setUp(1);
+      if (content === undefined) await rm(file);
+      else await writeFile(file, content);
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err).toEqual([expect.stringMatching(/^error: [^\n]+$/)]);
+      expect(err[0]).toMatch(message);
+    });
+
     test.each([
       ['zzzzzzz,https://example.com/,', /"zzzzzzz" not found/],
       ['CODE,ftp://example.com/,', /link CODE: target_url must be/],

@@ -310,6 +310,72 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.import(join(path(), 'missing.csv'))).toBe(1);
     expect(operator.err.at(-1)).toMatch(/missing\.csv can't be read/);
   });
+
+  test('a host that --host leads to and that nobody has is named', async () => {
+    const file = await fileOf('a.csv', 'link,long_url\nhttps://bit.ly/x,https://example.com/x\n');
+    expect(await operator.import(file, '--host', 'bit.ly=nohost.example')).toBe(1);
+    expect(operator.err.at(-2)).toBe(
+      'a.csv, line 2: nohost.example, from --host bit.ly=nohost.example, is no host of this account: add it with domains add',
+    );
+  });
+
+  test('an export of several accounts is not mixed into one', async () => {
+    const line = (account_id: string, n: number) =>
+      ownLine({ ...{ account_id, code: `BBBBBB${n}`, id: idOf(n) } });
+    const file = await fileOf('all.jsonl', line('acc_one', 3) + line('acc_one', 4));
+    expect(await operator.import(file, '--dry-run'), operator.err.join('\n')).toBe(0);
+    const mixed = await fileOf('all.jsonl', line('acc_one', 3) + line('acc_two', 4));
+    expect(await operator.import(mixed)).toBe(1);
+    expect(operator.err.at(-1)).toBe(
+      'error: all.jsonl, line 2: this link is of account acc_two, and those before it of acc_one. Import the lines of each account with its own --account, or export with --account; nothing was written',
+    );
+    expect(await operator.links()).toEqual([]);
+  });
+});
+
+test('a path that begins with two slashes is kept as it is', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const address = 'https://bit.example//evil.com/y';
+  const file = await fileOf('a.csv', `link,long_url\n${address},https://example.com/x\n`);
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect((await operator.links())[0]).toMatchObject({ aliases: [address] });
+});
+
+const idOf = (n: number) => `01a2b3c4-0000-7000-8000-00000000000${n}`;
+
+/** A line of an own export. */
+function ownLine(differs: object): string {
+  const link = {
+    ...{ code: 'BBBBBB3', id: idOf(3), target_url: 'https://example.com/yo', title: '', tags: [] },
+    ...{ redirect_type: 302, is_active: true, click_count: 0, created_at: CREATED },
+    ...{ domain: 'bit.example', aliases: [], ...differs },
+  };
+  return `${JSON.stringify(link)}\n`;
+}
+
+test('the code of a link that exists under another one leads to that', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  const yourls = await fileOf('y.csv', 'keyword,url\nozh,https://example.com/yo\n');
+  expect(await operator.import(yourls, '--host', '=bit.example')).toBe(0);
+  const aliases = ['http://bit.example/ozh'];
+  const file = await fileOf('own.jsonl', ownLine({ aliases }));
+  const args = ['links', 'import', file, '--account', operator.account];
+  expect(await operator.json(...args)).toMatchObject({ created: 0, extended: 1, exists: 0 });
+  const links = await operator.links();
+  expect(links).toHaveLength(1);
+  expect(links[0].aliases.toSorted()).toEqual([
+    'https://bit.example/BBBBBB3',
+    'https://bit.example/ozh',
+  ]);
+  expect(await operator.json(...args)).toMatchObject({ created: 0, extended: 0, exists: 1 });
+  // The same code on another host.
+  const other = await fileOf(
+    'other.jsonl',
+    ownLine({ domain: 'go.example', aliases: [...aliases, 'http://go.example/BBBBBB3'] }),
+  );
+  const others = ['links', 'import', other, '--account', operator.account];
+  expect(await operator.json(...others)).toMatchObject({ created: 0, extended: 1, exists: 0 });
+  expect((await operator.links())[0].aliases).toContain('https://go.example/BBBBBB3');
 });
 
 test('an import that was killed is run again, whatever it had written', async () => {

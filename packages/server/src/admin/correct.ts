@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Link } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { ownHostsOf } from '../domain/hostnames.ts';
 import { targetHostMatcher } from '../domain/targets.ts';
 import { type BodyRules, validateLink } from '../domain/validate-link.ts';
@@ -9,6 +9,7 @@ import type { CorrectionOutcome, LinkCorrection } from '../store/operator-store.
 import type { Store } from '../store/store.ts';
 import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
 import { addCommand } from './help.ts';
+import { failureOfFile } from './moving/move-error.ts';
 import { parseName } from './parse-options.ts';
 
 interface UpdateOptions {
@@ -42,9 +43,11 @@ export function registerUpdate(links: Command, context: CommandContext): void {
     .option('--title <title>', 'new title; "" for none')
     .option('--if-target <url>', 'change it only if it leads there')
     .option('--by <name>', 'who changes it (default: your user name on this machine)', parseName)
-    .option(
-      '--from <file>',
-      'correct many: a table with code, target_url, and, if it has them, title and if_target',
+    .addOption(
+      new Option(
+        '--from <file>',
+        'correct many: a table with code, target_url, and, if it has them, title and if_target',
+      ).conflicts(['target', 'title', 'ifTarget']),
     )
     .option('--dry-run', 'say what would be changed, and change nothing')
     .option(
@@ -61,7 +64,11 @@ export function registerUpdate(links: Command, context: CommandContext): void {
     const one = { code: code ?? '', target_url, title, ifTarget, ...made };
     const corrections = from === undefined ? [one] : await correctionsIn(from, context.stdin, made);
     const rules = await linkRules(store, settingsOf(context, update));
-    const plan = await planOf(store, rules, corrections);
+    const planned = await planOf(store, rules, corrections);
+    // A file that was killed is run again: what is right already is left out.
+    const plan = from === undefined ? planned : planned.filter(({ isSame }) => !isSame);
+    const right = planned.length - plan.length;
+    if (right > 0) context.err(`already right: ${right} of the links`);
     if (!yes && from !== undefined && !dryRun) await refuseMany(store, plan);
     const rows = plan.map(({ link, correction }) => ({
       ...{ code: link.code, old_target: link.target_url },
@@ -82,9 +89,10 @@ async function correctionsIn(
   made: Pick<LinkCorrection, 'by' | 'now'>,
 ): Promise<LinkCorrection[]> {
   const { openSource } = await import('./moving/read-source.ts');
-  const source = await openSource(file, stdin);
   const corrections: LinkCorrection[] = [];
+  let source: Awaited<ReturnType<typeof openSource>> | undefined;
   try {
+    source = await openSource(file, stdin);
     if (!source.columns.has('code'))
       throw new CommandFailed(`${source.name}: it has no column "code"`);
     for await (const rows of source.read()) {
@@ -98,8 +106,10 @@ async function correctionsIn(
         corrections.push({ code, target_url, title, ifTarget, ...made });
       }
     }
+  } catch (error) {
+    throw failureOfFile(error);
   } finally {
-    await source.dispose();
+    await source?.dispose();
   }
   return corrections;
 }
@@ -108,9 +118,11 @@ interface Planned {
   correction: LinkCorrection;
   /** The link as it is. */
   link: Link;
+  /** Whether it is already as it shall be. */
+  isSame: boolean;
 }
 
-/** Checks all corrections, so that none is made where one can't be. Those that change nothing are left out of a list of several. */
+/** Checks all corrections, so that none is made where one can't be. */
 async function planOf(
   store: Store,
   rules: BodyRules,
@@ -130,12 +142,13 @@ async function planOf(
     if (problem !== undefined) throw new CommandFailed(`link ${code}: ${problem}`);
     if (seen.has(code)) throw new CommandFailed(`link ${code} is corrected twice`);
     seen.add(code);
-    if (ifTarget !== undefined && ifTarget !== link.target_url) {
-      throw new CommandFailed(failureOf(code, { ok: false, reason: 'other_target', ...link }));
-    }
     const isSame =
       link.target_url === (target_url ?? link.target_url) && link.title === (title ?? link.title);
-    if (!isSame || corrections.length === 1) plan.push({ correction, link });
+    // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
+    if (!isSame && ifTarget !== undefined && ifTarget !== link.target_url) {
+      throw new CommandFailed(failureOf(code, { ok: false, reason: 'other_target', ...link }));
+    }
+    plan.push({ correction, link, isSame });
   }
   return plan;
 }
@@ -158,7 +171,7 @@ async function correctAll(store: Store, plan: readonly Planned[]) {
     const group = plan.slice(start, start + TOGETHER);
     const outcomes = await Promise.all(
       group.map(({ correction, link }) =>
-        store.updateLink({ ...correction, ifTarget: correction.ifTarget ?? link.target_url }),
+        store.updateLink({ ...correction, ifTarget: link.target_url }),
       ),
     );
     for (const [at, outcome] of outcomes.entries()) {

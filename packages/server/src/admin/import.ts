@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { publicUrlOf } from '../settings.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
+import { type CommandContext, onStore, settingsOf } from './command.ts';
 import { linkRules } from './correct.ts';
 import { addCommand } from './help.ts';
+import { failureOfFile } from './moving/move-error.ts';
 import { SOURCES, type SourceName } from './moving/services.ts';
 
 interface ImportOptions {
@@ -48,7 +49,6 @@ export function registerImport(links: Command, context: CommandContext): void {
     // Loaded here only: the other commands need no reader of tables.
     const { openSource } = await import('./moving/read-source.ts');
     const { importLinks } = await import('./moving/import-links.ts');
-    const { MoveError } = await import('./moving/move-error.ts');
     const sources: Awaited<ReturnType<typeof openSource>>[] = [];
     try {
       for (const file of files) sources.push(await openSource(file, context.stdin));
@@ -64,9 +64,7 @@ export function registerImport(links: Command, context: CommandContext): void {
       });
       return { json: { ...counts, dry_run: dryRun } };
     } catch (error) {
-      const isExpected =
-        error instanceof MoveError || (error instanceof Error && error.name === 'InputError');
-      throw isExpected ? new CommandFailed(error.message) : error;
+      throw failureOfFile(error);
     } finally {
       for (const source of sources) await source.dispose();
     }

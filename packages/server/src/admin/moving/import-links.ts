@@ -85,6 +85,7 @@ async function pass(
   const problems = new Problems(say);
   const index = isFirst ? new AddressIndex() : undefined;
   const lost = new Map<string, number>();
+  let account = '';
   for (const [file, { source, from }] of read.entries()) {
     const count = (what: string) => lost.set(what, (lost.get(what) ?? 0) + 1);
     const reading: Reading = { ...settings, from, lost: count };
@@ -92,6 +93,7 @@ async function pass(
       const links: { row: SourceRow; link: ImportedLink }[] = [];
       for (const row of rows) {
         const where = `${source.name}, line ${row.line}`;
+        if (from === OWN) account = sameAccount(row, account, where);
         try {
           const link = toLink(row, reading);
           const other = index && sharedAddress(index, link, file, row.line);
@@ -120,6 +122,19 @@ async function pass(
   if (isFirst) for (const [what, links] of lost) say(`not kept: ${what} (${links} links)`);
   problems.end(isFirst);
   return counts;
+}
+
+/**
+ * The account that an export of all accounts names. Its links may go to another account; those of several would be mixed.
+ *
+ * @param before - That of the rows before, `''` for none
+ */
+function sameAccount({ values }: SourceRow, before: string, where: string): string {
+  const account = String(values.get('accountid') ?? '');
+  if (account === '' || before === '' || account === before) return account || before;
+  throw new MoveError(
+    `${where}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
+  );
 }
 
 async function* inGroups(read: AsyncGenerator<SourceRow[]>): AsyncGenerator<SourceRow[]> {

@@ -111,7 +111,7 @@ function aliasOf(address: string, reading: Reading): Alias {
   const shown = JSON.stringify(address);
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
   const isPlain = PLAIN_PATH.test(rest);
-  const path = isPlain ? rest : canonicalPath(URL.parse(rest, 'http://host')?.pathname ?? '');
+  const path = isPlain ? rest : canonicalPath(URL.parse(`http://host${rest}`)?.pathname ?? '');
   if (path === undefined) throw new Error(`its address ${shown} is too long, or no valid Unicode`);
   if (/[?#]/.test(rest)) throw new Error(`its address ${shown} has a query, which is no alias`);
   if (isReservedPath(path)) throw new Error(`its path ${path} is one of the service itself`);
@@ -122,14 +122,20 @@ function aliasOf(address: string, reading: Reading): Alias {
 export class UnknownHost extends Error {
   readonly host: string;
 
-  constructor(host: string) {
-    super(
-      host === ''
-        ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
-        : `${host} is no host of this account: add it with domains add, or give --host ${host}=HOST`,
-    );
+  /** @param ours - What `--host` gives for it, if anything. */
+  constructor(host: string, ours: string | undefined) {
+    super(unknownHost(host, ours));
     this.host = host;
   }
+}
+
+function unknownHost(host: string, ours: string | undefined): string {
+  if (ours !== undefined) {
+    return `${ours}, from --host ${host}=${ours}, is no host of this account: add it with domains add`;
+  }
+  return host === ''
+    ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
+    : `${host} is no host of this account: add it with domains add, or give --host ${host}=HOST`;
 }
 
 function domainOf(authority: string, { hosts, domains }: Reading): string {
@@ -137,8 +143,9 @@ function domainOf(authority: string, { hosts, domains }: Reading): string {
   const known = hosts.size === 0 ? domains.get(authority) : undefined;
   if (known !== undefined) return known;
   const host = authority === '' ? '' : (normalizeHost(authority) ?? authority);
-  const domain = domains.get(hosts.get(host) ?? host);
-  if (domain === undefined) throw new UnknownHost(host);
+  const ours = hosts.get(host);
+  const domain = domains.get(ours ?? host);
+  if (domain === undefined) throw new UnknownHost(host, ours);
   return domain;
 }
 
