@@ -11,8 +11,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'links of equal targets exchanged',
     `${BULK}/results.ts`,
-    'if (areAllInPlace(targets, results)) return results;',
-    `if (areAllInPlace(targets, results)) {
+    'if (isInStep && results.every(isInPlace)) return results;',
+    `if (isInStep && results.every(isInPlace)) {
     const left = results.toReversed();
     return targets.map((target_url) => {
       const index = left.findIndex((result) => result.target_url === target_url);

@@ -156,8 +156,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'results taken in any order',
     `${BULK}/results.ts`,
-    'if (areAllInPlace(targets, results)) return results;',
-    'if (areAllInPlace(targets, results) || targets.length) return results as readonly BatchResultItem[];',
+    'if (isInStep && results.every(isInPlace)) return results;',
+    'if (targets.length) return results as readonly BatchResultItem[];',
   ),
   mutant(
     'links forgotten too early',
