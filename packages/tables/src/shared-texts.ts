@@ -12,6 +12,9 @@ const WINDOW_BYTES = 8 * 1024;
 /** Texts whose places are allocated at once. */
 const CHUNK_TEXTS = 2 ** 16;
 
+/** Twice the cells of a sheet of a million rows and eight columns. The place of each text takes four bytes of memory. */
+const MAX_TEXTS = 2 ** 24;
+
 const LENGTH_BYTES = 4;
 
 /** Texts by number. Millions of them take little memory: they are kept as bytes, and most of them in a file. */
@@ -34,6 +37,8 @@ export class SharedTexts {
 
   /** @param text - no longer than a third of a block */
   add(text: string): void {
+    if (this.#count === MAX_TEXTS)
+      throw new Error(`it has more than ${MAX_TEXTS.toLocaleString('en-US')} texts`);
     const size = LENGTH_BYTES + Buffer.byteLength(text);
     if (this.#blocks.length * BLOCK_BYTES - this.#end < size) this.#addBlock();
     const block = this.#blocks.at(-1) as Buffer;

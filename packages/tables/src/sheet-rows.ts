@@ -22,6 +22,8 @@ export interface SheetRow {
   isSum: boolean;
 }
 
+/** What a sheet holds in Excel itself. */
+const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
 const MAX_ROW_LENGTH = 8 * 1024 * 1024;
 
@@ -93,6 +95,7 @@ class SheetReader extends TextReader {
   readonly #links: ReadonlyMap<string, string>;
   #row: SheetRow = { line: 0, cells: [], book: {}, isSum: false };
   #length = 0;
+  #rowCount = 0;
   #column = -1;
   #type = '';
   #format = '';
@@ -123,6 +126,8 @@ class SheetReader extends TextReader {
       this.value = '';
       this.formula = '';
     } else if (name === 'row') {
+      this.#rowCount += 1;
+      this.book.limit(this.#rowCount, MAX_ROWS, 'rows');
       const line = Number(attributes['r'] ?? this.#row.line + 1);
       this.#row = { line, cells: [], book: {}, isSum: false };
       this.#column = -1;

@@ -244,7 +244,50 @@ describe('what unpacks to too much is refused', () => {
     const book = zip({ ...partsOf(head), 'xl/worksheets/sheet1.xml': sheet });
     await expect(read(book)).rejects.toThrow('x.xlsx has a row 1 with too many or too long cells');
   });
+
+  const parts = partsOf(head);
+  const sheet = 'xl/worksheets/sheet1.xml';
+  const merges = '<mergeCell ref="A1:A2"/>'.repeat(140_000);
+  test.each<[string, Record<string, string>, string]>([
+    ['rows', { [sheet]: sheetXml('<row/>'.repeat(1_100_000)) }, '1,048,576 rows'],
+    ['merged cells', { [sheet]: sheetXml('', merges) }, '131,072 merged cells'],
+    [
+      'formats',
+      { 'xl/styles.xml': `<x><cellXfs>${'<xf/>'.repeat(140_000)}</cellXfs></x>` },
+      '131,072 formats',
+    ],
+    [
+      'sheets',
+      {
+        'xl/workbook.xml':
+          parts['xl/workbook.xml']?.replace(/<sheet .*?\/>/, (one) => one.repeat(140_000)) ?? '',
+      },
+      '131,072 sheets',
+    ],
+    [
+      'relations',
+      {
+        'xl/_rels/workbook.xml.rels': `<x>${Array.from({ length: 140_000 }, (_, id) => `<r Id="${id}"/>`).join('')}</x>`,
+      },
+      '131,072 links',
+    ],
+    [
+      'elements within each other',
+      { [sheet]: sheetXml('<row>'.repeat(101)) },
+      '100 elements within each other',
+    ],
+  ])('more %s than a spreadsheet has', async (_, changed, what) => {
+    const message = `x.xlsx has more than ${what}, which is too much for a spreadsheet`;
+    await expect(read(zip({ ...parts, ...changed }))).rejects.toMatchObject({
+      message,
+      code: 'input',
+    });
+  });
 });
+
+function sheetXml(rows: string, behind = ''): string {
+  return `<worksheet><sheetData>${rows}</sheetData>${behind}</worksheet>`;
+}
 
 /** The parts of a workbook that is not compressed. */
 function partsOf(book: Buffer): Record<string, string> {
@@ -266,5 +309,12 @@ test('millions of texts are kept outside of the memory', () => {
   expect([-1, NaN, count].map((index) => texts.get(index))).toEqual(['', '', '']);
   for (let index = 0; index < count; index += 7) expect(texts.get(index)).toBe(text(index));
   for (let index = count - 1; index > 0; index -= 4_999) expect(texts.get(index)).toBe(text(index));
+  texts.close();
+});
+
+test('more texts than a workbook has are refused', () => {
+  const texts = new SharedTexts(join(directory, 'many'));
+  for (let count = 0; count < 2 ** 24; count += 1) texts.add('');
+  expect(() => texts.add('')).toThrow('it has more than 16,777,216 texts');
   texts.close();
 });

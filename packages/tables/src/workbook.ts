@@ -9,8 +9,11 @@ const MAX_UNPACKED_BYTES = 8 * 2 ** 30;
 /** Characters between two tags. A cell has at most 32,767, each of them written as at most seven. */
 export const MAX_TEXT_LENGTH = 256 * 1024;
 
-/** Linked cells, and merged ranges. Excel itself stores 65,530 links in a sheet. */
-const MAX_PLACES = 2 ** 17;
+/** Of what is kept in memory of each kind: linked cells, merged ranges, formats, sheets. Excel itself stores 65,530 links in a sheet. */
+const MAX_KEPT = 2 ** 17;
+
+/** Elements within each other. Those of a cell are eight deep. */
+const MAX_DEPTH = 100;
 
 export interface Sheet {
   name: string;
@@ -91,12 +94,16 @@ export class Workbook {
   async *read(path: string, handlers: XmlHandlers, isBehindRows = false): AsyncGenerator<void> {
     const parser = new SaxesParser({ xmlns: false });
     let quiet = 0;
+    let depth = 0;
     parser.on('opentag', ({ name, attributes }) => {
       quiet = 0;
+      depth += 1;
+      this.limit(depth, MAX_DEPTH, 'elements within each other');
       handlers.open(localName(name), attributes);
     });
     parser.on('closetag', ({ name }) => {
       quiet = 0;
+      depth -= 1;
       handlers.close?.(localName(name));
     });
     for (const event of ['text', 'cdata'] as const)
@@ -118,7 +125,7 @@ export class Workbook {
     const merges: Range[] = [];
     const open: XmlHandlers['open'] = (name, attributes) => {
       const range = rangeOf(attributes['ref'] ?? '');
-      if (name === 'mergeCell') merges.push(range);
+      if (name === 'mergeCell') this.limit(merges.push(range), MAX_KEPT, 'merged cells');
       const target = name === 'hyperlink' ? (targets.get(idOf(attributes))?.target ?? '') : '';
       if (!/^https?:/i.test(target)) return;
       // What follows a # is kept apart.
@@ -127,8 +134,7 @@ export class Workbook {
       for (let row = range.top; row <= range.bottom; row += 1) {
         for (let column = range.left; column <= range.right; column += 1) {
           links.set(`${row} ${column}`, link);
-          if (links.size > MAX_PLACES)
-            throw this.tooMuch(`has more than ${MAX_PLACES} linked cells`);
+          this.limit(links.size, MAX_KEPT, 'linked cells');
         }
       }
     };
@@ -146,7 +152,8 @@ export class Workbook {
       const part = name === 'sheet' ? relations.get(idOf(attributes)) : undefined;
       if (part?.type.endsWith('/worksheet') !== true) return;
       const isVisible = (attributes['state'] ?? 'visible') === 'visible';
-      this.sheets.push({ name: attributes['name'] ?? '', isVisible, path: part.path });
+      const sheet = { name: attributes['name'] ?? '', isVisible, path: part.path };
+      this.limit(this.sheets.push(sheet), MAX_KEPT, 'sheets');
     };
     for await (const _ of this.read(path, { open }));
     this.textsPath = find('/sharedStrings');
@@ -159,6 +166,7 @@ export class Workbook {
     let isCell = false;
     const open: XmlHandlers['open'] = (name, { numFmtId = '', formatCode = '' }) => {
       if (name === 'numFmt') codes.set(numFmtId, formatCode);
+      this.limit(Math.max(codes.size, this.formats.length), MAX_KEPT, 'formats');
       if (name === 'cellXfs') isCell = true;
       if (name === 'xf' && isCell)
         this.formats.push(codes.get(numFmtId) ?? builtIn(Number(numFmtId)));
@@ -178,6 +186,7 @@ export class Workbook {
     const open: XmlHandlers['open'] = (_, { Id, Type: type = '', Target: target = '' }) => {
       if (Id !== undefined)
         found.set(Id, { type, target, path: posix.resolve('/', dir, target).slice(1) });
+      this.limit(found.size, MAX_KEPT, 'links');
     };
     for await (const _ of this.read(path, { open }));
     return found;
@@ -191,6 +200,11 @@ export class Workbook {
       this.count(bytes.length);
       yield decoder.decode(bytes, { stream: true });
     }
+  }
+
+  /** @throws InputError where there is more of something than a spreadsheet has */
+  limit(count: number, max: number, what: string): void {
+    if (count > max) throw this.tooMuch(`has more than ${max.toLocaleString('en-US')} ${what}`);
   }
 
   tooLong() {

