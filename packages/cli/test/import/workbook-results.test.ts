@@ -1,7 +1,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openInput } from '../../../tables/src/open-input.ts';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
+import { detectLayout } from '../../src/import/layout.ts';
+import { resultsWorkbook } from '../../src/import/report/results-workbook.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -108,4 +111,23 @@ test('more rows than a sheet holds are refused before anything is sent', async (
     message: expect.stringContaining("o.xlsx can't be written: a sheet has 1,048,576 rows"),
   });
   expect(world.service.requests).toBe(0);
+});
+
+test('a workbook that is left before its end, as on a full disk, ends the reading of the input', async () => {
+  world.write('input.csv', `url\n${URL}/1\n`);
+  const input = await openInput(world.path('input.csv'), (async function* () {})());
+  const layout = await detectLayout(input, { map: {}, inputFormat: 'auto' });
+  let ended = 0;
+  async function* reported() {
+    try {
+      const rows = [{ line: 2, cells: [`${URL}/1`] }];
+      for (;;) yield { rows, outcomes: [{ status: 'unsent', error: 'x' } as const] };
+    } finally {
+      ended += 1;
+    }
+  }
+  const bytes = resultsWorkbook(reported(), layout);
+  await bytes.next();
+  await bytes.return(undefined);
+  expect(ended).toBe(1);
 });

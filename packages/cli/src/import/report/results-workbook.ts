@@ -42,14 +42,19 @@ export async function* resultsWorkbook(
     (_, index) => (index === mapping.target_url ? URL_WIDTH : WIDTH),
     (name) => (name === 'short_url' || name === 'error' ? URL_WIDTH : WIDTH),
   );
-  yield* writeXlsxStream(rows(), {
-    name: sheet?.name ?? 'Links',
-    columns: widths.map((width, index) => {
-      const numFmt = index < columns.length ? formats.get(index) : undefined;
-      return numFmt === undefined ? { width } : { width, numFmt };
-    }),
-    freezePane: { rows: 1 },
-  });
+  try {
+    yield* writeXlsxStream(rows(), {
+      name: sheet?.name ?? 'Links',
+      columns: widths.map((width, index) => {
+        const numFmt = index < columns.length ? formats.get(index) : undefined;
+        return numFmt === undefined ? { width } : { width, numFmt };
+      }),
+      freezePane: { rows: 1 },
+    });
+  } finally {
+    // The workbook may be left before its end, as on a full disk: else the input would stay open.
+    await source.return?.();
+  }
 }
 
 /** How the numbers of each column are shown: as the first one of them is. */

@@ -56,6 +56,8 @@ test('leaves out the rows to skip, which count all the same', async () => {
 
 test('ends after so many links, also where earlier ones are forgotten', async () => {
   expect(await targetsOf(sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 }))).toEqual(['a', 'b']);
+  // Else the input would stay open.
+  expect(ended).toBe(1);
   const source = sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 });
   await source.next();
   source.forget(1);

@@ -82,7 +82,7 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
       this.#links.push(link);
       return { done: false, value: link };
     }
-    return { done: true, value: undefined };
+    return await this.return();
   }
 
   /** Ends the reading of the input. */
