@@ -9,6 +9,7 @@ import type { CorrectionOutcome, LinkCorrection } from '../store/operator-store.
 import type { Store } from '../store/store.ts';
 import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
 import { addCommand } from './help.ts';
+import { findCode } from './moving/address.ts';
 import { failureOfFile } from './moving/move-error.ts';
 import { parseName } from './parse-options.ts';
 
@@ -38,7 +39,7 @@ export function registerUpdate(links: Command, context: CommandContext): void {
     'links update Xk3pQ9z --target https://example.com/right',
     'links update --from corrections.csv --dry-run',
   )
-    .argument('[code]', 'short code of the link')
+    .argument('[code]', 'short code of the link, or any of its addresses')
     .option('--target <url>', 'where the link shall lead')
     .option('--title <title>', 'new title; "" for none')
     .option('--if-target <url>', 'change it only if it leads there')
@@ -63,8 +64,8 @@ export function registerUpdate(links: Command, context: CommandContext): void {
     const made = { by, now: context.now() };
     const one = { code: code ?? '', target_url, title, ifTarget, ...made };
     const corrections = from === undefined ? [one] : await correctionsIn(from, context.stdin, made);
-    const rules = await linkRules(store, settingsOf(context, update));
-    const planned = await planOf(store, rules, corrections);
+    const settings = settingsOf(context, update);
+    const planned = await planOf(store, settings, corrections);
     // A file that was killed is run again: what is right already is left out.
     const plan = from === undefined ? planned : planned.filter(({ isSame }) => !isSame);
     const right = planned.length - plan.length;
@@ -125,20 +126,22 @@ interface Planned {
 /** Checks all corrections, so that none is made where one can't be. */
 async function planOf(
   store: Store,
-  rules: BodyRules,
+  settings: Settings,
   corrections: readonly LinkCorrection[],
 ): Promise<Planned[]> {
+  const rules = await linkRules(store, settings);
   const plan: Planned[] = [];
   const seen = new Set<string>();
-  for (const correction of corrections) {
-    const { code, target_url, title, ifTarget } = correction;
+  for (const { code: named, ...change } of corrections) {
+    const { target_url, title, ifTarget } = change;
+    const code = (await findCode(store, publicUrlOf(settings), named)) ?? named;
     const link = await store.findLink(code);
     if (link === undefined)
       throw new CommandFailed(failureOf(code, { ok: false, reason: 'unknown' }));
     if (target_url === undefined && title === undefined) {
       throw new CommandFailed(`nothing to change of link ${code}: give a target or a title`);
     }
-    const problem = problemOf(correction, rules);
+    const problem = problemOf(change, rules);
     if (problem !== undefined) throw new CommandFailed(`link ${code}: ${problem}`);
     if (seen.has(code)) throw new CommandFailed(`link ${code} is corrected twice`);
     seen.add(code);
@@ -148,7 +151,7 @@ async function planOf(
     if (!isSame && ifTarget !== undefined && ifTarget !== link.target_url) {
       throw new CommandFailed(failureOf(code, { ok: false, reason: 'other_target', ...link }));
     }
-    plan.push({ correction, link, isSame });
+    plan.push({ correction: { code, ...change }, link, isSame });
   }
   return plan;
 }
@@ -199,7 +202,10 @@ export async function linkRules(
 }
 
 /** What is wrong with the new target or title. */
-function problemOf({ target_url, title }: LinkCorrection, rules: BodyRules): string | undefined {
+function problemOf(
+  { target_url, title }: Pick<LinkCorrection, 'target_url' | 'title'>,
+  rules: BodyRules,
+): string | undefined {
   // Where only the title changes, any target is fine.
   const link = { target_url: target_url ?? 'https://example.com/', title };
   const checked = validateLink(link, { ...rules, defaultDomainId: null });

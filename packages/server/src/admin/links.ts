@@ -1,13 +1,15 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { Command } from 'commander';
+import { publicUrlOf } from '../settings.ts';
 import type { LinkHistory } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, onStore } from './command.ts';
+import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
 import { registerUpdate } from './correct.ts';
 import { registerExport } from './export.ts';
 import { addCommand } from './help.ts';
 import { registerImport } from './import.ts';
+import { findCode } from './moving/address.ts';
 import { parseCount, parseUuid } from './parse-options.ts';
 
 interface ListOptions {
@@ -22,6 +24,8 @@ const MAX_LINKS = 1_000;
 
 /** Characters of a target URL or title in a table, at most; `--json` has all of them. */
 const MAX_CELL_LENGTH = 80;
+
+const LINK = 'short code of the link, or any of its addresses, also an old one';
 
 /** What a command does with one link; `undefined` for an unknown code. */
 type LinkAction = (store: Store, code: string) => Promise<Link | undefined>;
@@ -40,11 +44,13 @@ export function registerLinks(program: Command, context: CommandContext): void {
   registerList(links, context);
   const onLink = (verb: string, description: string, act: LinkAction) => {
     const command = addCommand(links, verb, description, `links ${verb} Xk3pQ9z`);
-    command.argument('<code>', 'short code of the link: the last part of its short URL');
-    onStore(context, command, async (store, code: string) => {
-      const link: ShownLink | undefined = await act(store, code);
+    command.argument('<code>', LINK);
+    onStore(context, command, async (store, named: string) => {
+      const publicUrl = publicUrlOf(settingsOf(context, command));
+      const code = await findCode(store, publicUrl, named);
+      const link: ShownLink | undefined = code === undefined ? undefined : await act(store, code);
       if (link !== undefined) return { json: link, record: toRecord(link) };
-      throw new CommandFailed(`link ${JSON.stringify(code)} not found`);
+      throw new CommandFailed(`link ${JSON.stringify(named)} not found`);
     });
   };
   onLink(

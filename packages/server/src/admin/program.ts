@@ -23,6 +23,8 @@ export async function runProgram(
   } catch (error) {
     // Commander has printed its own message; help and version are no errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    // Whoever reads the output has read enough, such as `| head`.
+    if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
     if (error instanceof ConfigError) {
       context.err(`error: ${terminalSafe(error.message)}`);
       return EXIT.usage;

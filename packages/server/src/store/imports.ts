@@ -95,11 +95,18 @@ function* planImport({ accountId, links }: LinkImport, drawCode: () => string): 
   const plan: Plan = { outcomes: [], created: new Map(), aliases: [] };
   for (const link of links) {
     const addresses = addressesOf(link);
-    const found = addresses.flatMap((address) => known.get(keyOf(address)) ?? []);
+    const found = addresses.flatMap((address) => {
+      const one = known.get(keyOf(address));
+      return one === undefined ? [] : { ...one, address };
+    });
     const other = yield* leadsElsewhere(found, accountId, link.target_url);
     if (other !== undefined) {
-      const address = addresses.find((one) => known.get(keyOf(one)) === other)?.path ?? '';
-      plan.outcomes.push({ state: 'conflict', address, target_url: other.target_url });
+      const { address, target_url } = other;
+      const domain_id =
+        address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
+      plan.outcomes.push({
+        ...{ state: 'conflict', address: { ...address, domain_id }, target_url },
+      });
       continue;
     }
     const code = found[0]?.code ?? link.code ?? drawCode();
@@ -123,11 +130,11 @@ function* planImport({ accountId, links }: LinkImport, drawCode: () => string): 
 }
 
 /** The first of these that is another account's, or leads elsewhere and always did. */
-function* leadsElsewhere(
-  found: readonly Found[],
+function* leadsElsewhere<F extends Found>(
+  found: readonly F[],
   accountId: string,
   target: string,
-): Reading<Found | undefined> {
+): Reading<F | undefined> {
   for (const one of found) {
     if (one.account_id !== accountId) return one;
     if (one.target_url === target) continue;

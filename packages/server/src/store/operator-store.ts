@@ -133,7 +133,7 @@ export interface Alias {
  */
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
-  | { state: 'conflict'; address: string; target_url: string };
+  | { state: 'conflict'; address: Alias; target_url: string };
 
 export interface ExportSearch {
   /** @default links of every account */

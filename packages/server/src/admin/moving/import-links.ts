@@ -1,5 +1,5 @@
 import type { BodyRules } from '../../domain/validate-link.ts';
-import type { ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
+import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
 import { AddressIndex } from './address-index.ts';
 import { MoveError } from './move-error.ts';
@@ -96,11 +96,15 @@ async function pass(
         if (from === OWN) account = sameAccount(row, account, where);
         try {
           const link = toLink(row, reading);
-          const other = index && sharedAddress(index, link, file, row.line);
+          const other = index && sharedBefore(index, link, file, row.line);
           if (other === undefined) links.push({ row, link });
           else {
-            const name = read[other.file]?.source.name;
-            problems.add(`${where}: ${other.path} leads elsewhere in ${name}, line ${other.line}`);
+            const at = `${read[other.file]?.source.name}, line ${other.line}`;
+            problems.add(
+              other.address === undefined
+                ? `${where}: its id ${link.id} is that of another link in ${at}`
+                : `${where}: ${shown(other.address, reading)} leads elsewhere in ${at}`,
+            );
           }
         } catch (error) {
           if (!(error instanceof Error)) throw error;
@@ -113,8 +117,8 @@ async function pass(
         if (outcome.state !== 'conflict') counts[outcome.state] += 1;
         else {
           const { address, target_url } = outcome;
-          const line = links[at]?.row.line;
-          problems.add(`${source.name}, line ${line}: ${address} leads to ${target_url} already`);
+          const where = `${source.name}, line ${links[at]?.row.line}`;
+          problems.add(`${where}: ${shown(address, reading)} leads to ${target_url} already`);
         }
       }
     }
@@ -153,15 +157,27 @@ async function* inGroups(read: AsyncGenerator<SourceRow[]>): AsyncGenerator<Sour
 /** Bits of a line in the place of a row; the file is above them. */
 const FILE = 2 ** 26;
 
-/** An address of the link that leads elsewhere in an earlier row. */
-function sharedAddress(index: AddressIndex, link: ImportedLink, file: number, line: number) {
-  const { code, domain_id, aliases, target_url } = link;
-  const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
-  for (const { domain_id: domain, path } of [...own, ...aliases]) {
-    const place = index.add(domain + path, target_url, Math.min(file, 63) * FILE + line);
-    if (place !== undefined) return { path, file: Math.floor(place / FILE), line: place % FILE };
+/** What an earlier row has, too, and for another link: an address, or without one the id that only rows of own exports bring. */
+function sharedBefore(index: AddressIndex, link: ImportedLink, file: number, line: number) {
+  const { id, code, aliases, target_url } = link;
+  const row = Math.min(file, 63) * FILE + line;
+  const found = (place: number, address?: Alias) => ({
+    ...{ address, file: Math.floor(place / FILE), line: place % FILE },
+  });
+  const place = code === undefined ? undefined : index.add(id, code, row);
+  if (place !== undefined) return found(place);
+  const own = code === undefined ? [] : [{ domain_id: link.domain_id ?? '', path: `/${code}` }];
+  for (const address of [...own, ...aliases]) {
+    const place = index.add(address.domain_id + address.path, target_url, row);
+    if (place !== undefined) return found(place, address);
   }
   return undefined;
+}
+
+/** An address with its host. */
+function shown({ domain_id, path }: Alias, { domains }: Pick<Reading, 'domains'>): string {
+  const [host = ''] = [...domains].find(([, id]) => id === domain_id) ?? [];
+  return host + path;
 }
 
 /** What is wrong with the files: all of it is said, up to a bound, before the import is refused. */
@@ -185,11 +201,12 @@ class Problems {
   /** @throws MoveError if there were any */
   end(isFirst: boolean): void {
     if (this.#count === 0) return;
-    const rows = `${this.#count} ${this.#count === 1 ? 'row' : 'rows'}`;
+    const [rows, are] =
+      this.#count === 1 ? ['1 row', 'it is'] : [`${this.#count} rows`, 'they are'];
     throw new MoveError(
       isFirst
-        ? `${rows} can't be imported as they are; nothing was written`
-        : `${rows} were not imported: their addresses were taken meanwhile`,
+        ? `${rows} can't be imported as ${are}; nothing was written`
+        : `${rows} left out: another process took their addresses meanwhile`,
     );
   }
 }

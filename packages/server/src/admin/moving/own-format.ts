@@ -50,8 +50,8 @@ export function tagsOf(cell: string): string[] {
   return cell === '' ? [] : cell.split(',');
 }
 
-/** What a spreadsheet would run as a formula, and what was guarded against that before. */
-const FORMULA = /^'?[=+\-@\t\r\n＝＋－＠]/;
+/** What a spreadsheet would run as a formula; with apostrophes before it, it looks like one that is guarded already. */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 /** A cell by RFC 4180, with an apostrophe before what a spreadsheet would run as a formula. */
 function csvCell(value: unknown): string {

@@ -1,9 +1,10 @@
 import { MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH, REDIRECT_TYPES } from '@shortlink/sdk/wire';
-import { canonicalPath, isReservedPath } from '../../domain/aliases.ts';
+import { isReservedPath } from '../../domain/aliases.ts';
 import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE, uuidOf } from '../../domain/ids.ts';
 import { type BodyRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
+import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
 import { OWN, SERVICES, type Service, type SourceName } from './services.ts';
@@ -103,18 +104,13 @@ function jsonList(text: string): unknown[] {
   }
 }
 
-/** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
-const PLAIN_PATH = /^\/[\w-]{1,99}$/;
-
-/** The alias of an old address: a URL, perhaps without its scheme, or a path behind a slash. */
+/** The alias of an old address. */
 function aliasOf(address: string, reading: Reading): Alias {
   const shown = JSON.stringify(address);
-  const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
-  const isPlain = PLAIN_PATH.test(rest);
-  const path = isPlain ? rest : canonicalPath(URL.parse(`http://host${rest}`)?.pathname ?? '');
+  const { authority, path, hasQuery } = readAddress(address);
   if (path === undefined) throw new Error(`its address ${shown} is too long, or no valid Unicode`);
-  if (/[?#]/.test(rest)) throw new Error(`its address ${shown} has a query, which is no alias`);
-  if (isReservedPath(path)) throw new Error(`its path ${path} is one of the service itself`);
+  if (hasQuery) throw new Error(`its address ${shown} has a query, which is no alias`);
+  if (isReservedPath(path)) throw new Error(`its address ${shown} is one of the service itself`);
   return { domain_id: domainOf(authority, reading), path };
 }
 

@@ -190,8 +190,8 @@ export function testMoving(useStore: UseStore): void {
       const { caller, link } = await createLink(store());
       const { accountId } = caller;
       await store().importLinks({ accountId, links: [imported('/one')] });
-      const conflict = (address: string, target_url: string) => ({
-        ...{ state: 'conflict', address, target_url },
+      const conflict = (path: string, target_url: string) => ({
+        ...{ state: 'conflict', address: { domain_id: '', path }, target_url },
       });
       const links = [
         imported('/one', { target_url: 'https://example.com/else' }),
@@ -222,7 +222,10 @@ export function testMoving(useStore: UseStore): void {
       const elsewhere = { domain_id: domain?.id ?? null, aliases: [] };
       const other = imported('/else', { code: 'Xk3pQ9z', ...elsewhere });
       expect(await store().importLinks({ accountId, links: [other] })).toEqual([
-        { state: 'conflict', address: '/Xk3pQ9z', target_url: link.target_url },
+        {
+          ...{ state: 'conflict', target_url: link.target_url },
+          address: { domain_id: domain?.id, path: '/Xk3pQ9z' },
+        },
       ]);
     });
 
