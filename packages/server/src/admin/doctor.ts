@@ -1,10 +1,8 @@
 import { HEADERS } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
-import { type CommandContext, onDatabase } from './command.ts';
-import { addCommand } from './help.ts';
+import type { AdminCommand, CommandContext } from './command.ts';
 
 type Finding = Record<'check' | 'found' | 'todo', string>;
 
@@ -20,12 +18,14 @@ const MIN_FREE_GB = 1;
 
 const PROBE_TIMEOUT_MS = 5_000;
 
-export function registerDoctor(program: Command, context: CommandContext): void {
-  const description =
+export function registerDoctor(program: AdminCommand): void {
+  const what =
     'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
-  const doctor = addCommand(program, 'doctor', description, 'doctor');
-  onDatabase(context, doctor, async (settings) => {
-    const rows = [...(await checkDatabase(context, settings)), await checkPublicUrl(settings)];
+  program.add('doctor', what, 'doctor').onDatabase(async (settings) => {
+    const rows = [
+      ...(await checkDatabase(program.context, settings)),
+      await checkPublicUrl(settings),
+    ];
     const open = rows.filter(({ todo }) => todo !== NOTHING).length;
     const failure = `${open} of ${rows.length} checks ask for something`;
     return { json: rows, rows, ...(open > 0 && { failure }) };

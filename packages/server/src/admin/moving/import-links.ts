@@ -1,8 +1,8 @@
 import type { BodyRules } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
+import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
-import { MoveError } from './move-error.ts';
 import type { Source, SourceRow } from './read-source.ts';
 import { OWN, recognise, SERVICES, type Service, SOURCES, type SourceName } from './services.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
@@ -30,7 +30,7 @@ export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 /**
  * Reads and checks everything, then writes it. What exists already is left alone, so that a run that was killed is only run again.
  *
- * @throws MoveError once all problems were said; nothing was written if they were there at first
+ * @throws CommandFailed once all problems were said; nothing was written if they were there at first
  */
 export async function importLinks(
   store: Pick<Store, 'checkImport' | 'importLinks'>,
@@ -47,7 +47,7 @@ export async function importLinks(
 function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
   const found = from ?? recognise(columns);
   if (found !== undefined) return found;
-  throw new MoveError(
+  throw new CommandFailed(
     `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
   );
 }
@@ -136,7 +136,7 @@ async function pass(
 function sameAccount({ values }: SourceRow, before: string, where: string): string {
   const account = String(values.get('accountid') ?? '');
   if (account === '' || before === '' || account === before) return account || before;
-  throw new MoveError(
+  throw new CommandFailed(
     `${where}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
   );
 }
@@ -198,12 +198,12 @@ class Problems {
     if (before === 0 && this.#count <= MAX_PROBLEMS) this.#say(problem);
   }
 
-  /** @throws MoveError if there were any */
+  /** @throws CommandFailed if there were any */
   end(isFirst: boolean): void {
     if (this.#count === 0) return;
     const [rows, are] =
       this.#count === 1 ? ['1 row', 'it is'] : [`${this.#count} rows`, 'they are'];
-    throw new MoveError(
+    throw new CommandFailed(
       isFirst
         ? `${rows} can't be imported as ${are}; nothing was written`
         : `${rows} left out: another process took their addresses meanwhile`,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { columnKey, detectTable, type Input, openInput, readRows } from '@shortlink/tables';
-import { MoveError } from './move-error.ts';
+import { CommandFailed } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
 /** Largest JSON document, in bytes: all of it is in memory. */
@@ -51,7 +51,8 @@ async function openTable(input: Input): Promise<Source> {
     async *read() {
       for await (const rows of readRows(input, layout)) {
         yield rows.map(({ line, cells, object, problem }) => {
-          if (problem !== undefined) throw new MoveError(`${input.name}, line ${line}: ${problem}`);
+          if (problem !== undefined)
+            throw new CommandFailed(`${input.name}, line ${line}: ${problem}`);
           return { line, values: object === undefined ? valuesOf(cells) : flat(object) };
         });
       }
