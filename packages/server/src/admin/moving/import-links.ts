@@ -1,23 +1,24 @@
-import type { BodyRules } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Source, SourceRow } from './read-source.ts';
-import { OWN, recognise, SERVICES, type Service, SOURCES, type SourceName } from './services.ts';
+import { fieldsOf, OWN, recognise, type Service, SOURCES, type SourceName } from './services.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
+/** Links that are checked together, and then are of no more use: few, so that they are gone before the memory is searched for what is left. */
+const CHECKED_TOGETHER = 256;
+
 /** Links of one step: a server on the same database waits for some ten milliseconds. */
-const LINKS_TOGETHER = 2_000;
+const WRITTEN_TOGETHER = 2_000;
 
 /** Problems that are listed. */
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now'> {
+export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now' | 'rules'> {
   accountId: string;
   /** @default found by the columns of each file */
   from?: SourceName | undefined;
-  rules: BodyRules;
   /** Checks everything, and writes nothing. */
   dryRun: boolean;
   /** Receives a line for a person. */
@@ -37,11 +38,10 @@ export async function importLinks(
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
-  const read = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
-  for (const { source, from } of read) settings.say(describe(source, from));
-  const checked = await pass(read, settings, (input) => store.checkImport(input), true);
-  if (settings.dryRun) return checked;
-  return pass(read, settings, (input) => store.importLinks(input), false);
+  const files = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
+  for (const { source, from } of files) settings.say(describe(source, from));
+  const checked = await new Pass(settings, files, store).run();
+  return settings.dryRun ? checked : new Pass(settings, files, store, false).run();
 }
 
 function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
@@ -64,147 +64,151 @@ const LACKS = {
 
 function describe({ name, columns }: Source, from: SourceName): string {
   if (from === OWN) return `${name}: an export of this service`;
-  const service: Service = SERVICES[from];
+  const fields = fieldsOf(from);
   const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
-    .filter((field) => !service[field]?.some((key) => columns.has(key)))
+    .filter((field) => !fields[field]?.some((column) => columns.has(column)))
     .map((field) => LACKS[field]);
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
   return `${name}: an export of ${from}${without}`;
 }
 
-type Act = (input: LinkImport) => Promise<readonly ImportOutcome[]>;
-
-async function pass(
-  read: readonly { source: Source; from: SourceName }[],
-  settings: ImportSettings,
-  act: Act,
-  isFirst: boolean,
-): Promise<ImportCounts> {
-  const { accountId, say } = settings;
-  const counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
-  const problems = new Problems(say);
-  const index = isFirst ? new AddressIndex() : undefined;
-  const lost = new Map<string, number>();
-  let account = '';
-  for (const [file, { source, from }] of read.entries()) {
-    const count = (what: string) => lost.set(what, (lost.get(what) ?? 0) + 1);
-    const reading: Reading = { ...settings, from, lost: count };
-    for await (const rows of inGroups(source.read())) {
-      const links: { row: SourceRow; link: ImportedLink }[] = [];
-      for (const row of rows) {
-        const where = `${source.name}, line ${row.line}`;
-        if (from === OWN) account = sameAccount(row, account, where);
-        try {
-          const link = toLink(row, reading);
-          const other = index && sharedBefore(index, link, file, row.line);
-          if (other === undefined) links.push({ row, link });
-          else {
-            const at = `${read[other.file]?.source.name}, line ${other.line}`;
-            problems.add(
-              other.address === undefined
-                ? `${where}: its id ${link.id} is that of another link in ${at}`
-                : `${where}: ${shown(other.address, reading)} leads elsewhere in ${at}`,
-            );
-          }
-        } catch (error) {
-          if (!(error instanceof Error)) throw error;
-          const key = error instanceof UnknownHost ? error.host : undefined;
-          problems.add(`${where}: ${error.message}`, key);
-        }
-      }
-      const outcomes = await act({ accountId, links: links.map(({ link }) => link) });
-      for (const [at, outcome] of outcomes.entries()) {
-        if (outcome.state !== 'conflict') counts[outcome.state] += 1;
-        else {
-          const { address, target_url } = outcome;
-          const where = `${source.name}, line ${links[at]?.row.line}`;
-          problems.add(`${where}: ${shown(address, reading)} leads to ${target_url} already`);
-        }
-      }
-    }
-  }
-  if (isFirst) for (const [what, links] of lost) say(`not kept: ${what} (${links} links)`);
-  problems.end(isFirst);
-  return counts;
-}
-
-/**
- * The account that an export of all accounts names. Its links may go to another account; those of several would be mixed.
- *
- * @param before - That of the rows before, `''` for none
- */
-function sameAccount({ values }: SourceRow, before: string, where: string): string {
-  const account = String(values.get('accountid') ?? '');
-  if (account === '' || before === '' || account === before) return account || before;
-  throw new CommandFailed(
-    `${where}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
-  );
-}
-
-async function* inGroups(read: AsyncGenerator<SourceRow[]>): AsyncGenerator<SourceRow[]> {
-  let group: SourceRow[] = [];
-  for await (const rows of read) {
-    for (const row of rows) {
-      group.push(row);
-      if (group.length < LINKS_TOGETHER) continue;
-      yield group;
-      group = [];
-    }
-  }
-  yield group;
+interface File {
+  source: Source;
+  from: SourceName;
 }
 
 /** Bits of a line in the place of a row; the file is above them. */
-const FILE = 2 ** 26;
+const LINES = 2 ** 26;
 
-/** What an earlier row has, too, and for another link: an address, or without one the id that only rows of own exports bring. */
-function sharedBefore(index: AddressIndex, link: ImportedLink, file: number, line: number) {
-  const { id, code, aliases, target_url } = link;
-  const row = Math.min(file, 63) * FILE + line;
-  const found = (place: number, address?: Alias) => ({
-    ...{ address, file: Math.floor(place / FILE), line: place % FILE },
-  });
-  const place = code === undefined ? undefined : index.add(id, code, row);
-  if (place !== undefined) return found(place);
-  const own = code === undefined ? [] : [{ domain_id: link.domain_id ?? '', path: `/${code}` }];
-  for (const address of [...own, ...aliases]) {
-    const place = index.add(address.domain_id + address.path, target_url, row);
-    if (place !== undefined) return found(place, address);
-  }
-  return undefined;
-}
+/** One reading of all files. The first one checks, and the second one writes. */
+class Pass {
+  readonly #settings: ImportSettings;
+  readonly #files: readonly File[];
+  readonly #isCheck: boolean;
+  readonly #act: (input: LinkImport) => Promise<readonly ImportOutcome[]>;
+  readonly #index = new AddressIndex();
+  readonly #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
+  readonly #lost = new Map<string, number>();
+  readonly #saidHosts = new Set<string>();
+  #problems = 0;
+  /** The account that own exports name. */
+  #account = '';
+  /** Links that wait for each other, and the lines that they stand on. */
+  #links: ImportedLink[] = [];
+  #lines: number[] = [];
 
-/** An address with its host. */
-function shown({ domain_id, path }: Alias, { domains }: Pick<Reading, 'domains'>): string {
-  const [host = ''] = [...domains].find(([, id]) => id === domain_id) ?? [];
-  return host + path;
-}
-
-/** What is wrong with the files: all of it is said, up to a bound, before the import is refused. */
-class Problems {
-  readonly #say: (line: string) => void;
-  readonly #keys = new Map<string, number>();
-  #count = 0;
-
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(
+    settings: ImportSettings,
+    files: readonly File[],
+    store: Pick<Store, 'checkImport' | 'importLinks'>,
+    isCheck = true,
+  ) {
+    this.#settings = settings;
+    this.#files = files;
+    this.#isCheck = isCheck;
+    this.#act = (input) => (isCheck ? store.checkImport(input) : store.importLinks(input));
   }
 
-  /** @param key - That of a problem which is said once, however many rows have it. */
-  add(problem: string, key?: string): void {
-    this.#count += 1;
-    const before = key === undefined ? 0 : (this.#keys.get(key) ?? 0);
-    if (key !== undefined) this.#keys.set(key, before + 1);
-    if (before === 0 && this.#count <= MAX_PROBLEMS) this.#say(problem);
+  async run(): Promise<ImportCounts> {
+    const together = this.#isCheck ? CHECKED_TOGETHER : WRITTEN_TOGETHER;
+    const lost = (what: string) => this.#lost.set(what, (this.#lost.get(what) ?? 0) + 1);
+    for (const [file, { source, from }] of this.#files.entries()) {
+      const isOwn = from === OWN;
+      const reading = { ...this.#settings, fields: fieldsOf(from), isOwn, lost };
+      for await (const rows of source.read()) {
+        for (const row of rows) {
+          this.#add(row, reading, file);
+          if (this.#links.length === together) await this.#flush(file);
+        }
+      }
+      await this.#flush(file);
+    }
+    this.#end();
+    return this.#counts;
   }
 
-  /** @throws CommandFailed if there were any */
-  end(isFirst: boolean): void {
-    if (this.#count === 0) return;
-    const [rows, are] =
-      this.#count === 1 ? ['1 row', 'it is'] : [`${this.#count} rows`, 'they are'];
+  #add(row: SourceRow, reading: Reading, file: number): void {
+    if (reading.isOwn) this.#sameAccount(row, file);
+    try {
+      const link = toLink(row, reading);
+      const problem = this.#isCheck ? this.#sharedBefore(link, file, row.line) : undefined;
+      if (problem !== undefined) throw new Error(problem);
+      this.#links.push(link);
+      this.#lines.push(row.line);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const host = error instanceof UnknownHost ? error.host : undefined;
+      this.#problem(`${this.#where(file, row.line)}: ${error.message}`, host);
+    }
+  }
+
+  async #flush(file: number): Promise<void> {
+    const [links, lines] = [this.#links, this.#lines];
+    [this.#links, this.#lines] = [[], []];
+    const outcomes = await this.#act({ accountId: this.#settings.accountId, links });
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome.state !== 'conflict') this.#counts[outcome.state] += 1;
+      else {
+        const { address, target_url } = outcome;
+        const where = this.#where(file, lines[at] ?? 0);
+        this.#problem(`${where}: ${this.#shown(address)} leads to ${target_url} already`);
+      }
+    }
+  }
+
+  /** The links of an own export may go to another account. Those of several accounts would be mixed. */
+  #sameAccount({ line, values }: SourceRow, file: number): void {
+    const account = String(values.get('accountid') ?? '');
+    const before = this.#account;
+    this.#account ||= account;
+    if (account === '' || account === this.#account) return;
     throw new CommandFailed(
-      isFirst
+      `${this.#where(file, line)}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
+    );
+  }
+
+  /** What an earlier row has, too, and for another link: an address, or the id that only own exports bring. */
+  #sharedBefore({ id, code, ...link }: ImportedLink, file: number, line: number) {
+    const { domain_id, aliases, target_url } = link;
+    const row = Math.min(file, 63) * LINES + line;
+    const at = (place: number) => this.#where(Math.floor(place / LINES), place % LINES);
+    const sameId = code === undefined ? undefined : this.#index.add(id, code, row);
+    if (sameId !== undefined) return `its id ${id} is that of another link in ${at(sameId)}`;
+    const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
+    for (const address of [...own, ...aliases]) {
+      const place = this.#index.add(address.domain_id + address.path, target_url, row);
+      if (place !== undefined) return `${this.#shown(address)} leads elsewhere in ${at(place)}`;
+    }
+    return undefined;
+  }
+
+  #where(file: number, line: number): string {
+    return `${this.#files[file]?.source.name}, line ${line}`;
+  }
+
+  #shown({ domain_id, path }: Alias): string {
+    const [host = ''] = [...this.#settings.domains].find(([, id]) => id === domain_id) ?? [];
+    return host + path;
+  }
+
+  /** All that is wrong is said, up to a bound, before the import is refused: that of a host once, however many rows have it. */
+  #problem(problem: string, host?: string): void {
+    this.#problems += 1;
+    const isSaid = host !== undefined && this.#saidHosts.has(host);
+    if (host !== undefined) this.#saidHosts.add(host);
+    if (!isSaid && this.#problems <= MAX_PROBLEMS) this.#settings.say(problem);
+  }
+
+  /** @throws CommandFailed if there were any problems */
+  #end(): void {
+    for (const [what, links] of this.#isCheck ? this.#lost : []) {
+      this.#settings.say(`not kept: ${what} (${links} links)`);
+    }
+    const count = this.#problems;
+    if (count === 0) return;
+    const [rows, are] = count === 1 ? ['1 row', 'it is'] : [`${count} rows`, 'they are'];
+    throw new CommandFailed(
+      this.#isCheck
         ? `${rows} can't be imported as ${are}; nothing was written`
         : `${rows} left out: another process took their addresses meanwhile`,
     );
