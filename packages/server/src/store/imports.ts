@@ -82,7 +82,7 @@ export function* importLinks(
   const clicked = created.filter(([, { click_count }]) => click_count > 0);
   yield* insert(
     clicked.map(([code, { click_count }]) => sql`(${code}, ${click_count})`),
-    (list) => sql`INSERT INTO link_clicks (code, clicks) VALUES ${list} RETURNING 1 AS inserted`,
+    (list) => sql`INSERT INTO link_clicks (code, clicks) VALUES ${list}`,
   );
   yield* rowsOf(sql`
     UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);

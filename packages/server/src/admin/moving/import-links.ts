@@ -4,9 +4,10 @@ import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Source, SourceRow } from './read-source.ts';
 import { fieldsOf, OWN, recognise, type Service, SOURCES, type SourceName } from './services.ts';
+import { Spool } from './spool.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
-/** Links that are checked together, and then are of no more use: few, so that they are gone before the memory is searched for what is left. */
+/** Links that are checked together: few, so that they are gone before the memory is searched for what is left. */
 const CHECKED_TOGETHER = 256;
 
 /** Links of one step: a server on the same database waits for some ten milliseconds. */
@@ -29,7 +30,7 @@ export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
 /**
- * Reads and checks everything, then writes it. What exists already is left alone, so that a run that was killed is only run again.
+ * Reads and checks everything, then writes what was checked. What exists already is left alone, so that a run that was killed is only run again.
  *
  * @throws CommandFailed once all problems were said; nothing was written if they were there at first
  */
@@ -40,8 +41,19 @@ export async function importLinks(
 ): Promise<ImportCounts> {
   const files = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
   for (const { source, from } of files) settings.say(describe(source, from));
-  const checked = await new Pass(settings, files, store).run();
-  return settings.dryRun ? checked : new Pass(settings, files, store, false).run();
+  const spool = await Spool.open<Group>();
+  try {
+    const checked = await new Import(settings, files, (input) => store.checkImport(input)).check(
+      spool,
+    );
+    if (settings.dryRun) return checked;
+    const written = await new Import(settings, files, (input) => store.importLinks(input)).write(
+      spool,
+    );
+    return { ...written, exists: checked.exists + written.exists };
+  } finally {
+    await spool.close();
+  }
 }
 
 function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
@@ -72,118 +84,137 @@ function describe({ name, columns }: Source, from: SourceName): string {
   return `${name}: an export of ${from}${without}`;
 }
 
+type Act = (input: LinkImport) => Promise<readonly ImportOutcome[]>;
+
 interface File {
   source: Source;
   from: SourceName;
 }
 
-/** Bits of a line in the place of a row; the file is above them. */
+/** Bits of a line in the place of a row; the number of the file is above them. */
 const LINES = 2 ** 26;
 
-/** One reading of all files. The first one checks, and the second one writes. */
-class Pass {
+/** Links and their places. */
+interface Group {
+  links: ImportedLink[];
+  places: number[];
+}
+
+/** One half of an import: the check of everything, or the writing. */
+class Import {
   readonly #settings: ImportSettings;
   readonly #files: readonly File[];
-  readonly #isCheck: boolean;
-  readonly #act: (input: LinkImport) => Promise<readonly ImportOutcome[]>;
+  readonly #act: Act;
   readonly #index = new AddressIndex();
   readonly #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
-  readonly #lost = new Map<string, number>();
   readonly #saidHosts = new Set<string>();
   #problems = 0;
   /** The account that own exports name. */
   #account = '';
-  /** Links that wait for each other, and the lines that they stand on. */
-  #links: ImportedLink[] = [];
-  #lines: number[] = [];
+  /** Links that wait for each other. */
+  #group: Group = { links: [], places: [] };
 
-  constructor(
-    settings: ImportSettings,
-    files: readonly File[],
-    store: Pick<Store, 'checkImport' | 'importLinks'>,
-    isCheck = true,
-  ) {
+  constructor(settings: ImportSettings, files: readonly File[], act: Act) {
     this.#settings = settings;
     this.#files = files;
-    this.#isCheck = isCheck;
-    this.#act = (input) => (isCheck ? store.checkImport(input) : store.importLinks(input));
+    this.#act = act;
   }
 
-  async run(): Promise<ImportCounts> {
-    const together = this.#isCheck ? CHECKED_TOGETHER : WRITTEN_TOGETHER;
-    const lost = (what: string) => this.#lost.set(what, (this.#lost.get(what) ?? 0) + 1);
+  /** @param spool - Gets what is to be written: all but what exists already */
+  async check(spool: Spool<Group>): Promise<ImportCounts> {
+    const counted = new Map<string, number>();
+    const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
     for (const [file, { source, from }] of this.#files.entries()) {
       const isOwn = from === OWN;
       const reading = { ...this.#settings, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
-          this.#add(row, reading, file);
-          if (this.#links.length === together) await this.#flush(file);
+          this.#add(row, reading, Math.min(file, 63) * LINES + row.line);
+          if (this.#group.links.length === CHECKED_TOGETHER) await spool.add(await this.#flush());
         }
       }
-      await this.#flush(file);
+      await spool.add(await this.#flush());
     }
-    this.#end();
+    for (const [what, links] of counted) this.#settings.say(`not kept: ${what} (${links} links)`);
+    const [rows, are] = this.#problems === 1 ? ['row', 'it is'] : ['rows', 'they are'];
+    this.#end(`${rows} can't be imported as ${are}; nothing was written`);
     return this.#counts;
   }
 
-  #add(row: SourceRow, reading: Reading, file: number): void {
-    if (reading.isOwn) this.#sameAccount(row, file);
+  async write(spool: Spool<Group>): Promise<ImportCounts> {
+    for await (const { links, places } of spool.read()) {
+      this.#group.links.push(...links);
+      this.#group.places.push(...places);
+      if (this.#group.links.length >= WRITTEN_TOGETHER) await this.#flush();
+    }
+    await this.#flush();
+    this.#end('of the links were left out: another process took their addresses meanwhile');
+    return this.#counts;
+  }
+
+  #add(row: SourceRow, reading: Reading, place: number): void {
+    if (reading.isOwn) this.#sameAccount(row, place);
     try {
       const link = toLink(row, reading);
-      const problem = this.#isCheck ? this.#sharedBefore(link, file, row.line) : undefined;
-      if (problem !== undefined) throw new Error(problem);
-      this.#links.push(link);
-      this.#lines.push(row.line);
+      const shared = this.#sharedBefore(link, place);
+      if (shared !== undefined) throw new Error(shared);
+      this.#group.links.push(link);
+      this.#group.places.push(place);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      const host = error instanceof UnknownHost ? error.host : undefined;
-      this.#problem(`${this.#where(file, row.line)}: ${error.message}`, host);
+      this.#problem(place, error.message, error instanceof UnknownHost ? error.host : undefined);
     }
   }
 
-  async #flush(file: number): Promise<void> {
-    const [links, lines] = [this.#links, this.#lines];
-    [this.#links, this.#lines] = [[], []];
+  /** Returns those of the group that did not exist. */
+  async #flush(): Promise<Group> {
+    const { links, places } = this.#group;
+    const missing: Group = { links: [], places: [] };
+    this.#group = { links: [], places: [] };
+    if (links.length === 0) return missing;
     const outcomes = await this.#act({ accountId: this.#settings.accountId, links });
-    for (const [at, outcome] of outcomes.entries()) {
-      if (outcome.state !== 'conflict') this.#counts[outcome.state] += 1;
-      else {
-        const { address, target_url } = outcome;
-        const where = this.#where(file, lines[at] ?? 0);
-        this.#problem(`${where}: ${this.#shown(address)} leads to ${target_url} already`);
+    for (const [at, link] of links.entries()) {
+      const [outcome, place = 0] = [outcomes[at], places[at]];
+      if (outcome?.state === 'conflict') {
+        const address = this.#shown(outcome.address);
+        this.#problem(place, `${address} leads to ${outcome.target_url} already`);
+      } else if (outcome !== undefined) {
+        this.#counts[outcome.state] += 1;
+        if (outcome.state === 'exists') continue;
+        missing.links.push(link);
+        missing.places.push(place);
       }
     }
+    return missing;
   }
 
   /** The links of an own export may go to another account. Those of several accounts would be mixed. */
-  #sameAccount({ line, values }: SourceRow, file: number): void {
+  #sameAccount({ values }: SourceRow, place: number): void {
     const account = String(values.get('accountid') ?? '');
-    const before = this.#account;
     this.#account ||= account;
     if (account === '' || account === this.#account) return;
     throw new CommandFailed(
-      `${this.#where(file, line)}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
+      `${this.#where(place)}: this link is of account ${account}, and those before it of ${this.#account}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
     );
   }
 
   /** What an earlier row has, too, and for another link: an address, or the id that only own exports bring. */
-  #sharedBefore({ id, code, ...link }: ImportedLink, file: number, line: number) {
+  #sharedBefore({ id, code, ...link }: ImportedLink, place: number): string | undefined {
     const { domain_id, aliases, target_url } = link;
-    const row = Math.min(file, 63) * LINES + line;
-    const at = (place: number) => this.#where(Math.floor(place / LINES), place % LINES);
-    const sameId = code === undefined ? undefined : this.#index.add(id, code, row);
-    if (sameId !== undefined) return `its id ${id} is that of another link in ${at(sameId)}`;
+    const sameId = code === undefined ? undefined : this.#index.add(id, code, place);
+    if (sameId !== undefined)
+      return `its id ${id} is that of another link in ${this.#where(sameId)}`;
     const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
     for (const address of [...own, ...aliases]) {
-      const place = this.#index.add(address.domain_id + address.path, target_url, row);
-      if (place !== undefined) return `${this.#shown(address)} leads elsewhere in ${at(place)}`;
+      const other = this.#index.add(address.domain_id + address.path, target_url, place);
+      if (other === undefined) continue;
+      return `${this.#shown(address)} leads elsewhere in ${this.#where(other)}`;
     }
     return undefined;
   }
 
-  #where(file: number, line: number): string {
-    return `${this.#files[file]?.source.name}, line ${line}`;
+  #where(place: number): string {
+    return `${this.#files[Math.floor(place / LINES)]?.source.name}, line ${place % LINES}`;
   }
 
   #shown({ domain_id, path }: Alias): string {
@@ -192,25 +223,16 @@ class Pass {
   }
 
   /** All that is wrong is said, up to a bound, before the import is refused: that of a host once, however many rows have it. */
-  #problem(problem: string, host?: string): void {
+  #problem(place: number, problem: string, host?: string): void {
     this.#problems += 1;
     const isSaid = host !== undefined && this.#saidHosts.has(host);
     if (host !== undefined) this.#saidHosts.add(host);
-    if (!isSaid && this.#problems <= MAX_PROBLEMS) this.#settings.say(problem);
+    if (isSaid || this.#problems > MAX_PROBLEMS) return;
+    this.#settings.say(`${this.#where(place)}: ${problem}`);
   }
 
   /** @throws CommandFailed if there were any problems */
-  #end(): void {
-    for (const [what, links] of this.#isCheck ? this.#lost : []) {
-      this.#settings.say(`not kept: ${what} (${links} links)`);
-    }
-    const count = this.#problems;
-    if (count === 0) return;
-    const [rows, are] = count === 1 ? ['1 row', 'it is'] : [`${count} rows`, 'they are'];
-    throw new CommandFailed(
-      this.#isCheck
-        ? `${rows} can't be imported as ${are}; nothing was written`
-        : `${rows} left out: another process took their addresses meanwhile`,
-    );
+  #end(what: string): void {
+    if (this.#problems > 0) throw new CommandFailed(`${this.#problems} ${what}`);
   }
 }
