@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import { createDevAccount } from './admin/start.ts';
-import { appOf } from './app.ts';
 import { ownHostsOf } from './domain/hostnames.ts';
 import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';
@@ -92,7 +91,9 @@ export async function startServer(
 export async function createApp(settings: Settings, options: StartOptions): Promise<RunningApp> {
   const publicUrl = publicUrlOf(settings);
   const { service, end, ...dev } = await openService(settings, publicUrl, new Metrics(), options);
-  return { app: appOf(service.fetch), ...dev, stop: end };
+  const app = new Hono<{ Bindings: Connection }>();
+  app.all('*', (c) => service.fetch(c.req.raw, c.env));
+  return { app, ...dev, stop: end };
 }
 
 /** Opens the database and starts the service on it. `end` ends both. */
@@ -105,17 +106,10 @@ async function openService(
   const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const name = `${databaseName(database)} ${publicUrl}`;
+  const cacheFile = linkCache && new CacheFile({ path: linkCache, database: name, logger });
   const service = createService({
-    ...settings,
-    store,
-    publicUrl,
-    cacheFile:
-      linkCache === undefined
-        ? undefined
-        : new CacheFile({ path: linkCache, database: name, logger }),
-    targetHosts: { allow, deny },
-    logger,
-    metrics,
+    ...{ ...settings, store, publicUrl, targetHosts: { allow, deny }, logger, metrics },
+    cacheFile: cacheFile || undefined,
   });
   const end = async () => {
     await service.stop();

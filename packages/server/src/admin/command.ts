@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
-import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
+import { flagsOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
@@ -101,7 +101,7 @@ export class AdminCommand extends Command {
   onDatabase<A extends unknown[]>(
     act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
   ): void {
-    for (const option of settingOptions(['database', 'publicUrl'])) this.addOption(option);
+    this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
     this.option('--json', 'print JSON').action(async (...args) => {
       const { out, columns } = this.context;
       // Commander passes the arguments and the options as they were declared.

@@ -1,5 +1,5 @@
 import { Help } from 'commander';
-import { SETTINGS, WITHOUT_FLAG } from '../settings.ts';
+import { FLAGS, SETTINGS } from '../settings.ts';
 import { type AdminCommand, bold } from './command.ts';
 
 /** Longest line of the help, also on a wider terminal: longer lines are hard to read. */
@@ -21,9 +21,8 @@ export function layOutHelp(program: AdminCommand): void {
 
 /** The variables of all settings, or of those that have no flag. */
 export function variablesHelp(command: AdminCommand, which: 'all' | 'without a flag'): void {
-  const shown = Object.entries(SETTINGS)
-    .filter(([name]) => which === 'all' || WITHOUT_FLAG.some((secret) => secret === name))
-    .map(([, { option }]) => option);
+  const options = Object.values(SETTINGS).map(({ option }) => option);
+  const shown = options.filter((option) => which === 'all' || !FLAGS.includes(option));
   const column = Math.max(...shown.map(({ envVar = '' }) => envVar.length));
   command.addHelpText('after', () => {
     const help = command.createHelp();

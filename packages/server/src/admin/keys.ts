@@ -1,6 +1,7 @@
 import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
+import type { NewKey } from '../store/operator-store.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
@@ -124,14 +125,7 @@ function registerRotate(keys: AdminCommand): void {
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */
 export async function createKey(
   store: Pick<Store, 'createKey'>,
-  input: {
-    accountId: string;
-    name: string;
-    permissions: readonly Permission[];
-    /** @default never */
-    expiresAt?: number | undefined;
-    now: number;
-  },
+  input: Omit<NewKey, 'hash'> & { accountId: string },
 ): Promise<ApiKey & { key: string }> {
   const key = generateApiKey();
   const outcome = await store.createKey({ ...input, hash: hashApiKey(key) });

@@ -31,7 +31,8 @@ export async function runProgram(
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
-    for (const line of hintsFor(error, args)) context.err(`  ${line}`);
+    const hint = hintFor(error, args);
+    if (hint !== undefined) context.err(`  ${hint}`);
     return EXIT.failed;
   }
 }
@@ -53,26 +54,22 @@ const NO_ADDRESS =
   'This machine has no such address. Choose another with --host or SHORTLINK_HOST.';
 
 /** What to do about an address that the server can't listen on, by the code of the error. */
-const HINTS: Readonly<Record<string, readonly string[]>> = {
-  EADDRINUSE: [
-    'Another program listens there, perhaps this server, started earlier.',
-    'Stop it, or choose another port with --port or SHORTLINK_PORT;',
-    '--port 0 picks a free one.',
-  ],
-  EACCES: [
-    'Ports below 1024 need a right that this user lacks.',
-    'Choose another with --port or SHORTLINK_PORT.',
-  ],
-  EADDRNOTAVAIL: [NO_ADDRESS],
-  ENOTFOUND: [NO_ADDRESS],
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: `Another program listens there, perhaps this server, started earlier.
+  Stop it, or choose another port with --port or SHORTLINK_PORT;
+  --port 0 picks a free one.`,
+  EACCES: `Ports below 1024 need a right that this user lacks.
+  Choose another with --port or SHORTLINK_PORT.`,
+  EADDRNOTAVAIL: NO_ADDRESS,
+  ENOTFOUND: NO_ADDRESS,
 };
 
-function hintsFor(error: unknown, args: readonly string[]): readonly string[] {
+function hintFor(error: unknown, args: readonly string[]): string | undefined {
   const isNew = error instanceof StoreError && error.reason === 'too_old';
   if (isNew && args.slice(0, 2).join(' ') === 'accounts create') {
-    return ['With --init, it is made here, and its schema brought up to date.'];
+    return 'With --init, it is made here, and its schema brought up to date.';
   }
-  return isSystemError(error) ? (HINTS[error.code ?? ''] ?? []) : [];
+  return isSystemError(error) ? HINTS[error.code ?? ''] : undefined;
 }
 
 /** The whole command line: every command, option and help text. */

@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
-import { settingOptions } from '../settings.ts';
+import { FLAGS } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
 import type { AdminCommand } from './command.ts';
@@ -13,7 +13,7 @@ export function registerStart(program: AdminCommand): void {
     'start --dev',
     'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
   );
-  for (const option of settingOptions()) start.addOption(option);
+  for (const option of FLAGS) start.addOption(option);
   start
     .option(
       '--dev',
