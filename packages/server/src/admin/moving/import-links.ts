@@ -26,6 +26,8 @@ export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now
   say: (line: string) => void;
 }
 
+type ImportStore = Pick<Store, 'checkImport' | 'importLinks'>;
+
 /** Links by what became of them, or would with `dryRun`. */
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
@@ -35,7 +37,7 @@ export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
  * @throws CommandFailed once all problems were said; nothing was written if they were there at first
  */
 export async function importLinks(
-  store: Pick<Store, 'checkImport' | 'importLinks'>,
+  store: ImportStore,
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
@@ -43,14 +45,9 @@ export async function importLinks(
   for (const { source, from } of files) settings.say(describe(source, from));
   const spool = await Spool.open<Group>();
   try {
-    const checked = await new Import(settings, files, (input) => store.checkImport(input)).check(
-      spool,
-    );
-    if (settings.dryRun) return checked;
-    const written = await new Import(settings, files, (input) => store.importLinks(input)).write(
-      spool,
-    );
-    return { ...written, exists: checked.exists + written.exists };
+    const run = new Import(store, settings, files);
+    const checked = await run.check(spool);
+    return settings.dryRun ? checked : await run.write(spool, checked.exists);
   } finally {
     await spool.close();
   }
@@ -84,8 +81,6 @@ function describe({ name, columns }: Source, from: SourceName): string {
   return `${name}: an export of ${from}${without}`;
 }
 
-type Act = (input: LinkImport) => Promise<readonly ImportOutcome[]>;
-
 interface File {
   source: Source;
   from: SourceName;
@@ -100,40 +95,41 @@ interface Group {
   places: number[];
 }
 
-/** One half of an import: the check of everything, or the writing. */
 class Import {
+  readonly #store: ImportStore;
   readonly #settings: ImportSettings;
   readonly #files: readonly File[];
-  readonly #act: Act;
   readonly #index = new AddressIndex();
-  readonly #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
   readonly #saidHosts = new Set<string>();
   #problems = 0;
   /** The account that own exports name. */
   #account = '';
+  #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
   /** Links that wait for each other. */
   #group: Group = { links: [], places: [] };
 
-  constructor(settings: ImportSettings, files: readonly File[], act: Act) {
+  constructor(store: ImportStore, settings: ImportSettings, files: readonly File[]) {
+    this.#store = store;
     this.#settings = settings;
     this.#files = files;
-    this.#act = act;
   }
 
   /** @param spool - Gets what is to be written: all but what exists already */
   async check(spool: Spool<Group>): Promise<ImportCounts> {
     const counted = new Map<string, number>();
     const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
+    const flush = async () =>
+      spool.add(await this.#flush((input) => this.#store.checkImport(input)));
     for (const [file, { source, from }] of this.#files.entries()) {
       const isOwn = from === OWN;
       const reading = { ...this.#settings, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
           this.#add(row, reading, Math.min(file, 63) * LINES + row.line);
-          if (this.#group.links.length === CHECKED_TOGETHER) await spool.add(await this.#flush());
+          if (this.#group.links.length === CHECKED_TOGETHER) await flush();
         }
       }
-      await spool.add(await this.#flush());
+      await flush();
     }
     for (const [what, links] of counted) this.#settings.say(`not kept: ${what} (${links} links)`);
     const [rows, are] = this.#problems === 1 ? ['row', 'it is'] : ['rows', 'they are'];
@@ -141,13 +137,15 @@ class Import {
     return this.#counts;
   }
 
-  async write(spool: Spool<Group>): Promise<ImportCounts> {
+  async write(spool: Spool<Group>, exists: number): Promise<ImportCounts> {
+    this.#counts = { created: 0, extended: 0, exists };
+    const flush = () => this.#flush((input) => this.#store.importLinks(input));
     for await (const { links, places } of spool.read()) {
       this.#group.links.push(...links);
       this.#group.places.push(...places);
-      if (this.#group.links.length >= WRITTEN_TOGETHER) await this.#flush();
+      if (this.#group.links.length >= WRITTEN_TOGETHER) await flush();
     }
-    await this.#flush();
+    await flush();
     this.#end('of the links were left out: another process took their addresses meanwhile');
     return this.#counts;
   }
@@ -167,12 +165,12 @@ class Import {
   }
 
   /** Returns those of the group that did not exist. */
-  async #flush(): Promise<Group> {
+  async #flush(act: (input: LinkImport) => Promise<readonly ImportOutcome[]>): Promise<Group> {
     const { links, places } = this.#group;
     const missing: Group = { links: [], places: [] };
     this.#group = { links: [], places: [] };
     if (links.length === 0) return missing;
-    const outcomes = await this.#act({ accountId: this.#settings.accountId, links });
+    const outcomes = await act({ accountId: this.#settings.accountId, links });
     for (const [at, link] of links.entries()) {
       const [outcome, place = 0] = [outcomes[at], places[at]];
       if (outcome?.state === 'conflict') {
