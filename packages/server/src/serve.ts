@@ -16,18 +16,11 @@ import { httpOrigin } from './settings.ts';
 /** How long requests in flight may take to end once the server begins to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** A request's headers, and all of it, must be here this fast: 16 MiB at 140 KiB/s. Slower clients get 408. */
-const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 120_000;
-
 /** How often node looks for requests that are too slow. Its default is 30 s. */
 const CHECK_TIMEOUTS_MS = 5_000;
 
 /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-
-/** How long a connection with a request in flight may do nothing, such as not read its response. */
-const STALLED_TIMEOUT_MS = 60_000;
 
 /** Each may hold 16 requests, about 100 KB. More connections than this are closed as they come. */
 const MAX_CONNECTIONS = 10_000;
@@ -46,11 +39,11 @@ export interface ListenOptions {
   overrideGlobalObjects?: boolean | undefined;
   /** Receives the status of each response to a request that `fetch` never sees. @default nothing is called */
   onRefused?: ((status: number) => void) | undefined;
-  /** How long a connection with a request in flight may do nothing, in milliseconds. @default 60_000 */
+  /** How long a connection with a request in flight may do nothing, such as not read its response, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
-  /** How long the headers of a request may take, in milliseconds. @default 20_000 */
+  /** How long the headers of a request may take, in milliseconds. Slower clients get 408. @default 20_000 */
   headersTimeoutMs?: number | undefined;
-  /** How long all of a request may take, in milliseconds. @default 120_000 */
+  /** How long all of a request may take, in milliseconds. @default 120_000: 16 MiB at 140 KiB/s */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -81,9 +74,9 @@ export async function listen(
   {
     overrideGlobalObjects = true,
     onRefused = () => undefined,
-    stalledTimeoutMs = STALLED_TIMEOUT_MS,
-    headersTimeoutMs = HEADERS_TIMEOUT_MS,
-    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+    stalledTimeoutMs = 60_000,
+    headersTimeoutMs = 20_000,
+    requestTimeoutMs = 120_000,
   }: ListenOptions = {},
 ): Promise<Listener> {
   let provide: (fetch: Fetch) => void = () => undefined;

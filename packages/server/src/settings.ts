@@ -230,11 +230,8 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
 }
 
 /** Origin of short URLs: the setting, or the address that the server listens on. */
-export function publicUrlOf({
-  publicUrl,
-  host,
-  port,
-}: Pick<Settings, 'publicUrl' | 'host' | 'port'>): string {
+export function publicUrlOf(settings: Pick<Settings, 'publicUrl' | 'host' | 'port'>): string {
+  const { publicUrl, host, port } = settings;
   // A server that listens on every address is reached by name, not under the address that means "every".
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return publicUrl ?? httpOrigin(reachable, port);
