@@ -1,4 +1,4 @@
-import { CODE, MAX_CODE_DRAWS } from '../domain/ids.ts';
+import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../domain/ids.ts';
 import { targetNumber } from './links.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from './operator-store.ts';
 import {
@@ -65,10 +65,10 @@ export function* checkImport(input: LinkImport): Reading<ImportOutcome[]> {
 }
 
 export function* importLinks(
-  { accountId, links }: LinkImport,
+  { accountId, links, step = { number: 0, of: 1 } }: LinkImport,
   engine: ImportEngine,
 ): Writing<ImportOutcome[]> {
-  const codes = yield* freeCodes(links, engine.generateCode);
+  const codes = yield* freeCodes(links, () => codeOfStep(engine.generateCode(), step));
   const plan = yield* planImport({ accountId, links }, () => codes.pop() ?? '');
   const created = [...plan.created];
   const { unlessTaken = sqlText('') } = engine;
@@ -175,6 +175,19 @@ function* findAddresses(addresses: readonly Alias[]): Reading<Addresses> {
     for (const link of links) found.set(keyOf({ domain_id, path: `/${link.code}` }), link);
   }
   return found;
+}
+
+/** A code of one of so many equal parts of all codes, in which each is as likely as any other. */
+function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']>): string {
+  const base = CODE_ALPHABET.length;
+  const drawn = [...code].reduce((sum, digit) => sum * base + CODE_ALPHABET.indexOf(digit), 0);
+  let rest = Math.floor((number * base ** CODE_LENGTH + drawn) / of);
+  let digits = '';
+  while (digits.length < CODE_LENGTH) {
+    digits = CODE_ALPHABET.charAt(rest % base) + digits;
+    rest = Math.floor(rest / base);
+  }
+  return digits;
 }
 
 /** As many new codes as there are links: none is in use, and none is an alias, which it would keep from its link. */

@@ -47,7 +47,7 @@ export async function importLinks(
   try {
     const run = new Import(store, settings, files);
     const checked = await run.check(spool);
-    return settings.dryRun ? checked : await run.write(spool, checked.exists);
+    return settings.dryRun ? checked : await run.write(spool, checked);
   } finally {
     await spool.close();
   }
@@ -137,9 +137,15 @@ class Import {
     return this.#counts;
   }
 
-  async write(spool: Spool<Group>, exists: number): Promise<ImportCounts> {
-    this.#counts = { created: 0, extended: 0, exists };
-    const flush = () => this.#flush((input) => this.#store.importLinks(input));
+  async write(spool: Spool<Group>, checked: ImportCounts): Promise<ImportCounts> {
+    this.#counts = { created: 0, extended: 0, exists: checked.exists };
+    const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
+    let number = -1;
+    const flush = () => {
+      number += 1;
+      const step = { number, of };
+      return this.#flush((input) => this.#store.importLinks({ ...input, step }));
+    };
     for await (const { links, places } of spool.read()) {
       this.#group.links.push(...links);
       this.#group.places.push(...places);

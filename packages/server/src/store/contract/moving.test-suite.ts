@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { uuidOf } from '../../domain/ids.ts';
+import { CODE, uuidOf } from '../../domain/ids.ts';
 import type { ExportedLink, ImportedLink } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { linksUsed, NOW, newCaller, newLink } from './fixtures.test-suite.ts';
@@ -264,6 +264,26 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().removeDomain(removal)).toEqual({ ok: false, reason: 'has_links' });
       expect(await store().removeDomain({ ...removal, force: true })).toMatchObject({ ok: true });
       expect((await store().findRedirect('go.example/a'))?.is_active).toBe(true);
+    });
+
+    test('in steps, each with codes of its own part of all codes', async () => {
+      const { accountId } = await newCaller(store());
+      const of = 4;
+      const codes: string[][] = [];
+      for (let number = 0; number < of; number += 1) {
+        const links = Array.from({ length: 200 }, (_, n) => imported(`/${number}/${n}`));
+        const step = { number, of };
+        await store().importLinks({ accountId, links, step });
+        const found = links.map(({ aliases }) => store().findRedirect(aliases[0]?.path ?? ''));
+        codes.push((await Promise.all(found)).map((redirect) => redirect?.code ?? '').sort());
+      }
+      expect(codes.flat()).toEqual(codes.flat().toSorted());
+      expect(new Set(codes.flat()).size).toBe(of * 200);
+      for (const code of codes.flat()) expect(code).toMatch(CODE);
+      // Each part is used from its beginning to its end: of 57 first digits, four parts have 14 or 15 each.
+      for (const part of codes) {
+        expect(new Set(part.map((code) => code[0])).size).toBeGreaterThan(12);
+      }
     });
 
     test('by the thousand, with a code each', async () => {
