@@ -140,11 +140,15 @@ class Import {
   async write(spool: Spool<Group>, checked: ImportCounts): Promise<ImportCounts> {
     this.#counts = { created: 0, extended: 0, exists: checked.exists };
     const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
-    let number = -1;
-    const flush = () => {
-      number += 1;
+    let number = 0;
+    let writing: Promise<unknown> = Promise.resolve();
+    const flush = async () => {
+      await writing;
       const step = { number, of };
-      return this.#flush((input) => this.#store.importLinks({ ...input, step }));
+      number += 1;
+      writing = this.#flush((input) => this.#store.importLinks({ ...input, step }));
+      // It is waited for before the next one; meanwhile that is read.
+      writing.catch(() => undefined);
     };
     for await (const { links, places } of spool.read()) {
       this.#group.links.push(...links);
@@ -152,6 +156,7 @@ class Import {
       if (this.#group.links.length >= WRITTEN_TOGETHER) await flush();
     }
     await flush();
+    await writing;
     this.#end('of the links were left out: another process took their addresses meanwhile');
     return this.#counts;
   }
