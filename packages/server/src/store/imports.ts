@@ -8,7 +8,6 @@ import {
   type Statement,
   sql,
   sqlList,
-  sqlText,
   type Writing,
 } from './queries/reading.ts';
 import { StoreError } from './store-error.ts';
@@ -16,16 +15,10 @@ import { StoreError } from './store-error.ts';
 /** What differs between the engines. */
 export interface ImportEngine {
   generateCode: () => string;
-  /** The value of a title column. */
-  titleColumn: (title: string) => Statement;
+  /** The value of a title column, of a title as JSON. */
+  titleColumn: (json: string) => Statement;
   /** The value of `target_number` of a new link. */
   numberColumn: (targetNumber: number) => Statement;
-  /**
-   * The end of an insert where others write at the same time: what is taken is left out, and what is inserted returns a row.
-   *
-   * @default nobody else writes in this transaction, so nothing is taken that was free
-   */
-  unlessTaken?: Statement;
 }
 
 /** Values of one statement. What is left over gets statements of its own: so each has one of few texts, and is prepared once. */
@@ -71,20 +64,19 @@ export function* importLinks(
   const codes = yield* freeCodes(links, () => codeOfStep(engine.generateCode(), step));
   const plan = yield* planImport({ accountId, links }, () => codes.pop() ?? '');
   const created = [...plan.created];
-  const { unlessTaken = sqlText('') } = engine;
   const rows = created.map(([code, link]) => rowOfLink(accountId, code, link, engine));
   const inserted = yield* insert(
     rows,
     (list) => sql`
       INSERT INTO links (code, id, account_id, domain_id, target_url, target_number, title, redirect_type, is_active, tags, created_at)
-      VALUES ${list} ${unlessTaken}`,
+      VALUES ${list} ON CONFLICT (code) DO NOTHING RETURNING 1 AS inserted`,
   );
   const added = yield* insert(
     plan.aliases.map(({ domain_id, path, code }) => sql`(${domain_id}, ${path}, ${code})`),
-    (list) => sql`INSERT INTO aliases (domain_id, path, code) VALUES ${list} ${unlessTaken}`,
+    (list) => sql`
+      INSERT INTO aliases (domain_id, path, code) VALUES ${list} ON CONFLICT DO NOTHING RETURNING 1 AS inserted`,
   );
-  const isMissing = inserted < created.length || added < plan.aliases.length;
-  if (isMissing && engine.unlessTaken !== undefined) {
+  if (inserted < created.length || added < plan.aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
   const clicked = created.filter(([, { click_count }]) => click_count > 0);
@@ -226,7 +218,7 @@ function rowOfLink(
 ): Statement {
   const { id, domain_id, target_url, redirect_type, tags, created_at } = link;
   const number = numberColumn(targetNumber({ account_id, domain_id, target_url }));
-  const title = titleColumn(link.title);
+  const title = titleColumn(JSON.stringify(link.title));
   return sql`(${code}, ${id}, ${account_id}, ${domain_id}, ${target_url}, ${number}, ${title}, ${redirect_type},
     ${link.is_active ? 1 : 0} = 1, ${JSON.stringify(tags)}, ${created_at})`;
 }

@@ -170,8 +170,8 @@ export function* setLinkActive(
   return yield* findLink(shortUrl, code);
 }
 
-/** The value of a title column: JSON, where SQLite has the text itself. */
-type TitleColumn = (title: string) => Statement;
+/** The value of a title column, of a title as JSON: SQLite has the text itself there. */
+type TitleColumn = (json: string) => Statement;
 
 /** Only a link that is still as it was read is changed; else it is read again. */
 export function* updateLink(
@@ -193,7 +193,7 @@ export function* updateLink(
     }
     const [oldTitle, newTitle] = [JSON.stringify(title), JSON.stringify(value.title)];
     const updated = yield* rowOf(sql`
-      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(value.title)}
+      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(newTitle)}
       WHERE code = ${code} AND target_url = ${target_url} RETURNING code`);
     if (updated === undefined) continue;
     yield* rowsOf(sql`

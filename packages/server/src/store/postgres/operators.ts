@@ -3,7 +3,7 @@ import type { ShortUrl } from '../links.ts';
 import type { ExportedLink, ExportSearch, LinkCorrection, LinkImport } from '../operator-store.ts';
 import * as operators from '../operators.ts';
 import { exportPage } from '../queries/aliases.ts';
-import { carryOut, sql, sqlText } from '../queries/reading.ts';
+import { carryOut, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
@@ -18,11 +18,8 @@ export function operatorWrites(
   { shortUrl, generateCode }: LinkMaker,
   write: <T>(queue: string, act: (session: Session) => Promise<T>) => Promise<T>,
 ) {
-  const titleColumn = (title: string) => sql`${JSON.stringify(title)}`;
-  const engine = {
-    ...{ generateCode, titleColumn, numberColumn: (number: number) => sql`${number}` },
-    unlessTaken: sqlText('ON CONFLICT DO NOTHING RETURNING 1 AS inserted'),
-  };
+  const titleColumn = (json: string) => sql`${json}`;
+  const engine = { generateCode, titleColumn, numberColumn: (number: number) => sql`${number}` };
   const writings = {
     ...operators,
     setLinkActive: (code: string, active: boolean) =>

@@ -59,7 +59,7 @@ export type Operation<N extends OperationName> = (
   ...args: Args<N>
 ) => Output<N>;
 
-const TITLE_COLUMN = (title: string) => sql`${title}`;
+const TITLE_COLUMN = (json: string) => sql`json_extract(${json}, '$')`;
 
 const operations: { readonly [N in OperationName]: Operation<N> } = {
   // The writes of the operator's commands, which are written for both engines.
