@@ -79,10 +79,7 @@ export async function listen(
     requestTimeoutMs = 120_000,
   }: ListenOptions = {},
 ): Promise<Listener> {
-  let provide: (fetch: Fetch) => void = () => undefined;
-  const provided = new Promise<Fetch>((resolve) => {
-    provide = resolve;
-  });
+  const { promise: provided, resolve: provide } = Promise.withResolvers<Fetch>();
   let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
   const server = createServer({
@@ -96,10 +93,15 @@ export async function listen(
   server.timeout = stalledTimeoutMs;
   server.maxConnections = MAX_CONNECTIONS;
   const connections = new Connections(server);
+  const errorHandler = (error: unknown) => {
+    if (!(error instanceof RequestError)) throw error;
+    onRefused(400);
+    return invalidTarget();
+  };
   const respond = getRequestListener(
     (request, { incoming }) => fetch(request, { incoming, body: incoming }),
     // HTTP/1.0 needs no `Host`; health checks of old balancers send none.
-    { errorHandler: unroutable(onRefused), hostname: 'localhost', overrideGlobalObjects },
+    { errorHandler, hostname: 'localhost', overrideGlobalObjects },
   );
   server.on('request', (incoming, outgoing) => {
     if (!connections.begin(incoming, outgoing)) return;
@@ -135,14 +137,6 @@ export function portOf(server: Pick<Server, 'address'>): number {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
-}
-
-function unroutable(onRefused: (status: number) => void) {
-  return (error: unknown): Response => {
-    if (!(error instanceof RequestError)) throw error;
-    onRefused(400);
-    return invalidTarget();
-  };
 }
 
 async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {

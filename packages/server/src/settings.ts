@@ -219,12 +219,17 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
   const [text, file] = [env[variable], env[fileVariable]];
   if (!file) return { name: variable, text: text || String(option.defaultValue ?? '') };
   if (text) throw new ConfigError(`${variable} and ${fileVariable} are both set; expected one`);
+  return { name: fileVariable, text: readNamed(fileVariable, file).replace(/\r?\n$/, '') };
+}
+
+/** @throws ConfigError for a file that can't be read, with what names it */
+export function readNamed(name: string, file: string): string {
   try {
-    return { name: fileVariable, text: readFileSync(file, 'utf8').replace(/\r?\n$/, '') };
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new ConfigError(
-      `${fileVariable} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
+      `${name} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
     );
   }
 }

@@ -89,11 +89,8 @@ interface File {
 /** Bits of a line in the place of a row; the number of the file is above them. */
 const LINES = 2 ** 26;
 
-/** Links and their places. */
-interface Group {
-  links: ImportedLink[];
-  places: number[];
-}
+/** Links, and where they stand. */
+type Group = { link: ImportedLink; place: number }[];
 
 class Import {
   readonly #store: ImportStore;
@@ -106,7 +103,7 @@ class Import {
   #account = '';
   #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
   /** Links that wait for each other. */
-  #group: Group = { links: [], places: [] };
+  #group: Group = [];
 
   constructor(store: ImportStore, settings: ImportSettings, files: readonly File[]) {
     this.#store = store;
@@ -126,7 +123,7 @@ class Import {
       for await (const rows of source.read()) {
         for (const row of rows) {
           this.#add(row, reading, Math.min(file, 63) * LINES + row.line);
-          if (this.#group.links.length === CHECKED_TOGETHER) await flush();
+          if (this.#group.length === CHECKED_TOGETHER) await flush();
         }
       }
       await flush();
@@ -150,10 +147,9 @@ class Import {
       // It is waited for before the next one; meanwhile that is read.
       writing.catch(() => undefined);
     };
-    for await (const { links, places } of spool.read()) {
-      this.#group.links.push(...links);
-      this.#group.places.push(...places);
-      if (this.#group.links.length >= WRITTEN_TOGETHER) await flush();
+    for await (const group of spool.read()) {
+      this.#group.push(...group);
+      if (this.#group.length >= WRITTEN_TOGETHER) await flush();
     }
     await flush();
     await writing;
@@ -167,8 +163,7 @@ class Import {
       const link = toLink(row, reading);
       const shared = this.#sharedBefore(link, place);
       if (shared !== undefined) throw new Error(shared);
-      this.#group.links.push(link);
-      this.#group.places.push(place);
+      this.#group.push({ link, place });
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       this.#problem(place, error.message, error instanceof UnknownHost ? error.host : undefined);
@@ -177,24 +172,22 @@ class Import {
 
   /** Returns those of the group that did not exist. */
   async #flush(act: (input: LinkImport) => Promise<readonly ImportOutcome[]>): Promise<Group> {
-    const { links, places } = this.#group;
-    const missing: Group = { links: [], places: [] };
-    this.#group = { links: [], places: [] };
-    if (links.length === 0) return missing;
+    const group = this.#group;
+    this.#group = [];
+    if (group.length === 0) return group;
+    const links = group.map(({ link }) => link);
     const outcomes = await act({ accountId: this.#settings.accountId, links });
-    for (const [at, link] of links.entries()) {
-      const [outcome, place = 0] = [outcomes[at], places[at]];
-      if (outcome?.state === 'conflict') {
-        const address = this.#shown(outcome.address);
-        this.#problem(place, `${address} leads to ${outcome.target_url} already`);
-      } else if (outcome !== undefined) {
+    return group.filter(({ place }, at) => {
+      const outcome = outcomes[at];
+      if (outcome === undefined) return false;
+      if (outcome.state !== 'conflict') {
         this.#counts[outcome.state] += 1;
-        if (outcome.state === 'exists') continue;
-        missing.links.push(link);
-        missing.places.push(place);
+        return outcome.state !== 'exists';
       }
-    }
-    return missing;
+      const { address, target_url } = outcome;
+      this.#problem(place, `${this.#shown(address)} leads to ${target_url} already`);
+      return false;
+    });
   }
 
   /** The links of an own export may go to another account. Those of several accounts would be mixed. */
