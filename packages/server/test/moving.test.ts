@@ -8,6 +8,7 @@ import { openStore } from '../src/open-store.ts';
 import { publicUrlOf } from '../src/settings.ts';
 import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
+import type { Store } from '../src/store/store.ts';
 import { START } from './fixture.ts';
 
 const postgres = usePostgres();
@@ -19,6 +20,8 @@ class Operator {
   readonly err: string[] = [];
   readonly database: string;
   account = '';
+  /** Called when links were checked. */
+  onChecked = async (): Promise<void> => undefined;
 
   constructor(database: string) {
     this.database = database;
@@ -50,8 +53,12 @@ class Operator {
       out: (line) => this.out.push(line),
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
-      openStore: (settings, migrate) =>
-        openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }),
+      openStore: async (settings, migrate) => {
+        const store = await openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate });
+        const checkImport: Store['checkImport'] = (input) =>
+          store.checkImport(input).finally(() => this.onChecked());
+        return { ...store, checkImport };
+      },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
     });
   }
@@ -464,6 +471,14 @@ describe('a link is found by each of its addresses', () => {
       expect(operator.err.at(-1)).toBe(`error: link ${JSON.stringify(address)} not found`);
     }
   });
+});
+
+test('what was checked is written, whatever becomes of the file meanwhile', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const file = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
+  operator.onChecked = () => writeFile(file, 'link,long_url\nbit.example/api,javascript:x\n');
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect(await operator.links()).toMatchObject([{ target_url: 'https://example.com/a' }]);
 });
 
 test('an import that was killed is run again, whatever it had written', async () => {
