@@ -12,26 +12,37 @@ export class AddressIndex {
   /** Entries in pieces, none of which is ever copied. The first entry is not used. */
   readonly #pieces = [new Uint32Array(PIECE * WIDTH)];
   #size = 1;
-  /** Numbers of entries, each at the first place from that of its hash on that was free; 0 is a free place. */
+  /** Numbers of entries, each at the first of the places of its hash that was free; 0 is a free place. */
   #places = new Uint32Array(1_024);
 
   /** Adds an address. Returns the earlier row that has it with another target. Rows begin at 1. */
   add(address: string, target: string, row: number): number | undefined {
-    // At most four of five places are taken.
-    if (this.#size * 5 >= this.#places.length * 4) this.#grow();
+    // At most nine of ten places are taken.
+    if (this.#size * 10 >= this.#places.length * 9) this.#grow();
     const [high, low] = hash(address);
     const [leadsTo] = hash(target);
-    for (let place = high % this.#places.length; ; place = (place + 1) % this.#places.length) {
+    const place = this.#placeOf(high, low);
+    const number = this.#places[place] ?? 0;
+    if (number !== 0) {
+      const [, , itsTarget, itsRow] = this.#entry(number);
+      return itsTarget === leadsTo ? undefined : itsRow;
+    }
+    this.#places[place] = this.#size;
+    if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
+    this.#entry(this.#size).set([high, low, leadsTo, row]);
+    this.#size += 1;
+    return undefined;
+  }
+
+  /** Where an address is, or would be. Steps of an odd length come to all places, of which there are a power of two. */
+  #placeOf(high: number, low: number): number {
+    const step = (low | 1) >>> 0;
+    const { length } = this.#places;
+    for (let place = high % length; ; place = (place + step) % length) {
       const number = this.#places[place] ?? 0;
-      if (number === 0) {
-        this.#places[place] = this.#size;
-        if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
-        this.#entry(this.#size).set([high, low, leadsTo, row]);
-        this.#size += 1;
-        return undefined;
-      }
-      const [itsHigh, itsLow, itsTarget, itsRow] = this.#entry(number);
-      if (itsHigh === high && itsLow === low) return itsTarget === leadsTo ? undefined : itsRow;
+      if (number === 0) return place;
+      const entry = this.#entry(number);
+      if (entry[0] === high && entry[1] === low) return place;
     }
   }
 
@@ -41,13 +52,11 @@ export class AddressIndex {
   }
 
   #grow(): void {
-    const places = new Uint32Array(this.#places.length * 2);
+    this.#places = new Uint32Array(this.#places.length * 2);
     for (let number = 1; number < this.#size; number += 1) {
-      let place = (this.#entry(number)[0] ?? 0) % places.length;
-      while (places[place] !== 0) place = (place + 1) % places.length;
-      places[place] = number;
+      const [high = 0, low = 0] = this.#entry(number);
+      this.#places[this.#placeOf(high, low)] = number;
     }
-    this.#places = places;
   }
 }
 
