@@ -3,14 +3,13 @@ import ts from 'typescript';
 import { createApiError } from '../../sdk/src/errors/api-errors.ts';
 import { ERROR_CODES, PLAN_LIMITS, PLANS } from '../../sdk/src/wire/index.ts';
 import * as problems from '../../server/src/domain/problem.ts';
-import { SETTINGS, settingOptions } from '../../server/src/settings.ts';
+import { FLAGS, SETTINGS } from '../../server/src/settings.ts';
 import { code, shown, table } from './markdown.ts';
 
 /** Every setting of the server, from what it declares. */
 export function settingsPage(): string {
-  const flags = settingOptions();
   const rows = Object.values(SETTINGS).map(({ option, accepts }) => {
-    const flag = flags.includes(option) ? code(option.long ?? '') : '';
+    const flag = FLAGS.includes(option) ? code(option.long ?? '') : '';
     const [, description = '', ownDefault] =
       /^(.*?)(?: \(default: (.*)\))?$/.exec(option.description) ?? [];
     const value: unknown = option.defaultValue;

@@ -6,7 +6,7 @@ import { admit } from './http/admit.ts';
 import { BodyMemory } from './http/arriving-body.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
 import { BodyChecker } from './http/body-checker.ts';
-import type { AppEnv, AppOptions, Connection } from './http/context.ts';
+import type { AppEnv, AppOptions } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root } from './http/errors.ts';
 import { createRunUnlessRunning } from './http/idempotency.ts';
@@ -80,14 +80,5 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.publicUrl, options.tlsAskToken));
   app.get('/', secured, root(options));
   app.get(REDIRECT_ROUTE, redirect(deps));
-  return app;
-}
-
-/** An app that passes everything on, to be mounted in another one. */
-export function appOf(
-  fetch: (request: Request, connection: Connection) => Response | Promise<Response>,
-): Hono<{ Bindings: Connection }> {
-  const app = new Hono<{ Bindings: Connection }>();
-  app.all('*', (c) => fetch(c.req.raw, c.env));
   return app;
 }

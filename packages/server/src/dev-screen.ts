@@ -1,3 +1,4 @@
+import { stderr } from 'node:process';
 import { styleText } from 'node:util';
 import { terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
@@ -5,29 +6,12 @@ import type { RunningServer } from './start-server.ts';
 
 // For a person who tries the server out on a terminal.
 
-type Env = Readonly<Record<string, string | undefined>>;
-type Format = Parameters<typeof styleText>[0];
-
-/** Whether a terminal gets colours: NO_COLOR (https://no-color.org) and dumb terminals get none. */
-export function wantsColors(env: Env): boolean {
-  return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-}
-
-const painter = (hasColors: boolean) => (format: Format, text: string) =>
-  hasColors ? styleText(format, text, { validateStream: false }) : text;
-
-export interface ScreenOptions {
-  version: string;
-  database: DatabaseSetting;
-  hasColors: boolean;
-}
-
+/** What a terminal shows once the server runs. */
 export function devScreen(
   { url, devKey, devAccountId }: RunningServer,
-  { version, database, hasColors }: ScreenOptions,
+  { version, database }: { version: string; database: DatabaseSetting },
 ): string {
-  const paint = painter(hasColors);
-  const bold = (text: string) => paint('bold', text);
+  const bold = (text: string) => styleText('bold', text);
   const anotherKey = `not shown again; create another one:
               shortlink-server keys create --account ${devAccountId}`;
   return `${bold(`Shortlink server ${version} is running.`)}
@@ -41,36 +25,29 @@ ${bold('Try it in another terminal:')}
   $ npx @shortlink/cli auth login --base-url ${url}
   $ npx @shortlink/cli create https://example.com/docs
 
-${paint('dim', 'Requests are listed below. Ctrl-C stops the server.')}
+${styleText('dim', 'Requests are listed below. Ctrl-C stops the server.')}
 `;
 }
 
-const LEVEL_FORMATS: Readonly<Record<string, Format>> = {
-  warn: 'yellow',
-  error: 'red',
-  fatal: 'red',
-};
+const LEVEL_FORMATS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
 /** A line of the log for a person: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
-export function readableLogLine(json: string, hasColors: boolean): string {
-  const paint = painter(hasColors);
+export function readableLogLine(json: string): string {
+  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+    styleText(format, text, { stream: stderr });
   // The ids of a request are left out: nobody looks for them on a screen.
   const { level, time, msg = '', method, path, status, ms, err, ...rest } = JSON.parse(json);
   const { request_id, account_id, key_id, ...fields } = rest;
   const at = paint('dim', new Date(time).toTimeString().slice(0, 8));
   if (method !== undefined && path !== undefined && status !== undefined) {
+    const color = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
     const request = terminalSafe(`${method} ${path}`);
-    return `${at}  ${paint(formatOf(status), String(status))}  ${request}  ${paint('dim', `${ms} ms`)}\n`;
+    return `${at}  ${paint(color, String(status))}  ${request}  ${paint('dim', `${ms} ms`)}\n`;
   }
-  const format = LEVEL_FORMATS[level];
-  const word = format === undefined ? '' : `${paint(format, level)}: `;
+  const color = LEVEL_FORMATS[level as keyof typeof LEVEL_FORMATS];
+  const word = color === undefined ? '' : `${paint(color, level)}: `;
   const shown = Object.entries(fields).map(([name, value]) => `  ${name}=${String(value)}`);
   const stack = err === undefined ? '' : `\n${err.stack ?? err.message ?? ''}`;
   const details = stack.split('\n').map(terminalSafe).join('\n    ');
   return `${at}  ${word}${terminalSafe(msg + shown.join(''))}${details}\n`;
-}
-
-function formatOf(status: number): Format {
-  if (status >= 500) return 'red';
-  return status >= 400 ? 'yellow' : 'green';
 }

@@ -10,20 +10,15 @@ export interface GateOptions {
   busy: (reason: string) => Error;
 }
 
-interface Waiting {
-  enter: () => void;
-  reject: (error: unknown) => void;
-}
-
 /** Lets a bounded number of calls run at a time. The others wait in the order they came. */
 export class Gate {
-  readonly #options: GateOptions & { maxWaitMs: number; maxWaiting: number };
-  readonly #waiting: Waiting[] = [];
+  readonly #options: GateOptions;
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
   #slots: number;
   #running = 0;
 
-  constructor({ maxWaitMs = 10_000, maxWaiting = 10_000, ...options }: GateOptions) {
-    this.#options = { ...options, maxWaitMs, maxWaiting };
+  constructor(options: GateOptions) {
+    this.#options = options;
     this.#slots = options.slots;
   }
 
@@ -60,30 +55,20 @@ export class Gate {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#running += 1;
-      next.enter();
+      next.resolve();
     }
   }
 
   #wait(): Promise<void> {
-    const { maxWaitMs, maxWaiting, busy } = this.#options;
+    const { maxWaitMs = 10_000, maxWaiting = 10_000, busy } = this.#options;
     if (this.#waiting.length >= maxWaiting) throw busy(`${maxWaiting} calls wait already.`);
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(busy(`Those before it took more than ${maxWaitMs} ms.`));
-      }, maxWaitMs);
-      const waiting = {
-        enter: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        reject: (error: unknown) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      };
-      this.#waiting.push(waiting);
-    });
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.push(waiting);
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      waiting.reject(busy(`Those before it took more than ${maxWaitMs} ms.`));
+    }, maxWaitMs);
+    return waiting.promise.finally(() => clearTimeout(timer));
   }
 }
 

@@ -65,19 +65,15 @@ export interface OutageLogOptions {
 
 /** Logs what may fail many times a second while the database is away: the first failure, one a minute with the number of the others, and the end. */
 export class OutageLog {
-  readonly #logger: OutageLogOptions['logger'];
-  readonly #what: string;
-  readonly #now: () => number;
+  readonly #options: OutageLogOptions;
   #loggedAt = Number.NEGATIVE_INFINITY;
   /** When the last outages began. */
   #begunAt = Array<number>(OUTAGES_PER_INTERVAL).fill(Number.NEGATIVE_INFINITY);
   #notLogged = 0;
   #failing = false;
 
-  constructor({ logger, what, now = () => performance.now() }: OutageLogOptions) {
-    this.#logger = logger;
-    this.#what = what;
-    this.#now = now;
+  constructor(options: OutageLogOptions) {
+    this.#options = options;
   }
 
   get isFailing(): boolean {
@@ -85,14 +81,15 @@ export class OutageLog {
   }
 
   failed(error: unknown, fields: object = {}): void {
-    const now = this.#now();
+    const { logger, what, now: clock = () => performance.now() } = this.#options;
+    const now = clock();
     const since = this.#failing ? this.#loggedAt : (this.#begunAt[0] ?? 0);
     if (now - since < INTERVAL_MS) {
       this.#notLogged += 1;
       return;
     }
     const line = { err: error, ...fields, not_logged: this.#notLogged };
-    this.#logger?.error(line, `${this.#what} failed`);
+    logger?.error(line, `${what} failed`);
     if (!this.#failing) this.#begunAt = [...this.#begunAt.slice(1), now];
     this.#loggedAt = now;
     this.#notLogged = 0;
@@ -103,7 +100,8 @@ export class OutageLog {
   succeeded(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    this.#logger?.info({ not_logged: this.#notLogged }, `${this.#what} works again`);
+    const { logger, what } = this.#options;
+    logger?.info({ not_logged: this.#notLogged }, `${what} works again`);
     this.#notLogged = 0;
   }
 }

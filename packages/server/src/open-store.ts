@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { ConfigError, type Settings } from './settings.ts';
+import { ConfigError, readNamed, type Settings } from './settings.ts';
 import type { DatabaseFacts } from './store/operator-store.ts';
 import {
   backupSqlite,
@@ -59,15 +58,7 @@ function loadPostgres(url: string) {
   const { searchParams } = new URL(url);
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const file = searchParams.get(name);
-    if (!file) continue;
-    try {
-      readFileSync(file);
-    } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      throw new ConfigError(
-        `${name} of the database URL (--database, SHORTLINK_DATABASE_URL) is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
-      );
-    }
+    if (file) readNamed(`${name} of the database URL (--database, SHORTLINK_DATABASE_URL)`, file);
   }
   return import('./store/postgres/index.ts');
 }

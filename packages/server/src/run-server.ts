@@ -4,7 +4,7 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
-import { devScreen, readableLogLine, wantsColors } from './dev-screen.ts';
+import { devScreen, readableLogLine } from './dev-screen.ts';
 import { backupDatabase, inspectDatabase, migrateDatabase, openStore } from './open-store.ts';
 import { publicUrlOf, type Settings } from './settings.ts';
 
@@ -21,8 +21,7 @@ stdout.on('error', () => undefined);
 
 const packageJson: { version: string } = createRequire(import.meta.url)('../package.json');
 
-const hasColors = wantsColors(env);
-const terminal = stdout.isTTY ? { columns: stdout.columns || 80, hasColors } : undefined;
+const columns = stdout.isTTY ? stdout.columns || 80 : undefined;
 
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
   env,
@@ -33,7 +32,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
       stdout.write(text, (error) => (error ? reject(error) : resolve()));
     }),
   err: (line) => stderr.write(`${line}\n`),
-  terminal,
+  columns,
   now: Date.now,
   openStore: (settings, migrate) =>
     openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, sayWait),
@@ -74,8 +73,7 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   const { boundedWriter, createLogger } = await import('./logger.ts');
   const { logLevel, database } = settings;
   const write = boundedWriter(stderr);
-  const isForPeople = dev && stderr.isTTY;
-  const writeLog = isForPeople ? (line: string) => write(readableLogLine(line, hasColors)) : write;
+  const writeLog = dev && stderr.isTTY ? (line: string) => write(readableLogLine(line)) : write;
   const worker = workerProcess(env);
   if (worker !== undefined) {
     const logger = createLogger(logLevel, write).child({ worker: worker.number });
@@ -95,9 +93,8 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
       ? await startWorkers(settings, { dev, logger, writeLog })
       : await startServer(settings, { dev, logger });
   const { url, publicUrl, devKey, devAccountId } = server;
-  if (dev && terminal !== undefined) {
-    const screen = { ...terminal, version: packageJson.version, database };
-    stdout.write(`${devScreen(server, screen)}\n`);
+  if (dev && stdout.isTTY) {
+    stdout.write(`${devScreen(server, { version: packageJson.version, database })}\n`);
   } else {
     if (devKey !== undefined) stdout.write(`api key: ${devKey}\n`);
     else if (dev) {

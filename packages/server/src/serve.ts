@@ -16,18 +16,11 @@ import { httpOrigin } from './settings.ts';
 /** How long requests in flight may take to end once the server begins to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** A request's headers, and all of it, must be here this fast: 16 MiB at 140 KiB/s. Slower clients get 408. */
-const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 120_000;
-
 /** How often node looks for requests that are too slow. Its default is 30 s. */
 const CHECK_TIMEOUTS_MS = 5_000;
 
 /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-
-/** How long a connection with a request in flight may do nothing, such as not read its response. */
-const STALLED_TIMEOUT_MS = 60_000;
 
 /** Each may hold 16 requests, about 100 KB. More connections than this are closed as they come. */
 const MAX_CONNECTIONS = 10_000;
@@ -46,11 +39,11 @@ export interface ListenOptions {
   overrideGlobalObjects?: boolean | undefined;
   /** Receives the status of each response to a request that `fetch` never sees. @default nothing is called */
   onRefused?: ((status: number) => void) | undefined;
-  /** How long a connection with a request in flight may do nothing, in milliseconds. @default 60_000 */
+  /** How long a connection with a request in flight may do nothing, such as not read its response, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
-  /** How long the headers of a request may take, in milliseconds. @default 20_000 */
+  /** How long the headers of a request may take, in milliseconds. Slower clients get 408. @default 20_000 */
   headersTimeoutMs?: number | undefined;
-  /** How long all of a request may take, in milliseconds. @default 120_000 */
+  /** How long all of a request may take, in milliseconds. @default 120_000: 16 MiB at 140 KiB/s */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -81,15 +74,12 @@ export async function listen(
   {
     overrideGlobalObjects = true,
     onRefused = () => undefined,
-    stalledTimeoutMs = STALLED_TIMEOUT_MS,
-    headersTimeoutMs = HEADERS_TIMEOUT_MS,
-    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+    stalledTimeoutMs = 60_000,
+    headersTimeoutMs = 20_000,
+    requestTimeoutMs = 120_000,
   }: ListenOptions = {},
 ): Promise<Listener> {
-  let provide: (fetch: Fetch) => void = () => undefined;
-  const provided = new Promise<Fetch>((resolve) => {
-    provide = resolve;
-  });
+  const { promise: provided, resolve: provide } = Promise.withResolvers<Fetch>();
   let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
   const server = createServer({
@@ -103,10 +93,15 @@ export async function listen(
   server.timeout = stalledTimeoutMs;
   server.maxConnections = MAX_CONNECTIONS;
   const connections = new Connections(server);
+  const errorHandler = (error: unknown) => {
+    if (!(error instanceof RequestError)) throw error;
+    onRefused(400);
+    return invalidTarget();
+  };
   const respond = getRequestListener(
     (request, { incoming }) => fetch(request, { incoming, body: incoming }),
     // HTTP/1.0 needs no `Host`; health checks of old balancers send none.
-    { errorHandler: unroutable(onRefused), hostname: 'localhost', overrideGlobalObjects },
+    { errorHandler, hostname: 'localhost', overrideGlobalObjects },
   );
   server.on('request', (incoming, outgoing) => {
     if (!connections.begin(incoming, outgoing)) return;
@@ -142,14 +137,6 @@ export function portOf(server: Pick<Server, 'address'>): number {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
-}
-
-function unroutable(onRefused: (status: number) => void) {
-  return (error: unknown): Response => {
-    if (!(error instanceof RequestError)) throw error;
-    onRefused(400);
-    return invalidTarget();
-  };
 }
 
 async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {

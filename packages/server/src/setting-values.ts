@@ -68,6 +68,8 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
+const NOTHING = { value: undefined };
+
 export const whole = (what: string, min: number, max: number): Kind<number> => ({
   accepts: `${what} from ${min} to ${max}`,
   parse: (text) => {
@@ -98,7 +100,7 @@ export const ORIGIN: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.href === `${url?.origin}/` ? url?.origin : undefined;
   },
-  none: { value: undefined },
+  none: NOTHING,
 };
 
 export const WEB_URL: Kind<string | undefined> = {
@@ -107,7 +109,7 @@ export const WEB_URL: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.username === '' && url.password === '' ? url.href : undefined;
   },
-  none: { value: undefined },
+  none: NOTHING,
 };
 
 function parseHttp(text: string): URL | undefined {
@@ -124,7 +126,7 @@ export const HOSTS: Kind<string[]> = {
 export const PATH: Kind<string | undefined> = {
   accepts: 'a path',
   parse: (text) => text,
-  none: { value: undefined },
+  none: NOTHING,
 };
 
 export const LOG_LEVEL: Kind<LogLevel> = {
@@ -136,6 +138,6 @@ export const LOG_LEVEL: Kind<LogLevel> = {
 export const TOKEN: Kind<string | undefined> = {
   accepts: 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /',
   parse: (text) => (/^[\w.~+/-]{16,}=*$/.test(text) ? text : undefined),
-  none: { value: undefined },
+  none: NOTHING,
   shown: () => '***',
 };

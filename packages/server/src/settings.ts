@@ -65,7 +65,7 @@ export class ConfigError extends Error {
 /** One setting: its flag, its variable and its default, and what makes a value of its text. */
 type Setting<T> = Kind<T> & { option: Option };
 
-/** Its variable is named after its flag, which the help shows unless there is none. */
+/** Its variable is named after its flag. What takes no value on a command line has no flag there. */
 function setting<T>(
   flags: string,
   kind: Kind<T>,
@@ -172,25 +172,19 @@ export const SETTINGS = {
   ),
 } as const satisfies { [K in keyof Settings]: Setting<Settings[K]> };
 
-/** Settings that have no flag. */
-export const WITHOUT_FLAG: readonly (keyof Settings)[] = ['metricsToken', 'tlsAskToken'];
-
-/** The flags of a command: of every setting that has one, or of these. */
-export function settingOptions(names: readonly string[] = Object.keys(SETTINGS)): Option[] {
-  return Object.entries(SETTINGS)
-    .filter(([name]) => names.includes(name) && !WITHOUT_FLAG.some((secret) => secret === name))
-    .map(([, { option }]) => option);
-}
+/** The flags. */
+export const FLAGS: readonly Option[] = Object.values(SETTINGS)
+  .map(({ option }): Option => option)
+  .filter((option) => option.required);
 
 /** The settings on a command line. Variables are left to {@link readSettings}, which knows about files. */
 export function flagsOf(command: Command): RawSettings {
   // An option of a command may have the name of a setting, and be another one.
-  const isSetting = ([name]: [string, unknown]) =>
-    command.options.some(
-      (option) => option.attributeName() === name && settingOptions().includes(option),
-    );
-  const given = Object.entries(command.opts<RawSettings>()).filter(isSetting);
-  return Object.fromEntries(given.filter(([name]) => command.getOptionValueSource(name) === 'cli'));
+  const given = command.options
+    .filter((option) => FLAGS.includes(option))
+    .map((option) => option.attributeName())
+    .filter((name) => command.getOptionValueSource(name) === 'cli');
+  return Object.fromEntries(given.map((name) => [name, command.getOptionValue(name)]));
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -225,22 +219,24 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
   const [text, file] = [env[variable], env[fileVariable]];
   if (!file) return { name: variable, text: text || String(option.defaultValue ?? '') };
   if (text) throw new ConfigError(`${variable} and ${fileVariable} are both set; expected one`);
+  return { name: fileVariable, text: readNamed(fileVariable, file).replace(/\r?\n$/, '') };
+}
+
+/** @throws ConfigError for a file that can't be read, with what names it */
+export function readNamed(name: string, file: string): string {
   try {
-    return { name: fileVariable, text: readFileSync(file, 'utf8').replace(/\r?\n$/, '') };
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new ConfigError(
-      `${fileVariable} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
+      `${name} is ${JSON.stringify(file)}; expected a file that can be read${reason}`,
     );
   }
 }
 
 /** Origin of short URLs: the setting, or the address that the server listens on. */
-export function publicUrlOf({
-  publicUrl,
-  host,
-  port,
-}: Pick<Settings, 'publicUrl' | 'host' | 'port'>): string {
+export function publicUrlOf(settings: Pick<Settings, 'publicUrl' | 'host' | 'port'>): string {
+  const { publicUrl, host, port } = settings;
   // A server that listens on every address is reached by name, not under the address that means "every".
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return publicUrl ?? httpOrigin(reachable, port);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
 import { createDevAccount } from './admin/start.ts';
-import { appOf } from './app.ts';
 import { ownHostsOf } from './domain/hostnames.ts';
 import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';
@@ -22,30 +21,28 @@ export interface StartOptions {
   metrics?: Metrics | undefined;
 }
 
-/** What {@link StartOptions.dev} came to. */
-interface DevAccount {
-  /** The key that `dev` made; `undefined` without it, or when the database has accounts already. */
+/** The service, until it is stopped. */
+interface Running {
+  /** The key that {@link StartOptions.dev} made; `undefined` without it, or when the database has accounts already. */
   devKey: string | undefined;
   /** Id of the account to try the server out with; `undefined` without `dev`. */
   devAccountId: string | undefined;
-}
-
-/** A server that serves until it is stopped. */
-export interface RunningServer extends DevAccount {
-  /** `http://host:port` it listens on. */
-  url: string;
-  /** Origin of short URLs. */
-  publicUrl: string;
   /** Stops gracefully: requests in flight end, the running job chunk ends, clicks are written, the database is closed. */
   stop: () => Promise<void>;
 }
 
+/** A server that serves until it is stopped. */
+export interface RunningServer extends Running {
+  /** `http://host:port` it listens on. */
+  url: string;
+  /** Origin of short URLs. */
+  publicUrl: string;
+}
+
 /** The service without a socket. */
-export interface RunningApp extends DevAccount {
+export interface RunningApp extends Running {
   /** A Hono app whose `fetch` takes a `Request` and gives a `Response`. */
   app: Hono<{ Bindings: Connection }>;
-  /** Ends the running job chunk, writes the clicks and closes the database. */
-  stop: () => Promise<void>;
 }
 
 /**
@@ -63,7 +60,7 @@ export async function startServer(
   const { url } = listener;
   try {
     const publicUrl = publicUrlOf({ ...settings, port: Number(new URL(url).port || 80) });
-    const { service, end, ...dev } = await openService(settings, publicUrl, metrics, options);
+    const { service, stop: end, ...dev } = await openService(settings, publicUrl, metrics, options);
     metrics.watchProcess();
     listener.respondWith(service.fetch, service.redirectNow);
     const stop = async () => {
@@ -91,33 +88,28 @@ export async function startServer(
  */
 export async function createApp(settings: Settings, options: StartOptions): Promise<RunningApp> {
   const publicUrl = publicUrlOf(settings);
-  const { service, end, ...dev } = await openService(settings, publicUrl, new Metrics(), options);
-  return { app: appOf(service.fetch), ...dev, stop: end };
+  const { service, ...running } = await openService(settings, publicUrl, new Metrics(), options);
+  const app = new Hono<{ Bindings: Connection }>();
+  app.all('*', (c) => service.fetch(c.req.raw, c.env));
+  return { app, ...running };
 }
 
-/** Opens the database and starts the service on it. `end` ends both. */
+/** Opens the database and starts the service on it. */
 async function openService(
   settings: Settings,
   publicUrl: string,
   metrics: Metrics,
   { dev, logger }: StartOptions,
-): Promise<DevAccount & { service: Service; end: () => Promise<void> }> {
+): Promise<Running & { service: Service }> {
   const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const name = `${databaseName(database)} ${publicUrl}`;
+  const cacheFile = linkCache && new CacheFile({ path: linkCache, database: name, logger });
   const service = createService({
-    ...settings,
-    store,
-    publicUrl,
-    cacheFile:
-      linkCache === undefined
-        ? undefined
-        : new CacheFile({ path: linkCache, database: name, logger }),
-    targetHosts: { allow, deny },
-    logger,
-    metrics,
+    ...{ ...settings, store, publicUrl, targetHosts: { allow, deny }, logger, metrics },
+    cacheFile: cacheFile || undefined,
   });
-  const end = async () => {
+  const stop = async () => {
     await service.stop();
     await store.close();
   };
@@ -125,10 +117,10 @@ async function openService(
     await checkVisitorUrls(settings, publicUrl, store);
     const { id, key } = dev ? await createDevAccount(store, Date.now()) : {};
     await service.start();
-    return { service, end, devKey: key, devAccountId: id };
+    return { service, stop, devKey: key, devAccountId: id };
   } catch (error) {
     // Connections and threads of the database would keep the process alive.
-    await end();
+    await stop();
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { createServer } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -18,10 +18,8 @@ const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
 /** How long workers may take to tell their metrics, in milliseconds. For one that takes longer, those that it told last are shown. */
 const METRICS_MS = 1_000;
 
-/** From a worker: it serves; it was asked for the metrics of all; these are its own. To a worker: tell yours; these are those of all; stop. */
-type Message =
-  | { type: 'serving' | 'ask' | 'tell' | 'stop' }
-  | { type: 'metrics' | 'all'; text: string };
+/** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
+type Message = { type: 'ask' | 'serving' | 'stop' } | { type: 'metrics'; text: string };
 
 interface Slot {
   number: number;
@@ -64,10 +62,7 @@ export async function startWorkers(
   const workers = new Workers(settings.workers, options);
   await workers.start();
   return {
-    url: httpOrigin(host, port),
-    publicUrl,
-    devKey: made?.key,
-    devAccountId: made?.id,
+    ...{ url: httpOrigin(host, port), publicUrl, devKey: made?.key, devAccountId: made?.id },
     stop: () => workers.stop(),
   };
 }
@@ -82,12 +77,9 @@ class Workers {
 
   constructor(count: number, options: WorkersOptions) {
     this.#options = options;
-    this.#slots = Array.from({ length: count }, (_, number) => ({
-      number,
-      worker: undefined,
-      failures: 0,
-      text: '',
-    }));
+    this.#slots = Array.from({ length: count }, (_, number) => {
+      return { number, worker: undefined, failures: 0, text: '' };
+    });
     // A second signal ends this process at once.
     process.once('exit', () => this.#kill());
   }
@@ -126,16 +118,15 @@ class Workers {
     const startedAt = performance.now();
     const worker = cluster.fork({ [WORKER]: String(slot.number) });
     slot.worker = worker;
-    const { stdout, stderr } = worker.process;
-    for (const stream of [stdout, stderr]) {
-      if (stream === null) continue;
-      createInterface({ input: stream }).on('line', (line) => this.#options.writeLog(`${line}\n`));
+    for (const input of [worker.process.stdout, worker.process.stderr]) {
+      if (input === null) continue;
+      createInterface({ input }).on('line', (line) => this.#options.writeLog(`${line}\n`));
     }
     return new Promise((resolve, reject) => {
       worker.on('message', (message: Message) => {
         if (message.type === 'serving') resolve();
         else if (message.type === 'metrics') slot.text = message.text;
-        else if (message.type === 'ask') void this.#tellAll(worker);
+        else if (message.type === 'ask') void this.#tellMetrics(worker);
       });
       worker.once('exit', (code, signal) => {
         slot.worker = undefined;
@@ -162,32 +153,31 @@ class Workers {
   }
 
   /** Tells a worker the metrics of all. */
-  async #tellAll(asking: Worker): Promise<void> {
-    await Promise.all(this.#workers().map(askForMetrics));
+  async #tellMetrics(asking: Worker): Promise<void> {
+    const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
+    await Promise.allSettled(asked);
     const texts = this.#slots.map(({ text }) => text);
-    send(asking, { type: 'all', text: addUp([...texts, this.#ended]) });
+    send(asking, { type: 'metrics', text: addUp([...texts, this.#ended]) });
   }
 }
 
-function send(worker: Worker, message: Message): void {
-  worker.send(message, () => undefined);
+/** The process at the other end of a channel. */
+type Other = Worker | NodeJS.Process;
+
+function send(other: Other, message: Message): void {
+  // Whoever has ended misses nothing.
+  other.send?.(message, undefined, undefined, () => undefined);
 }
 
-/** Resolves once a worker has told its metrics, has ended, or takes too long. */
-function askForMetrics(worker: Worker): Promise<void> {
-  return new Promise((resolve) => {
-    const onMessage = ({ type }: Message) => {
-      if (type === 'metrics') end();
-    };
-    const end = () => {
-      clearTimeout(timer);
-      worker.off('message', onMessage).off('exit', end);
-      resolve();
-    };
-    const timer = setTimeout(end, METRICS_MS);
-    worker.on('message', onMessage).once('exit', end);
-    send(worker, { type: 'tell' });
-  });
+/** Rejects when the other process ends, or takes too long. */
+async function askMetrics(other: Other, timeoutMs?: number): Promise<string> {
+  const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
+  send(other, { type: 'ask' });
+  for await (const [message] of messages as AsyncIterable<[Message]>) {
+    if (message.type === 'metrics') return message.text;
+  }
+  throw new Error('the other process has ended');
 }
 
 /** Where nothing listens yet. Workers can only share a port that has a number. */
@@ -215,29 +205,17 @@ export interface WorkerProcess {
 
 /** The metrics of one of several processes, which show those of all. */
 class SharedMetrics extends Metrics {
-  #asked: PromiseWithResolvers<string> | undefined;
-
   constructor() {
     super();
-    process.on('message', (message: Message) => {
-      if (message.type === 'tell')
-        void super.text().then((text) => tellPrimary({ type: 'metrics', text }));
-      if (message.type !== 'all') return;
-      this.#asked?.resolve(message.text);
-      this.#asked = undefined;
+    process.on('message', async ({ type }: Message) => {
+      if (type === 'ask') send(process, { type: 'metrics', text: await super.text() });
     });
   }
 
   override text(): Promise<string> {
-    if (this.#asked === undefined) {
-      this.#asked = Promise.withResolvers();
-      tellPrimary({ type: 'ask' });
-    }
-    return this.#asked.promise;
+    return askMetrics(process);
   }
 }
-
-const tellPrimary = (message: Message) => process.send?.(message);
 
 export function workerProcess(env: NodeJS.ProcessEnv): WorkerProcess | undefined {
   const { worker } = cluster;
@@ -252,13 +230,10 @@ export function workerProcess(env: NodeJS.ProcessEnv): WorkerProcess | undefined
     process.once('disconnect', resolve);
   });
   return {
-    number,
-    metrics: new SharedMetrics(),
-    stopped,
-    serves: () => tellPrimary({ type: 'serving' }),
+    ...{ number, metrics: new SharedMetrics(), stopped },
+    serves: () => send(process, { type: 'serving' }),
     settings: ({ databaseConnections, workers, linkCache, ...settings }) => ({
-      ...settings,
-      workers,
+      ...{ ...settings, workers },
       databaseConnections: Math.max(2, Math.floor(databaseConnections / workers)),
       linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
     }),

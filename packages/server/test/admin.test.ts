@@ -547,6 +547,17 @@ describe('links', () => {
   });
 });
 
+test('a command closes the database that it opened, also when it fails', async () => {
+  let closed = 0;
+  store.close = async () => {
+    closed += 1;
+  };
+  expect(await run('accounts', 'list')).toBe(0);
+  expect(closed).toBe(1);
+  expect(await run('accounts', 'show', 'acc_none')).toBe(1);
+  expect(closed).toBe(2);
+});
+
 test('migrate prints the versions of the schema before and after', async () => {
   expect(await json('migrate')).toEqual({ from: 0, to: 1 });
 });

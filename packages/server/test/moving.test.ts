@@ -8,6 +8,7 @@ import { openStore } from '../src/open-store.ts';
 import { publicUrlOf } from '../src/settings.ts';
 import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
+import type { Store } from '../src/store/store.ts';
 import { START } from './fixture.ts';
 
 const postgres = usePostgres();
@@ -19,6 +20,8 @@ class Operator {
   readonly err: string[] = [];
   readonly database: string;
   account = '';
+  /** Called when links were checked. */
+  onChecked = async (): Promise<void> => undefined;
 
   constructor(database: string) {
     this.database = database;
@@ -50,8 +53,12 @@ class Operator {
       out: (line) => this.out.push(line),
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
-      openStore: (settings, migrate) =>
-        openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }),
+      openStore: async (settings, migrate) => {
+        const store = await openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate });
+        const checkImport: Store['checkImport'] = (input) =>
+          store.checkImport(input).finally(() => this.onChecked());
+        return { ...store, checkImport };
+      },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
     });
   }
@@ -259,18 +266,18 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.import(file)).toBe(1);
     const at = (line: number, text: string) => `b.csv, line ${line}: ${text}`;
     expect(operator.err.slice(2)).toEqual([
-      at(3, 'its path /api/v1 is one of the service itself'),
-      at(4, 'its path / is one of the service itself'),
+      at(3, 'its address "https://bit.example/api/v1" is one of the service itself'),
+      at(4, 'its address "https://bit.example/" is one of the service itself'),
       at(
         5,
         'other.example is no host of this account: add it with domains add, or give --host other.example=HOST',
       ),
       at(7, "target_url must not point to one of the service's own domains"),
       at(8, 'target_url must be an absolute http or https URL'),
-      at(9, '/good leads elsewhere in b.csv, line 2'),
+      at(9, 'bit.example/good leads elsewhere in b.csv, line 2'),
       at(12, 'it has no short URL'),
       at(13, 'its address "https://bit.example/q?x=1" has a query, which is no alias'),
-      at(11, '/x leads to https://example.com/x already'),
+      at(11, 'bit.example/x leads to https://example.com/x already'),
       "error: 10 rows can't be imported as they are; nothing was written",
     ]);
     expect(await operator.links()).toHaveLength(1);
@@ -333,6 +340,29 @@ describe('everything is checked before anything is written', () => {
   });
 });
 
+test('two own rows with one id are no two links', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const first = ownLine({});
+  const file = await fileOf('own.jsonl', first + first + ownLine({ code: 'CCCCCC3' }));
+  expect(await operator.import(file)).toBe(1);
+  expect(operator.err.slice(2)).toEqual([
+    `own.jsonl, line 3: its id ${idOf(3)} is that of another link in own.jsonl, line 1`,
+    "error: 1 row can't be imported as it is; nothing was written",
+  ]);
+  expect(await operator.links()).toEqual([]);
+});
+
+test('a code that is taken on another host is named with its own', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);
+  const target_url = 'https://example.com/else';
+  const other = await fileOf('other.jsonl', ownLine({ domain: 'go.example', target_url }));
+  expect(await operator.import(other)).toBe(1);
+  expect(operator.err.at(-2)).toBe(
+    'other.jsonl, line 1: go.example/BBBBBB3 leads to https://example.com/yo already',
+  );
+});
+
 test('a path that begins with two slashes is kept as it is', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   const address = 'https://bit.example//evil.com/y';
@@ -378,6 +408,79 @@ test('the code of a link that exists under another one leads to that', async () 
   expect((await operator.links())[0].aliases).toContain('https://go.example/BBBBBB3');
 });
 
+describe('a link is found by each of its addresses', () => {
+  let operator: Operator;
+  let code: string;
+  beforeEach(async () => {
+    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const rows = [
+      'https://bit.example/a/é,https://example.com/x',
+      'sho.rt/ozh,https://example.com/y',
+    ];
+    const file = await fileOf('a.csv', `link,long_url\n${rows.join('\n')}\n`);
+    expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+    code = (await operator.links()).find(({ target_url }) => target_url.endsWith('x')).code;
+  });
+  const addresses = () => [
+    code,
+    'bit.example/a/é',
+    'BIT.example/a/%c3%a9',
+    'https://bit.example/a/é',
+    `bit.example/${code}`,
+    `http://bit.example:80/${code}`,
+  ];
+
+  test('by links show, disable, enable and update', async () => {
+    for (const address of addresses()) {
+      expect(await operator.json('links', 'show', address)).toMatchObject({ code });
+      expect(await operator.json('links', 'disable', address)).toMatchObject({ is_active: false });
+      expect(await operator.json('links', 'enable', address)).toMatchObject({ is_active: true });
+      const target_url = `https://example.com/${encodeURIComponent(address)}`;
+      const update = ['links', 'update', address, '--target', target_url];
+      expect(await operator.json(...update)).toMatchObject({ code, target_url });
+    }
+    for (const address of ['/ozh', 'ozh', 'sho.rt/ozh', 'https://sho.rt/ozh']) {
+      expect(await operator.json('links', 'show', address)).toMatchObject({
+        target_url: 'https://example.com/y',
+      });
+    }
+  });
+
+  test('by links update --from, where two addresses of one link are one link', async () => {
+    const [, second, third] = addresses();
+    const row = (address: string | undefined) => `${address},https://example.com/right\n`;
+    const one = await fileOf('one.csv', `code,target_url\n${row(second)}`);
+    const update = ['links', 'update', '--yes', '--from'];
+    expect(await operator.json(...update, one)).toMatchObject([{ code }]);
+    const two = await fileOf('two.csv', `code,target_url\n${row(second)}${row(third)}`);
+    expect(await operator.run(...update, two)).toBe(1);
+    expect(operator.err.at(-1)).toBe(`error: link ${code} is corrected twice`);
+  });
+
+  test('and by no other', async () => {
+    const others = [
+      'bit.example/ozh',
+      `sho.rt/${code}`,
+      'bit.example/a',
+      'other.example/ozh',
+      '/api',
+      '',
+    ];
+    for (const address of others) {
+      expect(await operator.run('links', 'show', address), address).toBe(1);
+      expect(operator.err.at(-1)).toBe(`error: link ${JSON.stringify(address)} not found`);
+    }
+  });
+});
+
+test('what was checked is written, whatever becomes of the file meanwhile', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const file = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
+  operator.onChecked = () => writeFile(file, 'link,long_url\nbit.example/api,javascript:x\n');
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect(await operator.links()).toMatchObject([{ target_url: 'https://example.com/a' }]);
+});
+
 test('an import that was killed is run again, whatever it had written', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   const rows = Array.from({ length: 5_000 }, (_, n) => `bit.example/${n},https://example.com/${n}`);
@@ -394,7 +497,11 @@ describe('an export', () => {
   const awkward = [
     '=1+2',
     "'=1",
+    "''=1",
+    "'''-",
     "'x",
+    "''x",
+    "''",
     'a,b',
     '"q"',
     'line\nbreak',

@@ -333,6 +333,20 @@ test.each(['SHORTLINK_ROOT_URL', 'SHORTLINK_NOT_FOUND_URL'])(
 describe('a command that is no start', () => {
   const path = () => join(folder(), 'x.db');
 
+  test('ends quietly when nobody reads its output any more', async () => {
+    await migrateSqlite(path());
+    const db = new Database({ path: path() });
+    db.exec(`
+      INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_1', 'x', 'pro', '{}', 0);
+      WITH RECURSIVE numbers (n) AS (SELECT 1000000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1020000)
+      INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
+        SELECT n, n, 'acc_1', 'https://example.com/', '', 302, '[]', 0 FROM numbers`);
+    db.close();
+    const { child, ended } = run(['links', 'export']);
+    child.stdout.once('data', () => child.stdout.destroy());
+    expect(await ended).toEqual({ code: 0, stderr: `database: ${path()}\n` });
+  });
+
   test.each([
     ['keys', 'revoke', 'key_1'],
     ['accounts', 'create', '--name', 'x', '--plan', 'pro'],

@@ -1,8 +1,6 @@
 import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
 import type { Account, Store } from '../store/store.ts';
-import { type CommandContext, CommandFailed, onStore, type Printed } from './command.ts';
-import { addCommand } from './help.ts';
+import { type AdminCommand, CommandFailed, type Printed } from './command.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
 import type { Row } from './tables.ts';
 
@@ -13,98 +11,91 @@ interface AccountOptions {
 }
 
 const ACCOUNT_ID = 'id of the account, as accounts list shows it';
+const EXAMPLE_ID = 'acc_7hVmWq2RkPzN';
 
-const LIMIT_HELP =
-  'limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch, with a number or unlimited; may be given several times';
+const NAME = ['--name <name>', 'name of the account', parseName] as const;
+const PLAN = ['--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan] as const;
+const LIMIT = [
+  '--limit <name=count>',
+  'limit of the custom plan: rpm, rpd, rpmonth, links, keys or batch, with a number or unlimited; may be given several times',
+  collectLimit,
+] as const;
 
-export function registerAccounts(program: Command, context: CommandContext): void {
-  const accounts = addCommand(
-    program,
+export function registerAccounts(program: AdminCommand): void {
+  const accounts = program.add(
     'accounts',
     'Create, list, show, change, disable and enable accounts.',
     'accounts create --name Acme --plan pro',
     'accounts list',
   );
-  registerCreate(accounts, context);
-  const list = addCommand(accounts, 'list', 'List all accounts, oldest first.', 'accounts list');
-  onStore(context, list, async (store) => {
-    const json = await store.listAccounts();
-    return { json, rows: json.map(toRow) };
-  });
-  const show = 'Show an account and its limits.';
-  onStore(
-    context,
-    addCommand(accounts, 'show', show, 'accounts show acc_7hVmWq2RkPzN').argument(
-      '<id>',
-      ACCOUNT_ID,
-    ),
-    async (store, id: string) => printed(await requireAccount(store, id)),
-  );
-  registerUpdate(accounts, context);
+  accounts
+    .add(
+      'create',
+      'Create an account.',
+      'accounts create --name Acme --plan pro',
+      'accounts create --name Acme --plan custom \\\n      --limit rpm=600 --limit links=unlimited',
+    )
+    .requiredOption(...NAME)
+    .requiredOption(...PLAN)
+    .option(...LIMIT)
+    .option('--init', 'make the database if there is none, and migrate it')
+    .hook('preAction', (create) => requireCustom(create, create.opts()))
+    .onStore(async ({ store, now }, { name, plan, limit: limits = {} }: AccountOptions) =>
+      printed(await createAccount(store, { name, plan, limits, now })),
+    );
+  accounts
+    .add('list', 'List all accounts, oldest first.', 'accounts list')
+    .onStore(async ({ store }) => {
+      const json = await store.listAccounts();
+      return { json, rows: json.map(toRow) };
+    });
+  accounts
+    .add('show', 'Show an account and its limits.', `accounts show ${EXAMPLE_ID}`)
+    .argument('<id>', ACCOUNT_ID)
+    .onStore(async ({ store }, id: string) => printed(await requireAccount(store, id)));
+  registerUpdate(accounts);
   const verbs = [
     ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
     ['enable', false, 'Let a disabled account and its links work again.'],
   ] as const;
   for (const [verb, disabled, description] of verbs) {
-    onStore(
-      context,
-      addCommand(accounts, verb, description, `accounts ${verb} acc_7hVmWq2RkPzN`).argument(
-        '<id>',
-        ACCOUNT_ID,
-      ),
-      async (store, id: string) =>
-        printed(found(await store.setAccountDisabled({ id, disabled, now: context.now() }), id)),
-    );
+    accounts
+      .add(verb, description, `accounts ${verb} ${EXAMPLE_ID}`)
+      .argument('<id>', ACCOUNT_ID)
+      .onStore(async ({ store, now }, id: string) =>
+        printed(found(await store.setAccountDisabled({ id, disabled, now }), id)),
+      );
   }
 }
 
-function registerCreate(accounts: Command, context: CommandContext): void {
-  const create = addCommand(
-    accounts,
-    'create',
-    'Create an account.',
-    'accounts create --name Acme --plan pro',
-    'accounts create --name Acme --plan custom \\\n      --limit rpm=600 --limit links=unlimited',
-  )
-    .requiredOption('--name <name>', 'name of the account', parseName)
-    .requiredOption('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
-    .option('--limit <name=count>', LIMIT_HELP, collectLimit)
-    .option('--init', 'make the database if there is none, and migrate it')
-    .hook('preAction', () => {
-      const { plan, limit } = create.opts<AccountOptions>();
-      if (limit !== undefined) requireCustom(create, plan);
-    });
-  onStore(context, create, async (store, { name, plan, limit = {} }: AccountOptions) =>
-    printed(await createAccount(store, { name, plan, limits: limit, now: context.now() })),
-  );
-}
-
-function registerUpdate(accounts: Command, context: CommandContext): void {
-  const update = addCommand(
-    accounts,
-    'update',
-    'Change the name, plan or limits of an account, from the next request on. A new plan brings its own limits.',
-    'accounts update acc_7hVmWq2RkPzN --plan avance',
-    'accounts update acc_7hVmWq2RkPzN --limit rpm=1200',
-  )
+function registerUpdate(accounts: AdminCommand): void {
+  const update = accounts
+    .add(
+      'update',
+      'Change the name, plan or limits of an account, from the next request on. A new plan brings its own limits.',
+      `accounts update ${EXAMPLE_ID} --plan avance`,
+      `accounts update ${EXAMPLE_ID} --limit rpm=1200`,
+    )
     .argument('<id>', ACCOUNT_ID)
-    .option('--name <name>', 'name of the account', parseName)
-    .option('--plan <plan>', `one of ${PLANS.join(', ')}`, parsePlan)
-    .option('--limit <name=count>', LIMIT_HELP, collectLimit);
-  onStore(context, update, async (store, id: string, options: Partial<AccountOptions>) => {
+    .option(...NAME)
+    .option(...PLAN)
+    .option(...LIMIT);
+  update.onStore(async ({ store }, id: string, options: Partial<AccountOptions>) => {
     const { name, plan, limit: limits } = options;
     if (name === undefined && plan === undefined && limits === undefined) {
       update.error('error: nothing to change: give --name, --plan or --limit');
     }
-    const planned = plan ?? (await requireAccount(store, id)).plan;
-    if (limits !== undefined) requireCustom(update, planned);
+    requireCustom(update, { limit: limits, plan: plan ?? (await requireAccount(store, id)).plan });
     return printed(found(await store.updateAccount({ id, change: { name, plan, limits } }), id));
   });
 }
 
 /** The limits of the other plans are fixed. */
-function requireCustom(command: Command, plan: Plan): void {
-  if (plan === 'custom') return;
+function requireCustom(
+  command: Pick<AdminCommand, 'error'>,
+  { plan, limit }: { plan?: Plan; limit?: object | undefined },
+): void {
+  if (limit === undefined || plan === 'custom') return;
   command.error(`error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`);
 }
 

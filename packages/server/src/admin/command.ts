@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
+import { styleText } from 'node:util';
+import { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
-import { flagsOf, readSettings, type Settings, settingOptions } from '../settings.ts';
+import { flagsOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Terminal } from './help.ts';
 import { safeJson, terminalSafe } from './output.ts';
 import type { Row } from './tables.ts';
 
@@ -31,8 +31,8 @@ export interface CommandContext {
   write: (text: string) => Promise<void>;
   /** One line on standard error. */
   err: (line: string) => void;
-  /** The terminal that standard output goes to. @default a pipe or a file */
-  terminal?: Terminal | undefined;
+  /** Width of the terminal that standard output goes to. @default a pipe or a file */
+  columns?: number | undefined;
   now: () => number;
   /** `migrate`: whether the database may be made, and its schema brought up to date. */
   openStore: (settings: Settings, migrate: boolean) => Promise<Store>;
@@ -52,49 +52,82 @@ export type Printed = { failure?: string } & (
   | { json: object; record?: Row }
 );
 
-/** The settings of a command: its flags, then the environment. */
-export function settingsOf(context: CommandContext, command: Command): Settings {
-  return readSettings(flagsOf(command), context.env);
+/** What a command works with. */
+interface Work {
+  store: Store;
+  settings: Settings;
+  now: number;
 }
 
-/** Says which database a command uses: in another folder, or with another environment, it is another one. */
-export function sayDatabase({ err }: CommandContext, { database }: Settings): void {
-  err(`database: ${terminalSafe(databaseName(database))}`);
-}
+export const bold = (text: string) => styleText('bold', text, { validateStream: false });
 
-/** Gives a command the options that all of these share, and prints what `act` makes of its arguments, if it is anything. */
-export function onDatabase<A extends unknown[]>(
-  context: CommandContext,
-  command: Command,
-  act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
-): void {
-  for (const option of settingOptions(['database', 'publicUrl'])) command.addOption(option);
-  command.option('--json', 'print JSON').action(async (...args) => {
-    // Commander passes the arguments and the options as they were declared.
-    const printed = await act(settingsOf(context, command), ...(args as unknown[] as A));
-    if (printed === undefined) return;
-    if (command.opts<{ json?: boolean }>().json) context.out(safeJson(printed.json));
-    else (await linesOf(printed, context.terminal?.columns)).forEach(context.out);
-    if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
-  });
-}
+/** A command of commander, with what all of ours have; so have those that are added to it. */
+export class AdminCommand extends Command {
+  readonly context: CommandContext;
 
-/** The same, with the database that the settings name. Without `--init`, it is neither made nor migrated. */
-export function onStore<A extends unknown[]>(
-  context: CommandContext,
-  command: Command,
-  act: (store: Store, ...args: A) => Promise<Printed | undefined>,
-): void {
-  onDatabase(context, command, async (settings, ...args: A) => {
-    sayDatabase(context, settings);
-    const { init = false } = command.opts<{ init?: boolean }>();
-    const store = await context.openStore(settings, init);
-    try {
-      return await act(store, ...args);
-    } finally {
-      await store.close();
-    }
-  });
+  constructor(context: CommandContext, name?: string) {
+    super(name);
+    this.context = context;
+  }
+
+  override createCommand(name?: string): AdminCommand {
+    return new AdminCommand(this.context, name);
+  }
+
+  /** Adds a command, with examples of its use. */
+  add(usage: string, description: string, ...examples: readonly string[]): AdminCommand {
+    return this.command(usage)
+      .description(description)
+      .examples(...examples);
+  }
+
+  /** Examples at the end of the help. */
+  examples(...lines: readonly string[]): this {
+    const shown = lines.map((line) => `  $ shortlink-server ${line}`);
+    return this.addHelpText('after', ['', bold('Examples:'), ...shown].join('\n'));
+  }
+
+  /** Its flags, then the environment. */
+  settings(): Settings {
+    return readSettings(flagsOf(this), this.context.env);
+  }
+
+  /** Says which database it uses: in another folder, or with another environment, it is another one. */
+  sayDatabase(): void {
+    this.context.err(`database: ${terminalSafe(databaseName(this.settings().database))}`);
+  }
+
+  /** Adds the options that all of these share, and prints what `act` makes of the arguments, if it is anything. */
+  onDatabase<A extends unknown[]>(
+    act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
+  ): void {
+    this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
+    this.option('--json', 'print JSON').action(async (...args) => {
+      const { out, columns } = this.context;
+      // Commander passes the arguments and the options as they were declared.
+      const printed = await act(this.settings(), ...(args as unknown[] as A));
+      if (printed === undefined) return;
+      if (this.opts<{ json?: boolean }>().json) out(safeJson(printed.json));
+      else (await linesOf(printed, columns)).forEach(out);
+      if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
+    });
+  }
+
+  /** The same, with the database that the settings name. Without `--init`, it is neither made nor migrated. */
+  onStore<A extends unknown[]>(
+    act: (work: Work, ...args: A) => Promise<Printed | undefined>,
+  ): void {
+    this.onDatabase(async (settings, ...args: A) => {
+      this.sayDatabase();
+      const { openStore, now } = this.context;
+      const store = await openStore(settings, this.opts<{ init?: boolean }>().init ?? false);
+      try {
+        return await act({ store, settings, now: now() }, ...args);
+      } finally {
+        await store.close();
+      }
+    });
+  }
 }
 
 async function linesOf(printed: Printed, columns: number | undefined): Promise<string[]> {

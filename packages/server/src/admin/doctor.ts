@@ -1,14 +1,8 @@
 import { HEADERS } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
-import { type CommandContext, onDatabase } from './command.ts';
-import { addCommand } from './help.ts';
-
-type Finding = Record<'check' | 'found' | 'todo', string>;
-
-const NOTHING = 'nothing';
+import type { AdminCommand, CommandContext } from './command.ts';
 
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
 
@@ -20,33 +14,33 @@ const MIN_FREE_GB = 1;
 
 const PROBE_TIMEOUT_MS = 5_000;
 
-export function registerDoctor(program: Command, context: CommandContext): void {
-  const description =
+export function registerDoctor(program: AdminCommand): void {
+  const what =
     'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
-  const doctor = addCommand(program, 'doctor', description, 'doctor');
-  onDatabase(context, doctor, async (settings) => {
-    const rows = [...(await checkDatabase(context, settings)), await checkPublicUrl(settings)];
-    const open = rows.filter(({ todo }) => todo !== NOTHING).length;
+  program.add('doctor', what, 'doctor').onDatabase(async (settings) => {
+    const findings = [
+      ...(await checkDatabase(program.context, settings)),
+      await checkPublicUrl(settings),
+    ];
+    const rows = findings.map(([check, found, isFine, todo]) => {
+      return { check, found, todo: isFine ? 'nothing' : todo };
+    });
+    const open = findings.filter(([, , isFine]) => !isFine).length;
     const failure = `${open} of ${rows.length} checks ask for something`;
     return { json: rows, rows, ...(open > 0 && { failure }) };
   });
 }
 
-/** Makes a finding; `todo` counts unless all is fine. */
-function finding(check: string, found: string, isFine: boolean, todo: string): Finding {
-  return { check, found, todo: isFine ? NOTHING : todo };
-}
+/** What was looked at, what was found, whether that is fine, and what to do if it isn't. */
+type Finding = [check: string, found: string, isFine: boolean, todo: string];
 
 async function checkDatabase(context: CommandContext, settings: Settings): Promise<Finding[]> {
   const name = databaseName(settings.database);
   try {
-    const facts = await context.inspect(settings);
-    return [finding('database', name, true, ''), ...judge(facts, settings)];
+    return [['database', name, true, ''], ...judge(await context.inspect(settings), settings)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [
-      finding('database', name, false, `${reason} SHORTLINK_DATABASE_URL names another one.`),
-    ];
+    return [['database', name, false, `${reason} SHORTLINK_DATABASE_URL names another one.`]];
   }
 }
 
@@ -58,27 +52,27 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
       ? 'run shortlink-server migrate, or start the server'
       : 'use the version of shortlink-server that migrated it';
   const schema = `version ${version}, this program has ${newest}`;
-  const findings = [finding('schema', schema, version === newest, migrate)];
+  const findings: Finding[] = [['schema', schema, version === newest, migrate]];
   if (connections !== undefined) {
     const instances = Math.floor(connections.most / databaseConnections);
     const used = `${connections.used} of ${connections.most} in use, ${databaseConnections} for each instance`;
     const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections`;
     findings.push(
-      finding('pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''),
-      finding('connections', used, instances >= MIN_INSTANCES, raise),
+      ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''],
+      ['connections', used, instances >= MIN_INSTANCES, raise],
     );
   }
   if (clockAheadMs !== undefined) {
     const difference = Math.abs(clockAheadMs);
     const found = `${difference} ms ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database`;
     const todo = 'let NTP set the clocks: limits begin at other times on each instance';
-    findings.push(finding('clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo));
+    findings.push(['clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo]);
   }
   if (disk !== undefined) {
     const [free, used] = [disk.free / 1e9, disk.used / 1e9];
     const found = `${free.toFixed(1)} GB free, the database has ${used.toFixed(1)} GB`;
     const todo = 'make space: a backup or a migration needs as much as the database has';
-    findings.push(finding('disk', found, free >= used + MIN_FREE_GB, todo));
+    findings.push(['disk', found, free >= used + MIN_FREE_GB, todo]);
   }
   return findings;
 }
@@ -87,17 +81,11 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
 async function checkPublicUrl(settings: Settings): Promise<Finding> {
   const url = publicUrlOf(settings);
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
-  if (settings.publicUrl === undefined) return finding('public URL', url, false, set);
+  if (settings.publicUrl === undefined) return ['public URL', url, false, set];
+  const health = `${url}/healthz`;
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const response = await fetch(`${url}/healthz`, { signal, redirect: 'manual' }).catch(
-    () => undefined,
-  );
+  const response = await fetch(health, { signal, redirect: 'manual' }).catch(() => undefined);
   const isOurs = response?.ok === true && response.headers.has(HEADERS.requestId);
-  const found = `${url}/healthz: ${response?.status ?? 'no response'}`;
-  return finding(
-    'public URL',
-    found,
-    isOurs,
-    'check DNS, certificate and proxy, and that the server runs',
-  );
+  const todo = 'check DNS, certificate and proxy, and that the server runs';
+  return ['public URL', `${health}: ${response?.status ?? 'no response'}`, isOurs, todo];
 }

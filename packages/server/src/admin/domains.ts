@@ -1,67 +1,59 @@
-import type { Command } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { publicUrlOf } from '../settings.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, onStore, settingsOf } from './command.ts';
-import { addCommand } from './help.ts';
+import { type AdminCommand, CommandFailed } from './command.ts';
 import { parseHostname, parseKnownHostname } from './parse-options.ts';
 
-export function registerDomains(program: Command, context: CommandContext): void {
+const HOSTNAME = 'host name, such as go.example.com, with a port if it has one';
+
+export function registerDomains(program: AdminCommand): void {
   const adding = 'domains add go.example.com --account acc_7hVmWq2RkPzN';
   const what = 'Add, list and remove custom short domains.';
-  const domains = addCommand(program, 'domains', what, adding, 'domains list');
-  const add = addCommand(
-    domains,
-    'add',
-    'Add a custom short domain to an account. Its DNS records have to lead to the service.',
-    adding,
-  )
-    .argument(
-      '<hostname>',
-      'host name, such as go.example.com, with a port if it has one',
-      parseHostname,
+  const domains = program.add('domains', what, adding, 'domains list');
+  domains
+    .add(
+      'add',
+      'Add a custom short domain to an account. Its DNS records have to lead to the service.',
+      adding,
     )
-    .requiredOption('--account <id>', 'id of the account that gets the domain');
-  onStore(context, add, async (store, hostname: string, options: { account: string }) => {
-    // Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all.
-    const ownUrl = new URL(publicUrlOf(settingsOf(context, add)));
-    if (hostname === normalizeHost(ownUrl.host)) {
-      throw new CommandFailed(`${hostname} is the service's own domain`);
-    }
-    const { id: accountId } = await requireAccount(store, options.account);
-    const domain = await store.addDomain({ hostname, accountId, now: context.now() });
-    if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
-    return { json: { id: domain.id, hostname } };
-  });
-  const list = 'List all custom domains, oldest first.';
-  onStore(context, addCommand(domains, 'list', list, 'domains list'), async (store) => {
-    const found = await store.listDomains();
-    const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
-    return { json: rows, rows };
-  });
-  const remove = addCommand(
-    domains,
-    'remove',
-    'Remove a custom short domain.',
-    'domains remove go.example.com',
-    'domains remove go.example.com --force',
-  )
+    .argument('<hostname>', HOSTNAME, parseHostname)
+    .requiredOption('--account <id>', 'id of the account that gets the domain')
+    .onStore(async ({ store, settings, now }, hostname: string, options: { account: string }) => {
+      // Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all.
+      if (hostname === normalizeHost(new URL(publicUrlOf(settings)).host)) {
+        throw new CommandFailed(`${hostname} is the service's own domain`);
+      }
+      const { id: accountId } = await requireAccount(store, options.account);
+      const domain = await store.addDomain({ hostname, accountId, now });
+      if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
+      return { json: { id: domain.id, hostname } };
+    });
+  domains
+    .add('list', 'List all custom domains, oldest first.', 'domains list')
+    .onStore(async ({ store }) => {
+      const found = await store.listDomains();
+      const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
+      return { json: rows, rows };
+    });
+  domains
+    .add(
+      'remove',
+      'Remove a custom short domain.',
+      'domains remove go.example.com',
+      'domains remove go.example.com --force',
+    )
     .argument('<hostname>', 'host name, as domains list shows it', parseKnownHostname)
     .option(
       '--force',
       'remove it even if it has links: they respond with 410 until it is added again',
-    );
-  onStore(
-    context,
-    remove,
-    async (store, hostname: string, { force = false }: { force?: boolean }) => {
-      const outcome = await store.removeDomain({ hostname, force, now: context.now() });
+    )
+    .onStore(async ({ store, now }, hostname: string, { force = false }: { force?: boolean }) => {
+      const outcome = await store.removeDomain({ hostname, force, now });
       if (outcome.ok) return { json: { id: outcome.value.id, hostname, removed: true } };
       throw new CommandFailed(
         outcome.reason === 'unknown'
           ? `domain ${hostname} not found`
           : `domain ${hostname} has links, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
       );
-    },
-  );
+    });
 }

@@ -1,10 +1,9 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ExportSearch } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, onStore } from './command.ts';
-import { addCommand } from './help.ts';
+import type { AdminCommand } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
 
 interface ExportOptions {
@@ -14,27 +13,28 @@ interface ExportOptions {
 }
 
 /** `links export`: everything that is kept of links, as it was at one moment. */
-export function registerExport(links: Command, context: CommandContext): void {
-  const command = addCommand(
-    links,
-    'export',
-    'Write all links into a file: codes, old addresses, clicks, dates, tags, state. links import reads it again.',
-    'links export --account acc_7hVmWq2RkPzN -o links.csv',
-    'links export --format jsonl | gzip > links.jsonl.gz',
-  )
+export function registerExport(links: AdminCommand): void {
+  const { write, err } = links.context;
+  links
+    .add(
+      'export',
+      'Write all links into a file: codes, old addresses, clicks, dates, tags, state. links import reads it again.',
+      'links export --account acc_7hVmWq2RkPzN -o links.csv',
+      'links export --format jsonl | gzip > links.jsonl.gz',
+    )
     .option('--account <id>', 'links of this account only (default: of all, with its id)')
     .addOption(
       new Option('--format <format>', 'csv or jsonl').choices(['csv', 'jsonl']).default('csv'),
     )
-    .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-');
-  onStore(context, command, async (store, { account, format, output }: ExportOptions) => {
-    if (account !== undefined) await requireAccount(store, account);
-    const lines = linesOf(store, { accountId: account }, format);
-    const exported = await (output === '-' ? lines(context.write) : intoFile(output, lines));
-    if (output !== '-') return { json: { exported, file: output } };
-    context.err(`${exported} ${exported === 1 ? 'link' : 'links'} exported`);
-    return undefined;
-  });
+    .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-')
+    .onStore(async ({ store }, { account, format, output }: ExportOptions) => {
+      if (account !== undefined) await requireAccount(store, account);
+      const lines = linesOf(store, { accountId: account }, format);
+      const exported = await (output === '-' ? lines(write) : intoFile(output, lines));
+      if (output !== '-') return { json: { exported, file: output } };
+      err(`${exported} ${exported === 1 ? 'link' : 'links'} exported`);
+      return undefined;
+    });
 }
 
 type Write = (text: string) => Promise<void>;

@@ -1,11 +1,10 @@
 import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
+import type { NewKey } from '../store/operator-store.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
-import { type CommandContext, CommandFailed, onStore } from './command.ts';
-import { addCommand } from './help.ts';
+import { type AdminCommand, CommandFailed } from './command.ts';
 import { collectPermission, parseDuration, parseFuture, parseName } from './parse-options.ts';
 
 interface CreateOptions {
@@ -19,37 +18,35 @@ const KEY_ID = 'id of the key, as keys list shows it';
 
 const EXPIRES = 'date from which the key is rejected, such as 2027-01-31 (00:00 UTC)';
 
-export function registerKeys(program: Command, context: CommandContext): void {
-  const keys = addCommand(
-    program,
-    'keys',
-    'Create, list, rotate and revoke API keys.',
-    'keys create --account acc_7hVmWq2RkPzN',
-    'keys list --account acc_7hVmWq2RkPzN',
-  );
-  registerCreate(keys, context);
-  registerList(keys, context);
-  registerRotate(keys, context);
-  const what = 'Revoke an API key: it is rejected from now on.';
-  const revoke = addCommand(keys, 'revoke', what, 'keys revoke key_4fTq8XmWzR2b');
-  onStore(context, revoke.argument('<key-id>', KEY_ID), async (store, id: string) => {
-    const key = await store.revokeKey(id, context.now());
-    if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
-    const { before, ...owner } = key;
-    if (before === undefined) return { json: { id, revoked: true, ...owner } };
-    const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
-    throw new CommandFailed(`${whose} was revoked before, at ${before}`);
-  });
+const CREATING = 'keys create --account acc_7hVmWq2RkPzN';
+const LISTING = 'keys list --account acc_7hVmWq2RkPzN';
+
+export function registerKeys(program: AdminCommand): void {
+  const keys = program.add('keys', 'Create, list, rotate and revoke API keys.', CREATING, LISTING);
+  registerCreate(keys);
+  registerList(keys);
+  registerRotate(keys);
+  keys
+    .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
+    .argument('<key-id>', KEY_ID)
+    .onStore(async ({ store, now }, id: string) => {
+      const key = await store.revokeKey(id, now);
+      if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
+      const { before, ...owner } = key;
+      if (before === undefined) return { json: { id, revoked: true, ...owner } };
+      const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
+      throw new CommandFailed(`${whose} was revoked before, at ${before}`);
+    });
 }
 
-function registerCreate(keys: Command, context: CommandContext): void {
-  const create = addCommand(
-    keys,
-    'create',
-    'Create an API key and print it. It can not be printed again.',
-    'keys create --account acc_7hVmWq2RkPzN --name ci',
-    'keys create --account acc_7hVmWq2RkPzN \\\n      --permission analytics:read --expires 2027-01-31',
-  )
+function registerCreate(keys: AdminCommand): void {
+  keys
+    .add(
+      'create',
+      'Create an API key and print it. It can not be printed again.',
+      `${CREATING} --name ci`,
+      `${CREATING} \\\n      --permission analytics:read --expires 2027-01-31`,
+    )
     .requiredOption('--account <id>', 'id of the account that gets the key')
     .option('--name <name>', 'name of the key', parseName, 'default')
     .option(
@@ -57,51 +54,49 @@ function registerCreate(keys: Command, context: CommandContext): void {
       `${PERMISSIONS.join(' or ')} (usage and polling only); may be given several times (default: ${DEFAULT_PERMISSIONS.join()})`,
       collectPermission,
     )
-    .option('--expires <date>', EXPIRES, parseFuture(context.now));
-  onStore(context, create, async (store, options: CreateOptions) => {
-    const { account: accountId, name, permission, expires: expiresAt } = options;
-    await requireAccount(store, accountId);
-    const permissions = permission ?? DEFAULT_PERMISSIONS;
-    const now = context.now();
-    return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
-  });
+    .option('--expires <date>', EXPIRES, parseFuture(keys.context.now))
+    .onStore(async ({ store, now }, options: CreateOptions) => {
+      const { account: accountId, name, expires: expiresAt } = options;
+      const { permission: permissions = DEFAULT_PERMISSIONS } = options;
+      await requireAccount(store, accountId);
+      return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
+    });
 }
 
-function registerList(keys: Command, context: CommandContext): void {
-  const list = addCommand(
-    keys,
-    'list',
-    'List the API keys of an account, oldest first, without the keys themselves.',
-    'keys list --account acc_7hVmWq2RkPzN',
-  ).requiredOption('--account <id>', 'id of the account');
-  onStore(context, list, async (store, { account }: { account: string }) => {
-    await requireAccount(store, account);
-    const now = context.now();
-    const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
-    const json = listed.map(({ expires_at = null, last_used_at = null, replaced_by, ...key }) => ({
-      ...key,
-      expires_at,
-      last_used_at,
-      ...(replaced_by !== undefined && { replaced_by }),
-    }));
-    const rows = listed.map((key) => ({
-      id: key.id,
-      name: key.name,
-      permissions: key.permissions,
-      'last used': key.last_used_at?.slice(0, 10) ?? 'never',
-      ends: endOf(key, now),
-    }));
-    return { json, rows };
-  });
+function registerList(keys: AdminCommand): void {
+  keys
+    .add(
+      'list',
+      'List the API keys of an account, oldest first, without the keys themselves.',
+      LISTING,
+    )
+    .requiredOption('--account <id>', 'id of the account')
+    .onStore(async ({ store, now }, { account }: { account: string }) => {
+      await requireAccount(store, account);
+      const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
+      const json = listed.map(
+        ({ expires_at = null, last_used_at = null, replaced_by, ...key }) => ({
+          ...{ ...key, expires_at, last_used_at },
+          ...(replaced_by !== undefined && { replaced_by }),
+        }),
+      );
+      const rows = listed.map((key) => ({
+        ...{ id: key.id, name: key.name, permissions: key.permissions },
+        'last used': key.last_used_at?.slice(0, 10) ?? 'never',
+        ends: endOf(key, now),
+      }));
+      return { json, rows };
+    });
 }
 
-function registerRotate(keys: Command, context: CommandContext): void {
-  const rotate = addCommand(
-    keys,
-    'rotate',
-    'Replace an API key by a new one with the same name and permissions, and print the new one. It can not be printed again.',
-    'keys rotate key_4fTq8XmWzR2b --grace 24h',
-  )
+function registerRotate(keys: AdminCommand): void {
+  const defaultExpires = `${EXPIRES} (default: that of the old key)`;
+  keys
+    .add(
+      'rotate',
+      'Replace an API key by a new one with the same name and permissions, and print the new one. It can not be printed again.',
+      'keys rotate key_4fTq8XmWzR2b --grace 24h',
+    )
     .argument('<key-id>', KEY_ID)
     .option(
       '--grace <duration>',
@@ -109,40 +104,28 @@ function registerRotate(keys: Command, context: CommandContext): void {
       parseDuration,
       0,
     )
-    .option(
-      '--expires <date>',
-      `${EXPIRES} (default: that of the old key)`,
-      parseFuture(context.now),
+    .option('--expires <date>', defaultExpires, parseFuture(keys.context.now))
+    .onStore(
+      async ({ store, now }, keyId: string, options: { grace: number; expires?: number }) => {
+        const { grace: graceMs, expires: expiresAt } = options;
+        const key = generateApiKey();
+        const outcome = await store.rotateKey({
+          ...{ keyId, hash: hashApiKey(key), graceMs, expiresAt, now },
+        });
+        if (outcome.ok) return { json: { ...shown(outcome.value), key, replaces: keyId } };
+        const words = {
+          ended: 'not found, or revoked or expired before',
+          rotated: 'was rotated before; rotate its successor, see keys list',
+        };
+        throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
+      },
     );
-  onStore(
-    context,
-    rotate,
-    async (store, keyId: string, options: { grace: number; expires?: number }) => {
-      const { grace: graceMs, expires: expiresAt } = options;
-      const key = generateApiKey();
-      const change = { keyId, hash: hashApiKey(key), graceMs, expiresAt, now: context.now() };
-      const outcome = await store.rotateKey(change);
-      if (outcome.ok) return { json: { ...shown(outcome.value), key, replaces: keyId } };
-      const words = {
-        ended: 'not found, or revoked or expired before',
-        rotated: 'was rotated before; rotate its successor, see keys list',
-      };
-      throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
-    },
-  );
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */
 export async function createKey(
   store: Pick<Store, 'createKey'>,
-  input: {
-    accountId: string;
-    name: string;
-    permissions: readonly Permission[];
-    /** @default never */
-    expiresAt?: number | undefined;
-    now: number;
-  },
+  input: Omit<NewKey, 'hash'> & { accountId: string },
 ): Promise<ApiKey & { key: string }> {
   const key = generateApiKey();
   const outcome = await store.createKey({ ...input, hash: hashApiKey(key) });

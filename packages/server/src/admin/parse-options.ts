@@ -7,6 +7,7 @@ import {
 } from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
 import { normalizeHost, parseDomainHostname } from '../domain/hostnames.ts';
+import { type Kind, whole } from '../setting-values.ts';
 
 // Parsers of options, for commander: each makes a value of a text, or says what is accepted.
 
@@ -15,20 +16,23 @@ function accept<T>(value: T | undefined, accepted: string): T {
   return value;
 }
 
+const accepting =
+  <T>(accepted: string, parse: Kind<T>['parse']) =>
+  (text: string): T =>
+    accept(parse(text), accepted);
+
 const MAX_NAME_LENGTH = 200;
 
 /** A name that people read: not empty, not endless, one line. */
-export function parseName(text: string): string {
+export const parseName = accepting(`1 to ${MAX_NAME_LENGTH} characters on one line`, (text) => {
   const name = text.trim();
-  const isGood =
-    name !== '' && name.length <= MAX_NAME_LENGTH && !/\p{Cc}|\p{Surrogate}/u.test(name);
-  return accept(isGood ? name : undefined, `1 to ${MAX_NAME_LENGTH} characters on one line`);
-}
+  const isTooLong = name.length > MAX_NAME_LENGTH;
+  return name === '' || isTooLong || /\p{Cc}|\p{Surrogate}/u.test(name) ? undefined : name;
+});
 
-export function parsePlan(text: string): Plan {
-  const plan = PLANS.find((name) => name === text.toLowerCase());
-  return accept(plan, `one of ${PLANS.join(', ')}`);
-}
+export const parsePlan = accepting<Plan>(`one of ${PLANS.join(', ')}`, (text) =>
+  PLANS.find((name) => name === text.toLowerCase()),
+);
 
 /** Names of `--limit`, and the limit that each sets. */
 const LIMIT_NAMES = {
@@ -65,56 +69,47 @@ export function collectPermission(text: string, before: Permission[] = []): Perm
 /** A day (its beginning in UTC) or a time with its zone, in milliseconds since the epoch. */
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A date that is still to come. */
-export function parseFuture(now: () => number): (text: string) => number {
-  return (text) => {
+const parseDate = accepting(
+  'a date such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z',
+  (text) => {
     const [, day = ''] = DATE.exec(text) ?? [];
-    const midnight = new Date(`${day}T00:00Z`);
     const time = Date.parse(text);
     // `Date.parse` makes 2 March of 30 February.
-    const isGood = !Number.isNaN(time) && midnight.toJSON()?.startsWith(day);
-    accept(
-      isGood || undefined,
-      'a date such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z',
-    );
-    return accept(time > now() ? time : undefined, `a later date: ${text} is in the past`);
-  };
-}
+    const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(day);
+    return isDay && !Number.isNaN(time) ? time : undefined;
+  },
+);
+
+/** A date that is still to come. */
+export const parseFuture = (now: () => number) => (text: string) => {
+  const time = parseDate(text);
+  return accept(time > now() ? time : undefined, `a later date: ${text} is in the past`);
+};
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_DURATION_MS = 366 * UNITS_MS.d;
 
-/** A time span such as `90s`, `15m`, `24h` or `7d`, in milliseconds; at most 366 days. */
-export function parseDuration(text: string): number {
+/** A time span in milliseconds; at most 366 days. */
+export const parseDuration = accepting('a duration such as 90s, 15m, 24h or 7d', (text) => {
   const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const factor = Object.entries(UNITS_MS).find(([name]) => name === unit)?.[1] ?? Number.NaN;
-  const duration = Number(digits) * factor;
-  const isGood = duration <= MAX_DURATION_MS;
-  return accept(isGood ? duration : undefined, 'a duration such as 90s, 15m, 24h or 7d');
-}
+  const duration = Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  return duration <= MAX_DURATION_MS ? duration : undefined;
+});
 
 /** The hostname of a custom domain that is added. */
-export function parseHostname(text: string): string {
-  return accept(
-    parseDomainHostname(text),
-    'a host name without scheme or path, such as go.example.com, or an IP address, with a port from 1 to 65535 if it has one',
-  );
-}
+export const parseHostname = accepting(
+  'a host name without scheme or path, such as go.example.com, or an IP address, with a port from 1 to 65535 if it has one',
+  parseDomainHostname,
+);
 
 /** The hostname of a custom domain that exists. It may have been added when more was accepted. */
-export function parseKnownHostname(text: string): string {
-  return normalizeHost(text) ?? parseHostname(text);
-}
+export const parseKnownHostname = (text: string) => normalizeHost(text) ?? parseHostname(text);
 
-/** A whole number from 1 to `max`. */
 export function parseCount(max: number): (text: string) => number {
-  return (text) => {
-    const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-    return accept(count >= 1 && count <= max ? count : undefined, `1 to ${max}`);
-  };
+  const { accepts, parse } = whole('a number', 1, max);
+  return accepting(accepts, parse);
 }
 
-export function parseUuid(text: string): string {
-  const isUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
-  return accept(isUuid ? text.toLowerCase() : undefined, 'the id of a link');
-}
+export const parseUuid = accepting('the id of a link', (text) =>
+  /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text) ? text.toLowerCase() : undefined,
+);

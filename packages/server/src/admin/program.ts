@@ -1,11 +1,12 @@
-import { Command, CommanderError } from 'commander';
+import { InputError } from '@shortlink/tables/basics';
+import { CommanderError } from 'commander';
 import { ConfigError } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
-import { type CommandContext, CommandFailed, EXIT, onDatabase, sayDatabase } from './command.ts';
+import { AdminCommand, type CommandContext, CommandFailed, EXIT } from './command.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
-import { addCommand, examples, layOutHelp, variablesHelp } from './help.ts';
+import { layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
 import { terminalSafe, terminalSafeLines } from './output.ts';
@@ -23,23 +24,26 @@ export async function runProgram(
   } catch (error) {
     // Commander has printed its own message; help and version are no errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    // Whoever reads the output has read enough, such as `| head`.
+    if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
     if (error instanceof ConfigError) {
       context.err(`error: ${terminalSafe(error.message)}`);
       return EXIT.usage;
     }
     context.err(`error: ${explain(error)}`);
-    for (const line of hintsFor(error, args)) context.err(`  ${line}`);
+    const hint = hintFor(error, args);
+    if (hint !== undefined) context.err(`  ${hint}`);
     return EXIT.failed;
   }
 }
 
+const EXPECTED = [CommandFailed, StoreError, InputError];
+
 /** An expected error is one line. A bug is shown with its stack, which helps to find it. */
 function explain(error: unknown): string {
-  if (error instanceof CommandFailed || error instanceof StoreError || isSystemError(error)) {
-    return terminalSafe(error.message);
-  }
   if (!(error instanceof Error)) return terminalSafe(String(error));
-  return terminalSafeLines(error.stack ?? error.message);
+  const isExpected = EXPECTED.some((kind) => error instanceof kind) || isSystemError(error);
+  return isExpected ? terminalSafe(error.message) : terminalSafeLines(error.stack ?? error.message);
 }
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
@@ -50,31 +54,27 @@ const NO_ADDRESS =
   'This machine has no such address. Choose another with --host or SHORTLINK_HOST.';
 
 /** What to do about an address that the server can't listen on, by the code of the error. */
-const HINTS: Readonly<Record<string, readonly string[]>> = {
-  EADDRINUSE: [
-    'Another program listens there, perhaps this server, started earlier.',
-    'Stop it, or choose another port with --port or SHORTLINK_PORT;',
-    '--port 0 picks a free one.',
-  ],
-  EACCES: [
-    'Ports below 1024 need a right that this user lacks.',
-    'Choose another with --port or SHORTLINK_PORT.',
-  ],
-  EADDRNOTAVAIL: [NO_ADDRESS],
-  ENOTFOUND: [NO_ADDRESS],
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: `Another program listens there, perhaps this server, started earlier.
+  Stop it, or choose another port with --port or SHORTLINK_PORT;
+  --port 0 picks a free one.`,
+  EACCES: `Ports below 1024 need a right that this user lacks.
+  Choose another with --port or SHORTLINK_PORT.`,
+  EADDRNOTAVAIL: NO_ADDRESS,
+  ENOTFOUND: NO_ADDRESS,
 };
 
-function hintsFor(error: unknown, args: readonly string[]): readonly string[] {
+function hintFor(error: unknown, args: readonly string[]): string | undefined {
   const isNew = error instanceof StoreError && error.reason === 'too_old';
   if (isNew && args.slice(0, 2).join(' ') === 'accounts create') {
-    return ['With --init, it is made here, and its schema brought up to date.'];
+    return 'With --init, it is made here, and its schema brought up to date.';
   }
-  return isSystemError(error) ? (HINTS[error.code ?? ''] ?? []) : [];
+  return isSystemError(error) ? HINTS[error.code ?? ''] : undefined;
 }
 
 /** The whole command line: every command, option and help text. */
-export function buildProgram(context: CommandContext, version: string): Command {
-  const program = new Command('shortlink-server')
+export function buildProgram(context: CommandContext, version: string): AdminCommand {
+  const program = new AdminCommand(context, 'shortlink-server')
     .description('Run a short-link service, and manage its accounts, keys, domains and links.')
     .version(version, '-V, --version', 'print the version')
     .exitOverride()
@@ -82,19 +82,19 @@ export function buildProgram(context: CommandContext, version: string): Command 
       writeOut: (text) => context.out(text.trimEnd()),
       writeErr: (text) => context.err(terminalSafeLines(text.trimEnd())),
     });
-  layOutHelp(program, context.terminal);
+  layOutHelp(program);
   program.commandsGroup('Serving:');
-  registerStart(program, context);
+  registerStart(program);
   program.commandsGroup('Accounts, keys, domains and links:');
-  registerAccounts(program, context);
-  registerKeys(program, context);
-  registerDomains(program, context);
-  registerLinks(program, context);
+  registerAccounts(program);
+  registerKeys(program);
+  registerDomains(program);
+  registerLinks(program);
   program.commandsGroup('The database:');
-  registerDatabase(program, context);
+  registerDoctor(program);
+  registerDatabase(program);
   program.commandsGroup('Help:').helpCommand('help [command]', 'Print help for a command.');
-  examples(
-    program,
+  program.examples(
     'start --dev',
     'accounts create --name Acme --plan pro',
     'keys create --account acc_7hVmWq2RkPzN --name ci',
@@ -104,22 +104,17 @@ export function buildProgram(context: CommandContext, version: string): Command 
   return program;
 }
 
-function registerDatabase(program: Command, context: CommandContext): void {
-  registerDoctor(program, context);
+function registerDatabase(program: AdminCommand): void {
   const migrate =
     'Make the database, or bring it up to the version of this program, as start and accounts create --init do.';
-  onDatabase(context, addCommand(program, 'migrate', migrate, 'migrate'), async (settings) => ({
-    json: await context.migrate(settings),
+  program.add('migrate', migrate, 'migrate').onDatabase(async (settings) => ({
+    json: await program.context.migrate(settings),
   }));
-  const backup = addCommand(
-    program,
-    'backup <file>',
-    'Copy the SQLite database into a new file, while the server runs.',
-    'backup /backups/2027-01-31.db',
-  );
-  onDatabase(context, backup, async (settings, file: string) => {
-    sayDatabase(context, settings);
-    await context.backup(settings, file);
+  const copy = 'Copy the SQLite database into a new file, while the server runs.';
+  const backup = program.add('backup <file>', copy, 'backup /backups/2027-01-31.db');
+  backup.onDatabase(async (settings, file: string) => {
+    backup.sayDatabase();
+    await program.context.backup(settings, file);
     return { json: { file } };
   });
 }

@@ -1,29 +1,25 @@
 import { PLAN_LIMITS } from '@shortlink/sdk/wire';
-import type { Command } from 'commander';
-import { settingOptions } from '../settings.ts';
+import { FLAGS } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
-import { type CommandContext, settingsOf } from './command.ts';
-import { addCommand, variablesHelp } from './help.ts';
+import type { AdminCommand } from './command.ts';
+import { variablesHelp } from './help.ts';
 import { createKey } from './keys.ts';
 
-export function registerStart(program: Command, context: CommandContext): void {
-  const start = addCommand(
-    program,
+export function registerStart(program: AdminCommand): void {
+  const start = program.add(
     'start',
     'Serve the API, the redirects and the usage page until SIGTERM or SIGINT (Ctrl-C).',
     'start --dev',
     'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
   );
-  for (const option of settingOptions()) start.addOption(option);
+  for (const option of FLAGS) start.addOption(option);
   start
     .option(
       '--dev',
       'for trying things out: on an empty database, create an account without limits and print its API key',
     )
-    .action(async ({ dev = false }: { dev?: boolean }) => {
-      await context.start(settingsOf(context, start), { dev });
-    });
+    .action(({ dev = false }: { dev?: boolean }) => start.context.start(start.settings(), { dev }));
   variablesHelp(start, 'without a flag');
 }
 

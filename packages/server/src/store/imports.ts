@@ -1,4 +1,4 @@
-import { CODE, MAX_CODE_DRAWS } from '../domain/ids.ts';
+import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../domain/ids.ts';
 import { targetNumber } from './links.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from './operator-store.ts';
 import {
@@ -58,10 +58,10 @@ export function* checkImport(input: LinkImport): Reading<ImportOutcome[]> {
 }
 
 export function* importLinks(
-  { accountId, links }: LinkImport,
+  { accountId, links, step = { number: 0, of: 1 } }: LinkImport,
   engine: ImportEngine,
 ): Writing<ImportOutcome[]> {
-  const codes = yield* freeCodes(links, engine.generateCode);
+  const codes = yield* freeCodes(links, () => codeOfStep(engine.generateCode(), step));
   const plan = yield* planImport({ accountId, links }, () => codes.pop() ?? '');
   const created = [...plan.created];
   const rows = created.map(([code, link]) => rowOfLink(accountId, code, link, engine));
@@ -82,7 +82,7 @@ export function* importLinks(
   const clicked = created.filter(([, { click_count }]) => click_count > 0);
   yield* insert(
     clicked.map(([code, { click_count }]) => sql`(${code}, ${click_count})`),
-    (list) => sql`INSERT INTO link_clicks (code, clicks) VALUES ${list} RETURNING 1 AS inserted`,
+    (list) => sql`INSERT INTO link_clicks (code, clicks) VALUES ${list}`,
   );
   yield* rowsOf(sql`
     UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);
@@ -95,11 +95,18 @@ function* planImport({ accountId, links }: LinkImport, drawCode: () => string): 
   const plan: Plan = { outcomes: [], created: new Map(), aliases: [] };
   for (const link of links) {
     const addresses = addressesOf(link);
-    const found = addresses.flatMap((address) => known.get(keyOf(address)) ?? []);
+    const found = addresses.flatMap((address) => {
+      const one = known.get(keyOf(address));
+      return one === undefined ? [] : { ...one, address };
+    });
     const other = yield* leadsElsewhere(found, accountId, link.target_url);
     if (other !== undefined) {
-      const address = addresses.find((one) => known.get(keyOf(one)) === other)?.path ?? '';
-      plan.outcomes.push({ state: 'conflict', address, target_url: other.target_url });
+      const { address, target_url } = other;
+      const domain_id =
+        address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
+      plan.outcomes.push({
+        ...{ state: 'conflict', address: { ...address, domain_id }, target_url },
+      });
       continue;
     }
     const code = found[0]?.code ?? link.code ?? drawCode();
@@ -123,11 +130,11 @@ function* planImport({ accountId, links }: LinkImport, drawCode: () => string): 
 }
 
 /** The first of these that is another account's, or leads elsewhere and always did. */
-function* leadsElsewhere(
-  found: readonly Found[],
+function* leadsElsewhere<F extends Found>(
+  found: readonly F[],
   accountId: string,
   target: string,
-): Reading<Found | undefined> {
+): Reading<F | undefined> {
   for (const one of found) {
     if (one.account_id !== accountId) return one;
     if (one.target_url === target) continue;
@@ -160,6 +167,19 @@ function* findAddresses(addresses: readonly Alias[]): Reading<Addresses> {
     for (const link of links) found.set(keyOf({ domain_id, path: `/${link.code}` }), link);
   }
   return found;
+}
+
+/** A code of one of so many equal parts of all codes, in which each is as likely as any other. */
+function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']>): string {
+  const base = CODE_ALPHABET.length;
+  const drawn = [...code].reduce((sum, digit) => sum * base + CODE_ALPHABET.indexOf(digit), 0);
+  let rest = Math.floor((number * base ** CODE_LENGTH + drawn) / of);
+  let digits = '';
+  while (digits.length < CODE_LENGTH) {
+    digits = CODE_ALPHABET.charAt(rest % base) + digits;
+    rest = Math.floor(rest / base);
+  }
+  return digits;
 }
 
 /** As many new codes as there are links: none is in use, and none is an alias, which it would keep from its link. */

@@ -120,6 +120,13 @@ export interface ImportedLink {
 export interface LinkImport {
   accountId: string;
   links: readonly ImportedLink[];
+  /**
+   * Which of how many steps of an import this is. Each draws new codes from a part of its own of all codes: they are neighbours in the indexes,
+   * of which a step then changes a few pages instead of nearly all.
+   *
+   * @default the only one
+   */
+  step?: { number: number; of: number } | undefined;
 }
 
 export interface Alias {
@@ -133,7 +140,7 @@ export interface Alias {
  */
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
-  | { state: 'conflict'; address: string; target_url: string };
+  | { state: 'conflict'; address: Alias; target_url: string };
 
 export interface ExportSearch {
   /** @default links of every account */

@@ -1,46 +1,62 @@
 /** Numbers of an entry: 64 bits of the address, 32 of the target, and the row. */
 const WIDTH = 4;
 
+/** Entries of a piece. */
+const PIECE = 65_536;
+
 /**
- * Finds addresses that rows of one import share, in 16 bytes an address: a million links with their texts would take hundreds of megabytes.
+ * Finds addresses that rows of one import share, in some 20 bytes an address: a million links with their texts would take hundreds of megabytes.
  * Two addresses that are different are practically never taken for the same.
  */
 export class AddressIndex {
-  #entries = new Uint32Array(WIDTH * 1_024);
-  #size = 0;
+  /** Entries in pieces, none of which is ever copied. The first entry is not used. */
+  readonly #pieces = [new Uint32Array(PIECE * WIDTH)];
+  #size = 1;
+  /** Numbers of entries, each at the first of the places of its hash that was free; 0 is a free place. */
+  #places = new Uint32Array(1_024);
 
   /** Adds an address. Returns the earlier row that has it with another target. Rows begin at 1. */
   add(address: string, target: string, row: number): number | undefined {
-    // At most four of five places are taken.
-    if (this.#size * WIDTH * 5 >= this.#entries.length * 4) this.#grow();
+    // At most nine of ten places are taken.
+    if (this.#size * 10 >= this.#places.length * 9) this.#grow();
     const [high, low] = hash(address);
     const [leadsTo] = hash(target);
-    const at = placeOf(this.#entries, high, low);
-    if (this.#entries[at + 3] === 0) {
-      this.#entries.set([high, low, leadsTo, row], at);
-      this.#size += 1;
-      return undefined;
+    const place = this.#placeOf(high, low);
+    const number = this.#places[place] ?? 0;
+    if (number !== 0) {
+      const [, , itsTarget, itsRow] = this.#entry(number);
+      return itsTarget === leadsTo ? undefined : itsRow;
     }
-    return this.#entries[at + 2] === leadsTo ? undefined : this.#entries[at + 3];
+    this.#places[place] = this.#size;
+    if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
+    this.#entry(this.#size).set([high, low, leadsTo, row]);
+    this.#size += 1;
+    return undefined;
+  }
+
+  /** Where an address is, or would be. Steps of an odd length come to all places, of which there are a power of two. */
+  #placeOf(high: number, low: number): number {
+    const step = (low | 1) >>> 0;
+    const { length } = this.#places;
+    for (let place = high % length; ; place = (place + step) % length) {
+      const number = this.#places[place] ?? 0;
+      if (number === 0) return place;
+      const entry = this.#entry(number);
+      if (entry[0] === high && entry[1] === low) return place;
+    }
+  }
+
+  #entry(number: number): Uint32Array {
+    const at = (number % PIECE) * WIDTH;
+    return (this.#pieces[Math.floor(number / PIECE)] as Uint32Array).subarray(at, at + WIDTH);
   }
 
   #grow(): void {
-    const before = this.#entries;
-    this.#entries = new Uint32Array(before.length * 2);
-    for (let at = 0; at < before.length; at += WIDTH) {
-      const entry = before.subarray(at, at + WIDTH);
-      const [high = 0, low = 0, , row = 0] = entry;
-      if (row !== 0) this.#entries.set(entry, placeOf(this.#entries, high, low));
+    this.#places = new Uint32Array(this.#places.length * 2);
+    for (let number = 1; number < this.#size; number += 1) {
+      const [high = 0, low = 0] = this.#entry(number);
+      this.#places[this.#placeOf(high, low)] = number;
     }
-  }
-}
-
-/** Where an address is, or would be: the first place from that of its hash on that is its own or free. */
-function placeOf(entries: Uint32Array, high: number, low: number): number {
-  const places = entries.length / WIDTH;
-  for (let place = high % places; ; place = (place + 1) % places) {
-    const at = place * WIDTH;
-    if (entries[at + 3] === 0 || (entries[at] === high && entries[at + 1] === low)) return at;
   }
 }
 

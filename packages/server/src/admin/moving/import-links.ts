@@ -1,53 +1,62 @@
-import type { BodyRules } from '../../domain/validate-link.ts';
-import type { ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
+import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
+import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
-import { MoveError } from './move-error.ts';
 import type { Source, SourceRow } from './read-source.ts';
-import { OWN, recognise, SERVICES, type Service, SOURCES, type SourceName } from './services.ts';
+import { fieldsOf, OWN, recognise, type Service, SOURCES, type SourceName } from './services.ts';
+import { Spool } from './spool.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
+/** Links that are checked together: few, so that they are gone before the memory is searched for what is left. */
+const CHECKED_TOGETHER = 256;
+
 /** Links of one step: a server on the same database waits for some ten milliseconds. */
-const LINKS_TOGETHER = 2_000;
+const WRITTEN_TOGETHER = 2_000;
 
 /** Problems that are listed. */
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now'> {
+export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now' | 'rules'> {
   accountId: string;
   /** @default found by the columns of each file */
   from?: SourceName | undefined;
-  rules: BodyRules;
   /** Checks everything, and writes nothing. */
   dryRun: boolean;
   /** Receives a line for a person. */
   say: (line: string) => void;
 }
 
+type ImportStore = Pick<Store, 'checkImport' | 'importLinks'>;
+
 /** Links by what became of them, or would with `dryRun`. */
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
 /**
- * Reads and checks everything, then writes it. What exists already is left alone, so that a run that was killed is only run again.
+ * Reads and checks everything, then writes what was checked. What exists already is left alone, so that a run that was killed is only run again.
  *
- * @throws MoveError once all problems were said; nothing was written if they were there at first
+ * @throws CommandFailed once all problems were said; nothing was written if they were there at first
  */
 export async function importLinks(
-  store: Pick<Store, 'checkImport' | 'importLinks'>,
+  store: ImportStore,
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
-  const read = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
-  for (const { source, from } of read) settings.say(describe(source, from));
-  const checked = await pass(read, settings, (input) => store.checkImport(input), true);
-  if (settings.dryRun) return checked;
-  return pass(read, settings, (input) => store.importLinks(input), false);
+  const files = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
+  for (const { source, from } of files) settings.say(describe(source, from));
+  const spool = await Spool.open<Group>();
+  try {
+    const run = new Import(store, settings, files);
+    const checked = await run.check(spool);
+    return settings.dryRun ? checked : await run.write(spool, checked);
+  } finally {
+    await spool.close();
+  }
 }
 
 function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
   const found = from ?? recognise(columns);
   if (found !== undefined) return found;
-  throw new MoveError(
+  throw new CommandFailed(
     `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
   );
 }
@@ -64,132 +73,168 @@ const LACKS = {
 
 function describe({ name, columns }: Source, from: SourceName): string {
   if (from === OWN) return `${name}: an export of this service`;
-  const service: Service = SERVICES[from];
+  const fields = fieldsOf(from);
   const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
-    .filter((field) => !service[field]?.some((key) => columns.has(key)))
+    .filter((field) => !fields[field]?.some((column) => columns.has(column)))
     .map((field) => LACKS[field]);
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
   return `${name}: an export of ${from}${without}`;
 }
 
-type Act = (input: LinkImport) => Promise<readonly ImportOutcome[]>;
+interface File {
+  source: Source;
+  from: SourceName;
+}
 
-async function pass(
-  read: readonly { source: Source; from: SourceName }[],
-  settings: ImportSettings,
-  act: Act,
-  isFirst: boolean,
-): Promise<ImportCounts> {
-  const { accountId, say } = settings;
-  const counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
-  const problems = new Problems(say);
-  const index = isFirst ? new AddressIndex() : undefined;
-  const lost = new Map<string, number>();
-  let account = '';
-  for (const [file, { source, from }] of read.entries()) {
-    const count = (what: string) => lost.set(what, (lost.get(what) ?? 0) + 1);
-    const reading: Reading = { ...settings, from, lost: count };
-    for await (const rows of inGroups(source.read())) {
-      const links: { row: SourceRow; link: ImportedLink }[] = [];
-      for (const row of rows) {
-        const where = `${source.name}, line ${row.line}`;
-        if (from === OWN) account = sameAccount(row, account, where);
-        try {
-          const link = toLink(row, reading);
-          const other = index && sharedAddress(index, link, file, row.line);
-          if (other === undefined) links.push({ row, link });
-          else {
-            const name = read[other.file]?.source.name;
-            problems.add(`${where}: ${other.path} leads elsewhere in ${name}, line ${other.line}`);
-          }
-        } catch (error) {
-          if (!(error instanceof Error)) throw error;
-          const key = error instanceof UnknownHost ? error.host : undefined;
-          problems.add(`${where}: ${error.message}`, key);
+/** Bits of a line in the place of a row; the number of the file is above them. */
+const LINES = 2 ** 26;
+
+/** Links, and where they stand. */
+type Group = { link: ImportedLink; place: number }[];
+
+class Import {
+  readonly #store: ImportStore;
+  readonly #settings: ImportSettings;
+  readonly #files: readonly File[];
+  readonly #index = new AddressIndex();
+  readonly #saidHosts = new Set<string>();
+  #problems = 0;
+  /** The account that own exports name. */
+  #account = '';
+  #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
+  /** Links that wait for each other. */
+  #group: Group = [];
+
+  constructor(store: ImportStore, settings: ImportSettings, files: readonly File[]) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#files = files;
+  }
+
+  /** @param spool - Gets what is to be written: all but what exists already */
+  async check(spool: Spool<Group>): Promise<ImportCounts> {
+    const counted = new Map<string, number>();
+    const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
+    const flush = async () =>
+      spool.add(await this.#flush((input) => this.#store.checkImport(input)));
+    for (const [file, { source, from }] of this.#files.entries()) {
+      const isOwn = from === OWN;
+      const reading = { ...this.#settings, fields: fieldsOf(from), isOwn, lost };
+      for await (const rows of source.read()) {
+        for (const row of rows) {
+          this.#add(row, reading, Math.min(file, 63) * LINES + row.line);
+          if (this.#group.length === CHECKED_TOGETHER) await flush();
         }
       }
-      const outcomes = await act({ accountId, links: links.map(({ link }) => link) });
-      for (const [at, outcome] of outcomes.entries()) {
-        if (outcome.state !== 'conflict') counts[outcome.state] += 1;
-        else {
-          const { address, target_url } = outcome;
-          const line = links[at]?.row.line;
-          problems.add(`${source.name}, line ${line}: ${address} leads to ${target_url} already`);
-        }
+      await flush();
+    }
+    for (const [what, links] of counted) this.#settings.say(`not kept: ${what} (${links} links)`);
+    const [rows, are] = this.#problems === 1 ? ['row', 'it is'] : ['rows', 'they are'];
+    this.#end(`${rows} can't be imported as ${are}; nothing was written`);
+    return this.#counts;
+  }
+
+  async write(spool: Spool<Group>, checked: ImportCounts): Promise<ImportCounts> {
+    this.#counts = { created: 0, extended: 0, exists: checked.exists };
+    const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
+    let number = 0;
+    let writing: Promise<unknown> = Promise.resolve();
+    const flush = async () => {
+      await writing;
+      const step = { number, of };
+      number += 1;
+      writing = this.#flush((input) => this.#store.importLinks({ ...input, step }));
+      // It is waited for before the next one; meanwhile that is read.
+      writing.catch(() => undefined);
+    };
+    for await (const group of spool.read()) {
+      this.#group.push(...group);
+      if (this.#group.length >= WRITTEN_TOGETHER) await flush();
+    }
+    await flush();
+    await writing;
+    this.#end('of the links were left out: another process took their addresses meanwhile');
+    return this.#counts;
+  }
+
+  #add(row: SourceRow, reading: Reading, place: number): void {
+    if (reading.isOwn) this.#sameAccount(row, place);
+    try {
+      const link = toLink(row, reading);
+      const shared = this.#sharedBefore(link, place);
+      if (shared !== undefined) throw new Error(shared);
+      this.#group.push({ link, place });
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.#problem(place, error.message, error instanceof UnknownHost ? error.host : undefined);
+    }
+  }
+
+  /** Returns those of the group that did not exist. */
+  async #flush(act: (input: LinkImport) => Promise<readonly ImportOutcome[]>): Promise<Group> {
+    const group = this.#group;
+    this.#group = [];
+    if (group.length === 0) return group;
+    const links = group.map(({ link }) => link);
+    const outcomes = await act({ accountId: this.#settings.accountId, links });
+    return group.filter(({ place }, at) => {
+      const outcome = outcomes[at];
+      if (outcome === undefined) return false;
+      if (outcome.state !== 'conflict') {
+        this.#counts[outcome.state] += 1;
+        return outcome.state !== 'exists';
       }
-    }
-  }
-  if (isFirst) for (const [what, links] of lost) say(`not kept: ${what} (${links} links)`);
-  problems.end(isFirst);
-  return counts;
-}
-
-/**
- * The account that an export of all accounts names. Its links may go to another account; those of several would be mixed.
- *
- * @param before - That of the rows before, `''` for none
- */
-function sameAccount({ values }: SourceRow, before: string, where: string): string {
-  const account = String(values.get('accountid') ?? '');
-  if (account === '' || before === '' || account === before) return account || before;
-  throw new MoveError(
-    `${where}: this link is of account ${account}, and those before it of ${before}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
-  );
-}
-
-async function* inGroups(read: AsyncGenerator<SourceRow[]>): AsyncGenerator<SourceRow[]> {
-  let group: SourceRow[] = [];
-  for await (const rows of read) {
-    for (const row of rows) {
-      group.push(row);
-      if (group.length < LINKS_TOGETHER) continue;
-      yield group;
-      group = [];
-    }
-  }
-  yield group;
-}
-
-/** Bits of a line in the place of a row; the file is above them. */
-const FILE = 2 ** 26;
-
-/** An address of the link that leads elsewhere in an earlier row. */
-function sharedAddress(index: AddressIndex, link: ImportedLink, file: number, line: number) {
-  const { code, domain_id, aliases, target_url } = link;
-  const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
-  for (const { domain_id: domain, path } of [...own, ...aliases]) {
-    const place = index.add(domain + path, target_url, Math.min(file, 63) * FILE + line);
-    if (place !== undefined) return { path, file: Math.floor(place / FILE), line: place % FILE };
-  }
-  return undefined;
-}
-
-/** What is wrong with the files: all of it is said, up to a bound, before the import is refused. */
-class Problems {
-  readonly #say: (line: string) => void;
-  readonly #keys = new Map<string, number>();
-  #count = 0;
-
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+      const { address, target_url } = outcome;
+      this.#problem(place, `${this.#shown(address)} leads to ${target_url} already`);
+      return false;
+    });
   }
 
-  /** @param key - That of a problem which is said once, however many rows have it. */
-  add(problem: string, key?: string): void {
-    this.#count += 1;
-    const before = key === undefined ? 0 : (this.#keys.get(key) ?? 0);
-    if (key !== undefined) this.#keys.set(key, before + 1);
-    if (before === 0 && this.#count <= MAX_PROBLEMS) this.#say(problem);
-  }
-
-  /** @throws MoveError if there were any */
-  end(isFirst: boolean): void {
-    if (this.#count === 0) return;
-    const rows = `${this.#count} ${this.#count === 1 ? 'row' : 'rows'}`;
-    throw new MoveError(
-      isFirst
-        ? `${rows} can't be imported as they are; nothing was written`
-        : `${rows} were not imported: their addresses were taken meanwhile`,
+  /** The links of an own export may go to another account. Those of several accounts would be mixed. */
+  #sameAccount({ values }: SourceRow, place: number): void {
+    const account = String(values.get('accountid') ?? '');
+    this.#account ||= account;
+    if (account === '' || account === this.#account) return;
+    throw new CommandFailed(
+      `${this.#where(place)}: this link is of account ${account}, and those before it of ${this.#account}. Import the lines of each account with its own --account, or export with --account; nothing was written`,
     );
+  }
+
+  /** What an earlier row has, too, and for another link: an address, or the id that only own exports bring. */
+  #sharedBefore({ id, code, ...link }: ImportedLink, place: number): string | undefined {
+    const { domain_id, aliases, target_url } = link;
+    const sameId = code === undefined ? undefined : this.#index.add(id, code, place);
+    if (sameId !== undefined)
+      return `its id ${id} is that of another link in ${this.#where(sameId)}`;
+    const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
+    for (const address of [...own, ...aliases]) {
+      const other = this.#index.add(address.domain_id + address.path, target_url, place);
+      if (other === undefined) continue;
+      return `${this.#shown(address)} leads elsewhere in ${this.#where(other)}`;
+    }
+    return undefined;
+  }
+
+  #where(place: number): string {
+    return `${this.#files[Math.floor(place / LINES)]?.source.name}, line ${place % LINES}`;
+  }
+
+  #shown({ domain_id, path }: Alias): string {
+    const [host = ''] = [...this.#settings.domains].find(([, id]) => id === domain_id) ?? [];
+    return host + path;
+  }
+
+  /** All that is wrong is said, up to a bound, before the import is refused: that of a host once, however many rows have it. */
+  #problem(place: number, problem: string, host?: string): void {
+    this.#problems += 1;
+    const isSaid = host !== undefined && this.#saidHosts.has(host);
+    if (host !== undefined) this.#saidHosts.add(host);
+    if (isSaid || this.#problems > MAX_PROBLEMS) return;
+    this.#settings.say(`${this.#where(place)}: ${problem}`);
+  }
+
+  /** @throws CommandFailed if there were any problems */
+  #end(what: string): void {
+    if (this.#problems > 0) throw new CommandFailed(`${this.#problems} ${what}`);
   }
 }

@@ -6,8 +6,6 @@ export const COLUMNS = [
   ...(['click_count', 'created_at', 'id', 'domain', 'aliases'] as const),
 ] satisfies (keyof ExportedLink)[];
 
-type Cells = Readonly<Record<string, unknown>>;
-
 /**
  * The lines of an export. An account is named only where there are links of several: an import brings links to another account, and its export is
  * the same again.
@@ -21,18 +19,14 @@ export function exportFormat(format: 'csv' | 'jsonl', hasAccounts: boolean) {
       JSON.stringify(Object.fromEntries(columns.map((name) => [name, link[name]])));
     return { header: '', line: (link: ExportedLink) => `${line(link)}\n` };
   }
-  const cells = (link: ExportedLink) => ({
-    ...link,
-    tags: tagsCell(link.tags),
-    aliases: link.aliases.join(' '),
-  });
+  const cellOf = (link: ExportedLink, name: keyof ExportedLink) => {
+    if (name === 'tags') return tagsCell(link.tags);
+    return name === 'aliases' ? link.aliases.join(' ') : link[name];
+  };
   const row = (values: readonly unknown[]) => `${values.map(csvCell).join()}\n`;
   return {
     header: row(columns),
-    line: (link: ExportedLink) => {
-      const values: Cells = cells(link);
-      return row(columns.map((name) => values[name]));
-    },
+    line: (link: ExportedLink) => row(columns.map((name) => cellOf(link, name))),
   };
 }
 
@@ -50,8 +44,8 @@ export function tagsOf(cell: string): string[] {
   return cell === '' ? [] : cell.split(',');
 }
 
-/** What a spreadsheet would run as a formula, and what was guarded against that before. */
-const FORMULA = /^'?[=+\-@\t\r\n＝＋－＠]/;
+/** What a spreadsheet would run as a formula; with apostrophes before it, it looks like one that is guarded already. */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 /** A cell by RFC 4180, with an apostrophe before what a spreadsheet would run as a formula. */
 function csvCell(value: unknown): string {

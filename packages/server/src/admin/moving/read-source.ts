@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { columnKey, detectTable, type Input, openInput, readRows } from '@shortlink/tables';
-import { MoveError } from './move-error.ts';
+import { CommandFailed } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
 /** Largest JSON document, in bytes: all of it is in memory. */
@@ -10,7 +10,7 @@ const MAX_JSON_BYTES = 32 * 1024 * 1024;
 export interface SourceRow {
   /** Line of the file; in a JSON document, the number of the link. */
   line: number;
-  values: ReadonlyMap<string, unknown>;
+  values: { get: (column: string) => unknown };
 }
 
 /** A file of links, which can be read more than once. */
@@ -39,20 +39,21 @@ export async function openSource(
 async function openTable(input: Input): Promise<Source> {
   const layout = await detectTable(input, { map: {}, inputFormat: 'auto' });
   const { columns } = layout.plan;
-  let keys: string[] = [];
-  const valuesOf = (cells: readonly string[]) => {
-    // Each line of JSON may bring further keys.
-    if (keys.length !== columns.length) keys = columns.map(columnKey);
-    return new Map(keys.map((key, at) => [key, unguarded(cells[at] ?? '')]));
-  };
+  const places = new Map(columns.map((column, at) => [columnKey(column), at]));
+  const keyOf = keys();
+  const cellsOf = (cells: readonly string[]) => ({
+    get: (column: string) => unguarded(cells[places.get(column) ?? -1] ?? ''),
+  });
   return {
     name: input.name,
-    columns: new Set(columns.map(columnKey)),
+    columns: new Set(places.keys()),
     async *read() {
       for await (const rows of readRows(input, layout)) {
         yield rows.map(({ line, cells, object, problem }) => {
-          if (problem !== undefined) throw new MoveError(`${input.name}, line ${line}: ${problem}`);
-          return { line, values: object === undefined ? valuesOf(cells) : flat(object) };
+          if (problem !== undefined) {
+            throw new CommandFailed(`${input.name}, line ${line}: ${problem}`);
+          }
+          return { line, values: object === undefined ? cellsOf(cells) : flat(object, keyOf) };
         });
       }
     },
@@ -75,7 +76,8 @@ async function openDocument({ path, name, size, packing, dispose }: Input) {
   }
   const links = listIn(document);
   if (links === undefined) return undefined;
-  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link) }));
+  const keyOf = keys();
+  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keyOf) }));
   return {
     name,
     columns: new Set(rows.flatMap(({ values }) => [...values.keys()])),
@@ -104,13 +106,23 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
+/** Makes the keys of columns, each once: many rows have the same. */
+function keys(): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const key = known.get(name) ?? columnKey(name);
+    known.set(name, key);
+    return key;
+  };
+}
+
 /** The fields of an object by their keys; those of an object in it with the name of that in front. */
-function flat(object: object, prefix = ''): Map<string, unknown> {
+function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map<string, unknown> {
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(object)) {
-    const key = prefix + columnKey(name);
+    const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
     if (!isObject(value) || Array.isArray(value)) values.set(key, value);
-    else for (const [inner, of] of flat(value, key)) values.set(inner, of);
+    else for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
   }
   return values;
 }

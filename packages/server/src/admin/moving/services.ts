@@ -1,134 +1,124 @@
-/** Where an export has what is kept of a link. Names are written as `columnKey` does; the first that a row has counts. */
+/**
+ * Where an export has what is kept of a link: names of columns as `columnKey` writes them, with spaces between them. The first that a row
+ * has counts.
+ */
 export interface Service {
   /** Columns by which `--from auto` recognises it: any of these sets. */
-  marks: readonly (readonly string[])[];
-  target: readonly string[];
+  marks: readonly string[];
+  target: string;
   /** Whole addresses of the link: all of them count. */
-  addresses: readonly string[];
+  addresses: string;
   /** Where the address is in two columns, or has no host at all. */
-  host?: readonly string[];
-  path?: readonly string[];
-  title?: readonly string[];
-  tags?: readonly string[];
-  clicks?: readonly string[];
-  created?: readonly string[];
+  host?: string;
+  path?: string;
+  title?: string;
+  tags?: string;
+  clicks?: string;
+  created?: string;
   /** True for a link that is switched off. */
-  off?: readonly string[];
-  redirectType?: readonly string[];
+  off?: string;
+  redirectType?: string;
 }
 
-const created = ['createdat', 'datecreated', 'created', 'timestamp'];
-const usual = { title: ['title'], tags: ['tags'], clicks: ['clicks', 'totalclicks'], created };
+const created = 'createdat datecreated created timestamp';
+const usual = { title: 'title', tags: 'tags', clicks: 'clicks totalclicks', created };
 
 /**
- * The services whose exports are read: their CSV files and the JSON of their APIs. `auto` takes the first one that fits. Own exports are
- * in `own-format.ts`.
+ * The services whose exports are read: their CSV files and the JSON of their APIs. `auto` takes the first one that fits.
  */
 export const SERVICES = {
   shortio: {
     ...usual,
-    marks: [
-      ['originalurl', 'path'],
-      ['originalurl', 'shorturl'],
-      ['originalurl', 'secureshorturl'],
-    ],
-    target: ['originalurl'],
-    addresses: ['secureshorturl', 'shorturl'],
-    host: ['domain', 'hostname'],
-    path: ['path'],
-    off: ['archived'],
-    redirectType: ['redirecttype'],
+    marks: ['originalurl path', 'originalurl shorturl', 'originalurl secureshorturl'],
+    target: 'originalurl',
+    addresses: 'secureshorturl shorturl',
+    host: 'domain hostname',
+    path: 'path',
+    off: 'archived',
+    redirectType: 'redirecttype',
   },
   rebrandly: {
     ...usual,
-    marks: [
-      ['slashtag', 'destination'],
-      ['slashtag', 'destinationurl'],
-    ],
-    target: ['destination', 'destinationurl'],
-    addresses: ['shorturl', 'shortlink'],
-    host: ['domainname', 'domainfullname', 'domain'],
-    path: ['slashtag'],
+    marks: ['slashtag destination', 'slashtag destinationurl'],
+    target: 'destination destinationurl',
+    addresses: 'shorturl shortlink',
+    host: 'domainname domainfullname domain',
+    path: 'slashtag',
   },
   bitly: {
     ...usual,
-    marks: [
-      ['longurl', 'link'],
-      ['longurl', 'bitlink'],
-      ['longurl', 'custombitlinks'],
-    ],
-    target: ['longurl'],
-    addresses: ['link', 'bitlink', 'custombitlinks'],
-    clicks: ['clicks', 'totalclicks', 'engagements', 'totalengagements'],
-    off: ['archived'],
+    marks: ['longurl link', 'longurl bitlink', 'longurl custombitlinks'],
+    target: 'longurl',
+    addresses: 'link bitlink custombitlinks',
+    clicks: 'clicks totalclicks engagements totalengagements',
+    off: 'archived',
   },
   dub: {
     ...usual,
-    marks: [
-      ['shortlink', 'url'],
-      ['shortlink', 'destinationurl'],
-      ['domain', 'key', 'url'],
-    ],
-    target: ['url', 'destinationurl'],
-    addresses: ['shortlink'],
-    host: ['domain'],
-    path: ['key'],
-    off: ['archived'],
+    marks: ['shortlink url', 'shortlink destinationurl', 'domain key url'],
+    target: 'url destinationurl',
+    addresses: 'shortlink',
+    host: 'domain',
+    path: 'key',
+    off: 'archived',
   },
   kutt: {
-    marks: [
-      ['address', 'target'],
-      ['target', 'visitcount'],
-    ],
-    target: ['target'],
-    addresses: ['link'],
-    host: ['domain'],
-    path: ['address'],
-    title: ['description'],
-    clicks: ['visitcount'],
+    marks: ['address target', 'target visitcount'],
+    target: 'target',
+    addresses: 'link',
+    host: 'domain',
+    path: 'address',
+    title: 'description',
+    clicks: 'visitcount',
     created,
-    off: ['banned'],
+    off: 'banned',
   },
   shlink: {
     ...usual,
-    marks: [
-      ['shorturl', 'longurl'],
-      ['shortcode', 'longurl'],
-    ],
-    target: ['longurl'],
-    addresses: ['shorturl'],
-    host: ['domain'],
-    path: ['shortcode'],
-    clicks: ['visitssummarytotal', 'visitscount', 'visits'],
+    marks: ['shorturl longurl', 'shortcode longurl'],
+    target: 'longurl',
+    addresses: 'shorturl',
+    host: 'domain',
+    path: 'shortcode',
+    clicks: 'visitssummarytotal visitscount visits',
   },
   yourls: {
     ...usual,
-    marks: [
-      ['keyword', 'url'],
-      ['shorturl', 'url', 'timestamp'],
-      ['source', 'target', 'hits'],
-    ],
-    target: ['url', 'target'],
-    addresses: ['shorturl'],
-    path: ['keyword', 'source'],
-    clicks: ['clicks', 'hits'],
+    marks: ['keyword url', 'shorturl url timestamp', 'source target hits'],
+    target: 'url target',
+    addresses: 'shorturl',
+    path: 'keyword source',
+    clicks: 'clicks hits',
+  },
+  shortlink: {
+    ...usual,
+    marks: ['code targeturl clickcount createdat aliases'],
+    target: 'targeturl',
+    addresses: 'aliases',
+    clicks: 'clickcount',
+    redirectType: 'redirecttype',
   },
 } as const satisfies Record<string, Service>;
 
-export type ServiceName = keyof typeof SERVICES;
+export type SourceName = keyof typeof SERVICES;
 
-/** Own exports, and what they are recognised by. */
+/** Own exports, which have more than those of others: codes and ids. */
 export const OWN = 'shortlink';
-const OWN_MARK = ['code', 'targeturl', 'clickcount', 'createdat', 'aliases'];
 
-export const SOURCES = [...(Object.keys(SERVICES) as ServiceName[]), OWN] as const;
-export type SourceName = (typeof SOURCES)[number];
+export const SOURCES = Object.keys(SERVICES) as SourceName[];
+
+/** The columns of each field. */
+export type Fields = Partial<Record<keyof Service, readonly string[]>>;
+
+export function fieldsOf(from: SourceName): Fields {
+  const { marks, ...fields }: Service = SERVICES[from];
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, names]) => [field, names.split(' ')]),
+  );
+}
 
 /** Whose export has these columns. */
 export function recognise(columns: ReadonlySet<string>): SourceName | undefined {
-  const hasAll = (mark: readonly string[]) => mark.every((name) => columns.has(name));
-  if (hasAll(OWN_MARK)) return OWN;
-  const services: [string, Service][] = Object.entries(SERVICES);
-  const found = services.find(([, { marks }]) => marks.some(hasAll));
-  return SOURCES.find((name) => name === found?.[0]);
+  const hasAll = (mark: string) => mark.split(' ').every((name) => columns.has(name));
+  return SOURCES.find((name) => SERVICES[name].marks.some(hasAll));
 }

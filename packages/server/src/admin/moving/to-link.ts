@@ -1,16 +1,19 @@
 import { MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH, REDIRECT_TYPES } from '@shortlink/sdk/wire';
-import { canonicalPath, isReservedPath } from '../../domain/aliases.ts';
+import { isReservedPath } from '../../domain/aliases.ts';
 import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE, uuidOf } from '../../domain/ids.ts';
 import { type BodyRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
+import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
-import { OWN, SERVICES, type Service, type SourceName } from './services.ts';
+import type { Fields, Service } from './services.ts';
 
 /** What rows are read with. */
 export interface Reading {
-  from: SourceName;
+  fields: Fields;
+  /** Whether the rows are of an own export. */
+  isOwn: boolean;
   rules: BodyRules;
   /** The id of the domain of each host that the account's links can be on; `''` is the default one. */
   domains: ReadonlyMap<string, string>;
@@ -21,100 +24,99 @@ export interface Reading {
   lost: (what: string) => void;
 }
 
-/** Own exports under the names of their columns, which are those of a service in every other respect. */
-const OWN_COLUMNS: Service = {
-  ...{ marks: [], target: ['targeturl'], addresses: ['aliases'], title: ['title'], tags: ['tags'] },
-  ...{ clicks: ['clickcount'], created: ['createdat'], redirectType: ['redirecttype'] },
-};
-
 /** @throws Error whose message says what is wrong with the row */
-export function toLink(row: SourceRow, reading: Reading): ImportedLink {
-  const isOwn = reading.from === OWN;
-  const service: Service = isOwn ? OWN_COLUMNS : SERVICES[reading.from as keyof typeof SERVICES];
-  const value = (names: readonly string[] = []) =>
-    names.map((name) => row.values.get(name)).find((found) => found !== undefined && found !== '');
-  const text = (names?: readonly string[]) => String(value(names) ?? '');
-  const created_at = timeOf(value(service.created), reading.now);
-  const own = isOwn ? ownFields(row, reading) : undefined;
-  const aliases = own?.aliases ?? addressesOf(row, service, reading);
-  if (own === undefined && aliases.length === 0) throw new Error('it has no short URL');
-  const title = text(service.title);
-  const fields = {
-    target_url: isOwn ? text(service.target) : text(service.target).trim(),
-    title: isOwn ? title : cut(title, reading),
-    tags: isOwn ? ownTags(value(service.tags)) : kept(tagList(value(service.tags)), reading),
-    redirect_type: redirectType(value(service.redirectType), reading),
+export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
+  const { fields, isOwn, rules, now } = reading;
+  const value = (field: keyof Service): unknown => {
+    for (const name of fields[field] ?? []) {
+      const found = values.get(name);
+      if (found !== undefined && found !== '') return found;
+    }
+    return undefined;
   };
-  const domain_id = own?.domain_id ?? (aliases[0]?.domain_id || null);
-  const rules = { ...reading.rules, defaultDomainId: null };
-  const checked = validateLink({ ...fields, ...(domain_id !== null && { domain_id }) }, rules);
+  const text = (field: keyof Service) => String(value(field) ?? '');
+  const created_at = timeOf(value('created'), now);
+  const own = isOwn ? ownFields(values, reading) : undefined;
+  const aliases = addressesOf(values, value, reading);
+  if (own === undefined && aliases.length === 0) throw new Error('it has no short URL');
+  const [target, title, tags] = [text('target'), text('title'), value('tags')];
+  const input = {
+    target_url: isOwn ? target : target.trim(),
+    title: isOwn ? title : cut(title, reading),
+    tags: isOwn ? ownTags(tags) : kept(tagList(tags), reading),
+    redirect_type: redirectType(value('redirectType'), reading),
+    domain_id: (own === undefined ? aliases[0]?.domain_id : own.domain_id) || undefined,
+  };
+  const checked = validateLink(input, { ...rules, defaultDomainId: null });
   if (!checked.ok) throw new Error(checked.details[0]?.message);
   return {
     ...checked.value,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
-    is_active: own?.is_active ?? !isTrue(value(service.off)),
-    click_count: clicksOf(value(service.clicks)),
+    is_active: own?.is_active ?? !isTrue(value('off')),
+    click_count: clicksOf(value('clicks')),
     created_at,
     aliases,
   };
 }
 
-function ownFields({ values }: SourceRow, reading: Reading) {
+/** What only own exports have. */
+function ownFields(values: SourceRow['values'], reading: Reading) {
   const text = (name: string) => String(values.get(name) ?? '');
-  const [code, id] = [text('code'), text('id')];
+  const [code, id, host] = [text('code'), text('id'), text('domain')];
   if (!CODE.test(code)) throw new Error(`${JSON.stringify(code)} is no code of this service`);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) throw new Error('its id is no UUID');
-  const aliases = values.get('aliases');
-  const list: unknown[] = Array.isArray(aliases) ? aliases : String(aliases ?? '').split(' ');
-  return {
-    ...{ code, id, is_active: isTrue(text('isactive')) },
-    domain_id: text('domain') === '' ? null : domainOf(text('domain'), reading) || null,
-    aliases: list.filter((alias) => alias !== '').map((alias) => aliasOf(String(alias), reading)),
-  };
+  const domain_id = host === '' ? '' : domainOf(host, reading);
+  return { code, id, is_active: isTrue(text('isactive')), domain_id };
 }
 
 /** Every address of the row, each once. */
-function addressesOf({ values }: SourceRow, service: Service, reading: Reading): Alias[] {
-  const listed = service.addresses.flatMap((name) => values.get(name) ?? []);
-  const given = listed.flatMap((value) => (Array.isArray(value) ? value : jsonList(String(value))));
-  const urls = given.map((value) => String(value).trim()).filter((value) => value !== '');
-  if (urls.length === 0) {
-    const first = (names: readonly string[] = []) =>
-      names.map((name) => values.get(name)).find((value) => value !== undefined);
-    const path = first(service.path);
-    // Some exports have the address of the domain itself, which is no link.
-    if (path !== undefined && path !== null && path !== '') {
-      urls.push(`${String(first(service.host) ?? '')}/${String(path)}`);
+function addressesOf(
+  values: SourceRow['values'],
+  value: (field: keyof Service) => unknown,
+  reading: Reading,
+): Alias[] {
+  const aliases: Alias[] = [];
+  const add = (given: unknown) => {
+    const address = String(given).trim();
+    if (address === '') return;
+    const alias = aliasOf(address, reading);
+    const isSame = ({ domain_id, path }: Alias) =>
+      domain_id === alias.domain_id && path === alias.path;
+    if (!aliases.some(isSame)) aliases.push(alias);
+  };
+  for (const name of reading.fields.addresses ?? []) {
+    const given = values.get(name) ?? '';
+    for (const address of listOf(given, reading.isOwn ? ' ' : undefined)) add(address);
+  }
+  // Some exports have the address of the domain itself, which is no link.
+  const path = value('path') ?? null;
+  if (aliases.length === 0 && path !== null) add(`${value('host') ?? ''}/${path}`);
+  return aliases;
+}
+
+/** A list, also as JSON in a cell; any other text is cut at a separator, if there is one. */
+function listOf(value: unknown, separator?: string | RegExp): unknown[] {
+  if (Array.isArray(value)) return value;
+  const text = String(value);
+  if (text.startsWith('[')) {
+    try {
+      const list: unknown = JSON.parse(text);
+      if (Array.isArray(list)) return list;
+    } catch {
+      // It only begins like one.
     }
   }
-  const aliases = urls.map((url) => aliasOf(url, reading));
-  return [...new Map(aliases.map((alias) => [alias.domain_id + alias.path, alias])).values()];
+  return separator === undefined ? [text] : text.split(separator);
 }
 
-/** The texts of a list as JSON, which is how a list stands in a cell; else the text itself. */
-function jsonList(text: string): unknown[] {
-  if (!text.startsWith('[')) return [text];
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) ? list : [text];
-  } catch {
-    return [text];
-  }
-}
-
-/** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
-const PLAIN_PATH = /^\/[\w-]{1,99}$/;
-
-/** The alias of an old address: a URL, perhaps without its scheme, or a path behind a slash. */
+/** The alias of an old address. */
 function aliasOf(address: string, reading: Reading): Alias {
   const shown = JSON.stringify(address);
-  const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
-  const isPlain = PLAIN_PATH.test(rest);
-  const path = isPlain ? rest : canonicalPath(URL.parse(`http://host${rest}`)?.pathname ?? '');
+  const { authority, path, hasQuery } = readAddress(address);
   if (path === undefined) throw new Error(`its address ${shown} is too long, or no valid Unicode`);
-  if (/[?#]/.test(rest)) throw new Error(`its address ${shown} has a query, which is no alias`);
-  if (isReservedPath(path)) throw new Error(`its path ${path} is one of the service itself`);
+  if (hasQuery) throw new Error(`its address ${shown} has a query, which is no alias`);
+  if (isReservedPath(path)) throw new Error(`its address ${shown} is one of the service itself`);
   return { domain_id: domainOf(authority, reading), path };
 }
 
@@ -124,18 +126,15 @@ export class UnknownHost extends Error {
 
   /** @param ours - What `--host` gives for it, if anything. */
   constructor(host: string, ours: string | undefined) {
-    super(unknownHost(host, ours));
+    super(
+      ours !== undefined
+        ? `${ours}, from --host ${host}=${ours}, is no host of this account: add it with domains add`
+        : host === ''
+          ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
+          : `${host} is no host of this account: add it with domains add, or give --host ${host}=HOST`,
+    );
     this.host = host;
   }
-}
-
-function unknownHost(host: string, ours: string | undefined): string {
-  if (ours !== undefined) {
-    return `${ours}, from --host ${host}=${ours}, is no host of this account: add it with domains add`;
-  }
-  return host === ''
-    ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
-    : `${host} is no host of this account: add it with domains add, or give --host ${host}=HOST`;
 }
 
 function domainOf(authority: string, { hosts, domains }: Reading): string {
@@ -151,12 +150,10 @@ function domainOf(authority: string, { hosts, domains }: Reading): string {
 
 /** Texts, or objects with a name, which is how some APIs list tags. */
 function tagList(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : jsonList(String(value ?? ''));
-  const texts = list.map((tag) =>
+  const tags = listOf(value ?? '', /[,;|]/).map((tag) =>
     typeof tag === 'object' && tag !== null && 'name' in tag ? String(tag.name) : String(tag),
   );
-  const parts = Array.isArray(value) ? texts : texts.flatMap((text) => text.split(/[,;|]/));
-  return [...new Set(parts.map((tag) => tag.trim()).filter((tag) => tag !== ''))];
+  return [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))];
 }
 
 function ownTags(value: unknown): string[] {
@@ -186,9 +183,8 @@ function redirectType(value: unknown, { lost }: Reading) {
 
 function clicksOf(value: unknown): number {
   const text = String(value ?? 0).replace(/[,\s]/g, '');
-  const clicks = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(clicks)) throw new Error(`its clicks are ${JSON.stringify(value)}`);
-  return clicks;
+  if (!/^\d{1,15}$/.test(text)) throw new Error(`its clicks are ${JSON.stringify(value)}`);
+  return Number(text);
 }
 
 function isTrue(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { uuidOf } from '../../domain/ids.ts';
+import { CODE, uuidOf } from '../../domain/ids.ts';
 import type { ExportedLink, ImportedLink } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { linksUsed, NOW, newCaller, newLink } from './fixtures.test-suite.ts';
@@ -190,8 +190,8 @@ export function testMoving(useStore: UseStore): void {
       const { caller, link } = await createLink(store());
       const { accountId } = caller;
       await store().importLinks({ accountId, links: [imported('/one')] });
-      const conflict = (address: string, target_url: string) => ({
-        ...{ state: 'conflict', address, target_url },
+      const conflict = (path: string, target_url: string) => ({
+        ...{ state: 'conflict', address: { domain_id: '', path }, target_url },
       });
       const links = [
         imported('/one', { target_url: 'https://example.com/else' }),
@@ -222,7 +222,10 @@ export function testMoving(useStore: UseStore): void {
       const elsewhere = { domain_id: domain?.id ?? null, aliases: [] };
       const other = imported('/else', { code: 'Xk3pQ9z', ...elsewhere });
       expect(await store().importLinks({ accountId, links: [other] })).toEqual([
-        { state: 'conflict', address: '/Xk3pQ9z', target_url: link.target_url },
+        {
+          ...{ state: 'conflict', target_url: link.target_url },
+          address: { domain_id: domain?.id, path: '/Xk3pQ9z' },
+        },
       ]);
     });
 
@@ -261,6 +264,26 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().removeDomain(removal)).toEqual({ ok: false, reason: 'has_links' });
       expect(await store().removeDomain({ ...removal, force: true })).toMatchObject({ ok: true });
       expect((await store().findRedirect('go.example/a'))?.is_active).toBe(true);
+    });
+
+    test('in steps, each with codes of its own part of all codes', async () => {
+      const { accountId } = await newCaller(store());
+      const of = 4;
+      const codes: string[][] = [];
+      for (let number = 0; number < of; number += 1) {
+        const links = Array.from({ length: 200 }, (_, n) => imported(`/${number}/${n}`));
+        const step = { number, of };
+        await store().importLinks({ accountId, links, step });
+        const found = links.map(({ aliases }) => store().findRedirect(aliases[0]?.path ?? ''));
+        codes.push((await Promise.all(found)).map((redirect) => redirect?.code ?? '').sort());
+      }
+      expect(codes.flat()).toEqual(codes.flat().toSorted());
+      expect(new Set(codes.flat()).size).toBe(of * 200);
+      for (const code of codes.flat()) expect(code).toMatch(CODE);
+      // Each part is used from its beginning to its end: of 57 first digits, four parts have 14 or 15 each.
+      for (const part of codes) {
+        expect(new Set(part.map((code) => code[0])).size).toBeGreaterThan(12);
+      }
     });
 
     test('by the thousand, with a code each', async () => {

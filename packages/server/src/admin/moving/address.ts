@@ -1,0 +1,42 @@
+import { aliasAddress, canonicalPath } from '../../domain/aliases.ts';
+import { normalizeHost } from '../../domain/hostnames.ts';
+import { CODE } from '../../domain/ids.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Where a link is, or was. */
+export interface Address {
+  /** Host and port as they are written; `''` for a path alone. */
+  authority: string;
+  /** As `canonicalPath` writes it; undefined for one that no link can have. */
+  path: string | undefined;
+  hasQuery: boolean;
+}
+
+/** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
+const PLAIN_PATH = /^\/[\w-]{1,99}$/;
+
+/** Reads an address as people and exports write it: a URL, perhaps without its scheme, or a path behind a slash. */
+export function readAddress(address: string): Address {
+  const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
+  if (PLAIN_PATH.test(rest)) return { authority, path: rest, hasQuery: false };
+  const path = canonicalPath(URL.parse(`http://host${rest}`)?.pathname ?? '');
+  return { authority, path, hasQuery: /[?#]/.test(rest) };
+}
+
+/** The code of the link that a person means: by its code, its short URL, or any address that it had before. `undefined` where there is none. */
+export async function findCode(
+  store: Pick<Store, 'findRedirect'>,
+  publicUrl: string,
+  named: string,
+): Promise<string | undefined> {
+  const { authority, path = '' } = readAddress(named.includes('/') ? named : `/${named}`);
+  const host = normalizeHost(authority) ?? authority;
+  const isDefault = host === '' || host === normalizeHost(new URL(publicUrl).host);
+  const code = path.slice(1);
+  const link = CODE.test(code) ? await store.findRedirect(code) : undefined;
+  if (link !== undefined && (host === '' || link.hostname === (isDefault ? null : host))) {
+    return code;
+  }
+  const alias = aliasAddress(isDefault ? null : host, path);
+  return alias && (await store.findRedirect(alias))?.code;
+}
