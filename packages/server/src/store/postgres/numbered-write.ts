@@ -4,7 +4,7 @@ import { recordWrite } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import type { Channel } from './channel.ts';
-import { toPostgres } from './session.ts';
+import { toPostgres } from './statement.ts';
 
 /**
  * Writes under the name of one writer. Each leaves an old version of its row behind, which PostgreSQL has to keep while a snapshot from
@@ -49,7 +49,7 @@ export const PREPARE_BEGIN = `PREPARE shortlink_begin (text, bigint, bigint) AS 
 export async function begin(channel: Channel, write: ClickWrite): Promise<boolean> {
   if (channel.isPooled) {
     await channel.begin();
-    return (await channel.session().run(recordWrite(write))) === 1;
+    return (await channel.run(recordWrite(write))).length === 1;
   }
   const { writer, number, now } = write;
   const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
@@ -65,6 +65,6 @@ export async function begin(channel: Channel, write: ClickWrite): Promise<boolea
  */
 export async function confirm(channel: Channel, { writer }: ClickWrite): Promise<void> {
   const touch = sql`UPDATE click_writes SET written_at = written_at WHERE writer = ${writer}`;
-  await channel.session().run(touch);
+  await channel.run(touch);
   await channel.commit();
 }

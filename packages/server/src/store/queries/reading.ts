@@ -33,13 +33,13 @@ export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement
 }
 
 /** Texts by the place in our code that they come from, so that a statement that runs thousands of times a second is joined once. */
-const known = new WeakMap<TemplateStringsArray, string>();
+const joinedBefore = new WeakMap<TemplateStringsArray, string>();
 
 function joined(texts: TemplateStringsArray): string {
-  let text = known.get(texts);
+  let text = joinedBefore.get(texts);
   if (text === undefined) {
     text = texts.join('?');
-    known.set(texts, text);
+    joinedBefore.set(texts, text);
   }
   return text;
 }
@@ -57,9 +57,9 @@ export function sqlText(text: string): Statement<never> {
 }
 
 /** Statements as one list, such as that of `IN` or `VALUES`. */
-export function sqlList(statements: readonly Statement[]): Statement {
+export function sqlList(statements: readonly Statement[], separator = ', '): Statement {
   return {
-    text: statements.map(({ text }) => text).join(', '),
+    text: statements.map(({ text }) => text).join(separator),
     values: statements.flatMap(({ values }) => values),
   };
 }
@@ -73,30 +73,33 @@ export type Reading<T> = Generator<Statement, T, readonly object[]>;
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
 
-/** Functions that make readings, by name. */
-type Readings = Record<string, (...args: never[]) => Reading<unknown>>;
-
-/** The methods of a store that carry them out. */
-export type CarriedOut<M extends Readings> = {
-  [N in keyof M]: (
-    ...args: Parameters<M[N]>
-  ) => Promise<M[N] extends (...args: never[]) => Reading<infer T> ? T : never>;
+/** The methods of a store that carry readings out. */
+export type CarriedOut<M> = {
+  [N in keyof M]: M[N] extends (...args: infer A) => Reading<infer T>
+    ? (...args: A) => Promise<T>
+    : never;
 };
 
 /**
  * Makes the methods of a store.
  *
- * @param run - Carries a reading out, which can be begun again.
+ * @param run - Carries a reading out, by its name.
  */
-export function carryOut<M extends Readings>(
-  readings: M,
-  run: (begin: () => Reading<unknown>, name: string) => Promise<unknown>,
+export function carryOut<M>(
+  readings: Readonly<Record<keyof M, unknown>>,
+  run: (name: keyof M, args: unknown[]) => Promise<unknown>,
 ): CarriedOut<M> {
-  const methods = Object.entries(readings).map(([name, reading]) => [
+  const methods = Object.keys(readings).map((name) => [
     name,
-    (...args: never[]) => run(() => reading(...args), name),
+    (...args: unknown[]) => run(name as keyof M, args),
   ]);
   return Object.fromEntries(methods) as CarriedOut<M>;
+}
+
+/** A reading whose result is known already. */
+// biome-ignore lint/correctness/useYield: it has no statement
+export function* known<T>(result: T): Reading<T> {
+  return result;
 }
 
 /** The rows of a statement, as the columns that it selects. */

@@ -1,7 +1,7 @@
-import { checkImport } from '../imports.ts';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import type { Store } from '../store.ts';
+import { checkImport } from '../writes/imports.ts';
 import * as accounts from './accounts.ts';
 import { findRedirect, linkHistory } from './aliases.ts';
 import * as jobs from './jobs.ts';
@@ -32,5 +32,8 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
     findLink: (code: string) => findLink(shortUrl, code),
     listLinks: (search: LinkSearch) => listLinks(shortUrl, search),
   };
-  return carryOut(readings, (begin) => read(begin())) satisfies Partial<Store>;
+  return carryOut<typeof readings>(readings, (name, args) => {
+    const reading = readings[name] as (...args: unknown[]) => Reading<unknown>;
+    return read(reading(...args));
+  }) satisfies Partial<Store>;
 }

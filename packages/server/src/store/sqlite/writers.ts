@@ -65,7 +65,7 @@ export class WriteQueue implements Writer {
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
       if (this.#outbox.length === 0) setImmediate(() => this.#flush());
       // `name` and `args` belong together by N, which the compiler can't follow into the union.
-      this.#outbox.push({ id, name, args } as WriteRequest);
+      this.#outbox.push({ id, name, args } as unknown as WriteRequest);
       if (this.#outbox.length === MOST_TOGETHER) this.#flush();
     });
   }

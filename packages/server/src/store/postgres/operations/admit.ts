@@ -7,11 +7,11 @@ import {
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
-import { sql } from '../../queries/reading.ts';
+import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
-import type { Session } from '../session.ts';
+import { arrayOf } from '../statement.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
@@ -37,8 +37,8 @@ export async function admit(
   const { limits, accountId } = first.caller;
   const windows = windowsAt(first.now);
   const [minute, day, month] = windows;
-  const refusing = lastToEnd(windows).map(({ name }) => name);
-  const keys = requests.map(({ caller }) => caller.keyId);
+  const refusing = arrayOf(lastToEnd(windows).map(({ name }) => name));
+  const keys = arrayOf(requests.map(({ caller }) => caller.keyId));
   const row = await db.writeStatement<{
     granted: number;
     day_used: number;
@@ -81,8 +81,8 @@ export async function refund(db: Database, { caller, now }: AdmissionRequest): P
 const STEP_ACCOUNTS = 1_000;
 
 /** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */
-export async function rollUpRequests(session: Session, now: number): Promise<boolean> {
-  const accounts = await session.all(sql`
+export function* rollUpRequests(now: number): Writing<boolean> {
+  const accounts = yield* rowsOf(sql`
     SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
       SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
       ORDER BY account_id LIMIT ${STEP_ACCOUNTS}) AS idle`);

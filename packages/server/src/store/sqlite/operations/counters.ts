@@ -1,58 +1,84 @@
 import type { RefusalReason } from '@shortlink/sdk/wire';
 import {
+  exceeds,
   type RequestWindow,
   refusingWindow,
   startOfDay,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
-import { sql } from '../../queries/reading.ts';
+import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
+import type { Slots, Wanted } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
-import type { Operation } from './operations.ts';
+import type { SqliteEngine } from './engine.ts';
 
-export const admit: Operation<'admit'> = ({ counters }, caller, now) => {
+/** See `Store.admit`. */
+export function admit(
+  counters: Counters,
+  { accountId, keyId, limits }: Caller,
+  now: number,
+): Admission {
   const windows = windowsAt(now);
-  const counts = windows.map((window) => counters.requests(caller.accountId, window));
+  const counts = windows.map((window) => counters.requests(accountId, window));
   const states = windows.map((window, index) =>
-    windowState(window, caller.limits, counts[index]?.used ?? 0),
+    windowState(window, limits, counts[index]?.used ?? 0),
   );
   const refusedBy = refusingWindow(states);
-  const [minute, { startsAt: today }] = windows;
-  const day = counters.keyDay(caller.keyId, today);
-  if (day.minute !== minute.startsAt)
-    Object.assign(day, { minute: minute.startsAt, minuteRequests: 0 });
   if (refusedBy !== undefined) {
-    day.refused += 1;
-    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);
+    counters.refuse(keyId, refusedBy.name, now);
     return { admitted: false, windows: states, refusedBy };
   }
+  const day = counters.keyDay(keyId, now);
+  const [{ startsAt: minute }] = windows;
+  if (day.minute !== minute) Object.assign(day, { minute, minuteRequests: 0 });
   day.requests += 1;
   day.minuteRequests += 1;
   for (const count of counts) add(count, 1);
   for (const state of states) state.used += 1;
   return { admitted: true, windows: states };
-};
+}
 
-export const refund: Operation<'refund'> = ({ db }, caller, now) => {
+export function* refund(_: SqliteEngine, { accountId, keyId }: Caller, now: number): Writing<void> {
   const windows = windowsAt(now);
   for (const window of windows) {
-    db.run(sql`
+    yield* rowsOf(sql`
       UPDATE request_counters SET used = used - 1
-      WHERE account_id = ${caller.accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
+      WHERE account_id = ${accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
   }
-  db.run(sql`
+  yield* rowsOf(sql`
     UPDATE key_days SET
       requests = requests - 1,
       minute_requests = minute_requests - iif(minute = ${windows[0].startsAt} AND minute_requests > 0, 1, 0)
-    WHERE key_id = ${caller.keyId} AND day = ${startOfDay(now)} AND requests > 0`);
-};
+    WHERE key_id = ${keyId} AND day = ${startOfDay(now)} AND requests > 0`);
+}
+
+/** See `Engine.takeSlots`. */
+export function takeSlots(
+  counters: Counters,
+  { accountId, limits }: Caller,
+  wanted: readonly Wanted[],
+  now: number,
+): Slots {
+  const total = counters.links(accountId);
+  let granted = 0;
+  for (const { keyId, links } of wanted) {
+    if (exceeds(limits.links, total.used, links)) break;
+    add(total, links);
+    counters.keyDay(keyId, now).links += links;
+    granted += 1;
+  }
+  for (const { keyId } of wanted.slice(granted)) counters.refuse(keyId, 'links', now);
+  return { granted, used: total.used };
+}
 
 interface Count {
   /** As it stands, with what this transaction added. */
   used: number;
   /** What this transaction added. */
   added: number;
+  write: (added: number) => void;
 }
 
 /** What this transaction adds to a key's day. */
@@ -73,7 +99,7 @@ interface KeyDay {
  */
 export class Counters {
   readonly #db: Database;
-  readonly #counts = new Map<string, Count & { write: (added: number) => void }>();
+  readonly #counts = new Map<string, Count>();
   readonly #days = new Map<string, KeyDay>();
 
   constructor(db: Database) {
@@ -108,7 +134,8 @@ export class Counters {
     );
   }
 
-  keyDay(keyId: string, day: number): KeyDay {
+  keyDay(keyId: string, now: number): KeyDay {
+    const day = startOfDay(now);
     const id = `${keyId} ${day}`;
     let keyDay = this.#days.get(id);
     if (keyDay === undefined) {
@@ -119,7 +146,9 @@ export class Counters {
   }
 
   /** Remembers that a limit refused a request of this key. */
-  addRefusal(keyId: string, minute: number, reason: RefusalReason): void {
+  refuse(keyId: string, reason: RefusalReason, now: number): void {
+    this.keyDay(keyId, now).refused += 1;
+    const [{ startsAt: minute }] = windowsAt(now);
     const refusals = this.#count(`${keyId} ${minute} ${reason}`, undefined, (added) =>
       this.#db.run(sql`
         INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
@@ -163,7 +192,7 @@ export class Counters {
 }
 
 /** Adds to a counter. */
-export function add(count: Count, number: number): void {
+function add(count: Count, number: number): void {
   count.used += number;
   count.added += number;
 }

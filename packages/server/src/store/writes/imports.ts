@@ -1,6 +1,5 @@
-import { CODE, MAX_CODE_DRAWS } from '../domain/ids.ts';
-import { targetNumber } from './links.ts';
-import type { Alias, ImportedLink, ImportOutcome, LinkImport } from './operator-store.ts';
+import { CODE, MAX_CODE_DRAWS } from '../../domain/ids.ts';
+import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../operator-store.ts';
 import {
   type Reading,
   rowsOf,
@@ -9,17 +8,9 @@ import {
   sql,
   sqlList,
   type Writing,
-} from './queries/reading.ts';
-import { StoreError } from './store-error.ts';
-
-/** What differs between the engines. */
-export interface ImportEngine {
-  generateCode: () => string;
-  /** The value of a title column, of a title as JSON. */
-  titleColumn: (json: string) => Statement;
-  /** The value of `target_number` of a new link. */
-  numberColumn: (targetNumber: number) => Statement;
-}
+} from '../queries/reading.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine } from './engine.ts';
 
 /** Values of one statement. What is left over gets statements of its own: so each has one of few texts, and is prepared once. */
 const VALUES_TOGETHER = 128;
@@ -58,25 +49,21 @@ export function* checkImport(input: LinkImport): Reading<ImportOutcome[]> {
 }
 
 export function* importLinks(
+  engine: Engine,
   { accountId, links }: LinkImport,
-  engine: ImportEngine,
 ): Writing<ImportOutcome[]> {
   const codes = yield* freeCodes(links, engine.generateCode);
   const plan = yield* planImport({ accountId, links }, () => codes.pop() ?? '');
   const created = [...plan.created];
-  const rows = created.map(([code, link]) => rowOfLink(accountId, code, link, engine));
-  const inserted = yield* insert(
-    rows,
-    (list) => sql`
-      INSERT INTO links (code, id, account_id, domain_id, target_url, target_number, title, redirect_type, is_active, tags, created_at)
-      VALUES ${list} ON CONFLICT (code) DO NOTHING RETURNING 1 AS inserted`,
+  const inserted = yield* engine.insertRows(
+    created.map(([code, link]) => ({ ...link, code, account_id: accountId })),
   );
   const added = yield* insert(
     plan.aliases.map(({ domain_id, path, code }) => sql`(${domain_id}, ${path}, ${code})`),
     (list) => sql`
       INSERT INTO aliases (domain_id, path, code) VALUES ${list} ON CONFLICT DO NOTHING RETURNING 1 AS inserted`,
   );
-  if (inserted < created.length || added < plan.aliases.length) {
+  if (inserted.size < created.length || added < plan.aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
   const clicked = created.filter(([, { click_count }]) => click_count > 0);
@@ -188,19 +175,6 @@ function* freeCodes(links: readonly ImportedLink[], generateCode: () => string):
     for (const code of codes) if (!inUse.has(code)) free.add(code);
   }
   return [...free];
-}
-
-function rowOfLink(
-  account_id: string,
-  code: string,
-  link: ImportedLink,
-  { titleColumn, numberColumn }: ImportEngine,
-): Statement {
-  const { id, domain_id, target_url, redirect_type, tags, created_at } = link;
-  const number = numberColumn(targetNumber({ account_id, domain_id, target_url }));
-  const title = titleColumn(JSON.stringify(link.title));
-  return sql`(${code}, ${id}, ${account_id}, ${domain_id}, ${target_url}, ${number}, ${title}, ${redirect_type},
-    ${link.is_active ? 1 : 0} = 1, ${JSON.stringify(tags)}, ${created_at})`;
 }
 
 function* insert(

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { postgresEngine } from '../postgres/operations/engine.ts';
+import { read } from '../queries/reading.ts';
+import type { CreateRequest } from '../store.ts';
+import { createIdempotently } from './idempotency.ts';
+
+const engine = postgresEngine({ generateCode: () => '', shortUrl: () => '' });
+
+const request = (key: string) =>
+  ({
+    caller: { accountId: 'acc_1' },
+    idempotency: { key, fingerprint: `of ${key}` },
+    now: 0,
+  }) as CreateRequest<unknown>;
+
+test('keys are claimed in one order by every instance, however their requests arrive: else two instances wait for each other', () => {
+  const claims: string[][] = [];
+  const answers = new Map<string, string>();
+  const pairsOf = (values: readonly unknown[]) =>
+    Object.entries(JSON.parse(String(values.find((value) => String(value).startsWith('{')))));
+  const creating = createIdempotently(
+    engine,
+    ['k2', 'k10', 'k1', 'k2'].map(request),
+    function* (requests) {
+      return requests.map(({ idempotency }) => ({ ok: true as const, value: idempotency?.key }));
+    },
+  );
+  const outcomes = read(creating, ({ text, values }) => {
+    const pairs = pairsOf(values).map(([key, value]) => ({ key, value: String(value) }));
+    if (text.includes('INSERT INTO idempotency_records')) {
+      claims.push(pairs.map(({ key }) => key));
+      return pairs.filter(({ key }) => !answers.has(key));
+    }
+    if (text.includes('UPDATE')) for (const { key, value } of pairs) answers.set(key, value);
+    return pairs.map(({ key }) => {
+      return { key, fingerprint: `of ${key}`, answer: answers.get(key) ?? '' };
+    });
+  });
+  // The second request of a key gets the response of the first.
+  expect(claims).toEqual([['k1', 'k10', 'k2'], ['k2']]);
+  expect(outcomes.map((outcome) => outcome.ok && outcome.value)).toEqual(['k2', 'k10', 'k1', 'k2']);
+});

@@ -1,0 +1,131 @@
+import { rowsOf, sql, type Writing } from '../queries/reading.ts';
+import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
+import type { CreateOutcome, CreateRequest, Outcome } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine, Pair } from './engine.ts';
+
+/** How often keys are claimed, or else their responses read, while other requests with these keys come in between. */
+const CLAIM_TRIES = 5;
+
+interface StoredResponse {
+  key: string;
+  fingerprint: string;
+  answer: string;
+}
+
+/**
+ * A request of an account whose idempotency key had a response within the retention gets that response. The others are passed to `create`, in
+ * order, which gives an outcome for each; these are kept in the same transaction. A refusal is not kept: nothing was created, so
+ * the same request may pass later.
+ *
+ * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
+ * has ended. Then it finds the response, or creates the link itself when there is none. A duplicate among `requests` comes after all others.
+ */
+export function* createIdempotently<T, R extends CreateRequest<unknown>>(
+  engine: Pick<Engine, 'pairs'>,
+  requests: readonly R[],
+  create: (requests: readonly R[]) => Writing<Outcome<T>[]>,
+): Writing<CreateOutcome<T>[]> {
+  const outcomes = new Map<R, CreateOutcome<T>>();
+  for (let open = requests; open.length > 0; open = open.filter((one) => !outcomes.has(one))) {
+    const group = withoutDuplicates(open);
+    const earlier = yield* claim(engine, group);
+    const due: R[] = [];
+    for (const request of group) {
+      const stored = earlier.get(request.idempotency?.key ?? '');
+      if (stored === undefined) due.push(request);
+      else outcomes.set(request, replay(request, stored));
+    }
+    if (due.length === 0) continue;
+    const created = yield* create(due);
+    yield* keep(engine, due, created);
+    for (const [index, request] of due.entries()) {
+      const outcome = created[index];
+      if (outcome === undefined) throw new StoreError('internal', 'A create has no outcome.');
+      outcomes.set(request, outcome.ok ? { ...outcome, replayed: false } : outcome);
+    }
+  }
+  return requests.flatMap((request) => outcomes.get(request) ?? []);
+}
+
+/** The requests without a key, and the first one of each key. */
+function withoutDuplicates<R extends CreateRequest<unknown>>(requests: readonly R[]): R[] {
+  const keys = new Set<string>();
+  return requests.filter(({ idempotency }) => {
+    if (idempotency === undefined) return true;
+    const isFirst = !keys.has(idempotency.key);
+    keys.add(idempotency.key);
+    return isFirst;
+  });
+}
+
+function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): CreateOutcome<T> {
+  return stored.fingerprint === request.idempotency?.fingerprint
+    ? { ok: true, value: JSON.parse(stored.answer), replayed: true }
+    : { ok: false, reason: 'idempotency_conflict' };
+}
+
+/** Claims keys, and returns the responses to those that were claimed before. A record past its retention is taken over. */
+function* claim(
+  { pairs }: Pick<Engine, 'pairs'>,
+  requests: readonly CreateRequest<unknown>[],
+): Writing<Map<string, StoredResponse>> {
+  const earlier = new Map<string, StoredResponse>();
+  const keyed = requests.flatMap(({ idempotency }) => idempotency ?? []);
+  const [first] = requests;
+  if (keyed.length === 0 || first === undefined) return earlier;
+  const { caller, now } = first;
+  // Every instance claims keys in this order, so that no two wait for each other.
+  let open = keyed
+    .map(({ key, fingerprint }): Pair => [key, fingerprint])
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+    const claimed = yield* rowsOf<{ key: string }>(sql`
+      INSERT INTO idempotency_records AS record (account_id, key, fingerprint, answer, created_at)
+        SELECT ${caller.accountId}, key, value, '', ${now} FROM ${pairs(open)} AS new WHERE true
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = '', created_at = excluded.created_at
+        WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
+      RETURNING key`);
+    const ours = new Set(claimed.map(({ key }) => key));
+    open = open.filter(([key]) => !ours.has(key));
+    if (open.length === 0) return earlier;
+    const answers = yield* rowsOf<StoredResponse>(sql`
+      SELECT key, fingerprint, answer FROM idempotency_records
+      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${pairs(open)} AS asked)`);
+    for (const answer of answers) earlier.set(answer.key, answer);
+    open = open.filter(([key]) => !earlier.has(key));
+    if (open.length === 0) return earlier;
+  }
+  throw new StoreError(
+    'busy',
+    'Other requests with this idempotency key come in between each time.',
+  );
+}
+
+/** Keeps the responses of what was created, and drops the claims of what was refused. */
+function* keep(
+  { pairs }: Pick<Engine, 'pairs'>,
+  requests: readonly CreateRequest<unknown>[],
+  outcomes: readonly Outcome<unknown>[],
+): Writing<void> {
+  const kept: Pair[] = [];
+  const dropped: Pair[] = [];
+  for (const [index, { idempotency }] of requests.entries()) {
+    const outcome = outcomes[index];
+    if (idempotency === undefined || outcome === undefined) continue;
+    if (outcome.ok) kept.push([idempotency.key, JSON.stringify(outcome.value)]);
+    else dropped.push([idempotency.key, '']);
+  }
+  const accountId = requests[0]?.caller.accountId ?? '';
+  if (kept.length > 0) {
+    yield* rowsOf(sql`
+      UPDATE idempotency_records AS record SET answer = new.value FROM ${pairs(kept)} AS new
+      WHERE record.account_id = ${accountId} AND record.key = new.key`);
+  }
+  if (dropped.length > 0) {
+    yield* rowsOf(sql`
+      DELETE FROM idempotency_records
+      WHERE account_id = ${accountId} AND key IN (SELECT key FROM ${pairs(dropped)} AS refused)`);
+  }
+}
