@@ -11,7 +11,7 @@ import { listen } from './serve.ts';
 import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
 import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
-import { CacheFile } from './store/cache-file.ts';
+import { cacheFile } from './store/cache-file.ts';
 import type { Store } from './store/store.ts';
 
 export interface StartOptions {
@@ -112,7 +112,7 @@ async function openService(
     cacheFile:
       linkCache === undefined
         ? undefined
-        : new CacheFile({ path: linkCache, database: name, logger }),
+        : cacheFile({ path: linkCache, database: name, logger }),
     targetHosts: { allow, deny },
     logger,
     metrics,

@@ -179,8 +179,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refusals-replay': one(
     'The idempotency key of a create that was refused keeps an empty response.',
     IDEMPOTENCY,
-    "else dropped.push([idempotency.key, '']);",
-    "else kept.push([idempotency.key, '{}']);",
+    'else dropped.push({ key });',
+    "else kept.push({ key, answer: '{}' });",
   ),
 
   // --- jobs ---

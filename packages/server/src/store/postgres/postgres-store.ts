@@ -41,7 +41,7 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
   const clickSlot = Math.floor(Math.random() * CLICK_SLOTS);
 
   return closable({
-    ...storeReads((reading) => db.read(reading), shortUrl),
+    ...storeReads((reading) => db.read(reading), engine),
     ...carryOut<OnEngine<typeof storeWrites>>(storeWrites, (name, args) => {
       const writing = storeWrites[name] as (...args: unknown[]) => Writing<unknown>;
       return write(queueOf(name, args), () => writing(engine, ...args));

@@ -57,9 +57,9 @@ export function sqlText(text: string): Statement<never> {
 }
 
 /** Statements as one list, such as that of `IN` or `VALUES`. */
-export function sqlList(statements: readonly Statement[], separator = ', '): Statement {
+export function sqlList(statements: readonly Statement[]): Statement {
   return {
-    text: statements.map(({ text }) => text).join(separator),
+    text: statements.map(({ text }) => text).join(', '),
     values: statements.flatMap(({ values }) => values),
   };
 }

@@ -16,8 +16,8 @@ export interface Engine {
   unlessLocked: Statement<never>;
   /** A title as its column holds it. */
   titleColumn: (title: string) => string | null;
-  /** A table with the columns `key` and `value`. */
-  pairs: (rows: readonly Pair[]) => Statement;
+  /** A table of objects: each is in the column `value`, as JSON. */
+  table: (rows: readonly object[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
   insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
   /**
@@ -28,8 +28,6 @@ export interface Engine {
   /** Counts in the history of a key that a batch was refused, since it has more links than the plan allows in one request. */
   countLargeBatch: (keyId: string, now: number) => Writing<void>;
 }
-
-export type Pair = readonly [key: string, value: string];
 
 /** A link to insert. */
 export interface LinkRow extends NewLink {

@@ -16,8 +16,8 @@ const request = (key: string) =>
 test('keys are claimed in one order by every instance, however their requests arrive: else two instances wait for each other', () => {
   const claims: string[][] = [];
   const answers = new Map<string, string>();
-  const pairsOf = (values: readonly unknown[]) =>
-    Object.entries(JSON.parse(String(values.find((value) => String(value).startsWith('{')))));
+  const rowsIn = (values: readonly unknown[]): { key: string; answer: string }[] =>
+    JSON.parse(String(values.find((value) => String(value).startsWith('['))));
   const creating = createIdempotently(
     engine,
     ['k2', 'k10', 'k1', 'k2'].map(request),
@@ -26,13 +26,13 @@ test('keys are claimed in one order by every instance, however their requests ar
     },
   );
   const outcomes = read(creating, ({ text, values }) => {
-    const pairs = pairsOf(values).map(([key, value]) => ({ key, value: String(value) }));
+    const rows = rowsIn(values);
     if (text.includes('INSERT INTO idempotency_records')) {
-      claims.push(pairs.map(({ key }) => key));
-      return pairs.filter(({ key }) => !answers.has(key));
+      claims.push(rows.map(({ key }) => key));
+      return rows.filter(({ key }) => !answers.has(key));
     }
-    if (text.includes('UPDATE')) for (const { key, value } of pairs) answers.set(key, value);
-    return pairs.map(({ key }) => {
+    if (text.includes('UPDATE')) for (const { key, answer } of rows) answers.set(key, answer);
+    return rows.map(({ key }) => {
       return { key, fingerprint: `of ${key}`, answer: answers.get(key) ?? '' };
     });
   });

@@ -1,17 +1,13 @@
 import { rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
-import type { CreateOutcome, CreateRequest, Outcome } from '../store.ts';
+import type { CreateOutcome, CreateRequest, Idempotency, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine, Pair } from './engine.ts';
+import type { Engine } from './engine.ts';
 
 /** How often keys are claimed, or else their responses read, while other requests with these keys come in between. */
 const CLAIM_TRIES = 5;
 
-interface StoredResponse {
-  key: string;
-  fingerprint: string;
-  answer: string;
-}
+type StoredResponse = Idempotency & { answer: string };
 
 /**
  * A request of an account whose idempotency key had a response within the retention gets that response. The others are passed to `create`, in
@@ -22,7 +18,7 @@ interface StoredResponse {
  * has ended. Then it finds the response, or creates the link itself when there is none. A duplicate among `requests` comes after all others.
  */
 export function* createIdempotently<T, R extends CreateRequest<unknown>>(
-  engine: Pick<Engine, 'pairs'>,
+  engine: Pick<Engine, 'table'>,
   requests: readonly R[],
   create: (requests: readonly R[]) => Writing<Outcome<T>[]>,
 ): Writing<CreateOutcome<T>[]> {
@@ -67,7 +63,7 @@ function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): Cre
 
 /** Claims keys, and returns the responses to those that were claimed before. A record past its retention is taken over. */
 function* claim(
-  { pairs }: Pick<Engine, 'pairs'>,
+  { table }: Pick<Engine, 'table'>,
   requests: readonly CreateRequest<unknown>[],
 ): Writing<Map<string, StoredResponse>> {
   const earlier = new Map<string, StoredResponse>();
@@ -76,25 +72,23 @@ function* claim(
   if (keyed.length === 0 || first === undefined) return earlier;
   const { caller, now } = first;
   // Every instance claims keys in this order, so that no two wait for each other.
-  let open = keyed
-    .map(({ key, fingerprint }): Pair => [key, fingerprint])
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  let open = keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
     const claimed = yield* rowsOf<{ key: string }>(sql`
       INSERT INTO idempotency_records AS record (account_id, key, fingerprint, answer, created_at)
-        SELECT ${caller.accountId}, key, value, '', ${now} FROM ${pairs(open)} AS new WHERE true
+        SELECT ${caller.accountId}, value ->> 'key', value ->> 'fingerprint', '', ${now} FROM ${table(open)} AS new WHERE true
       ON CONFLICT (account_id, key) DO UPDATE SET
         fingerprint = excluded.fingerprint, answer = '', created_at = excluded.created_at
         WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
       RETURNING key`);
     const ours = new Set(claimed.map(({ key }) => key));
-    open = open.filter(([key]) => !ours.has(key));
+    open = open.filter(({ key }) => !ours.has(key));
     if (open.length === 0) return earlier;
     const answers = yield* rowsOf<StoredResponse>(sql`
       SELECT key, fingerprint, answer FROM idempotency_records
-      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${pairs(open)} AS asked)`);
+      WHERE account_id = ${caller.accountId} AND key IN (SELECT value ->> 'key' FROM ${table(open)} AS asked)`);
     for (const answer of answers) earlier.set(answer.key, answer);
-    open = open.filter(([key]) => !earlier.has(key));
+    open = open.filter(({ key }) => !earlier.has(key));
     if (open.length === 0) return earlier;
   }
   throw new StoreError(
@@ -105,27 +99,28 @@ function* claim(
 
 /** Keeps the responses of what was created, and drops the claims of what was refused. */
 function* keep(
-  { pairs }: Pick<Engine, 'pairs'>,
+  { table }: Pick<Engine, 'table'>,
   requests: readonly CreateRequest<unknown>[],
   outcomes: readonly Outcome<unknown>[],
 ): Writing<void> {
-  const kept: Pair[] = [];
-  const dropped: Pair[] = [];
+  const kept: { key: string; answer: string }[] = [];
+  const dropped: { key: string }[] = [];
   for (const [index, { idempotency }] of requests.entries()) {
     const outcome = outcomes[index];
     if (idempotency === undefined || outcome === undefined) continue;
-    if (outcome.ok) kept.push([idempotency.key, JSON.stringify(outcome.value)]);
-    else dropped.push([idempotency.key, '']);
+    const { key } = idempotency;
+    if (outcome.ok) kept.push({ key, answer: JSON.stringify(outcome.value) });
+    else dropped.push({ key });
   }
   const accountId = requests[0]?.caller.accountId ?? '';
   if (kept.length > 0) {
     yield* rowsOf(sql`
-      UPDATE idempotency_records AS record SET answer = new.value FROM ${pairs(kept)} AS new
-      WHERE record.account_id = ${accountId} AND record.key = new.key`);
+      UPDATE idempotency_records AS record SET answer = value ->> 'answer' FROM ${table(kept)} AS new
+      WHERE record.account_id = ${accountId} AND record.key = value ->> 'key'`);
   }
   if (dropped.length > 0) {
     yield* rowsOf(sql`
       DELETE FROM idempotency_records
-      WHERE account_id = ${accountId} AND key IN (SELECT key FROM ${pairs(dropped)} AS refused)`);
+      WHERE account_id = ${accountId} AND key IN (SELECT value ->> 'key' FROM ${table(dropped)} AS refused)`);
   }
 }

@@ -1,19 +1,8 @@
 import { CODE, MAX_CODE_DRAWS } from '../../domain/ids.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../operator-store.ts';
-import {
-  type Reading,
-  rowsOf,
-  type SqlValue,
-  type Statement,
-  sql,
-  sqlList,
-  type Writing,
-} from '../queries/reading.ts';
+import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
-
-/** Values of one statement. What is left over gets statements of its own: so each has one of few texts, and is prepared once. */
-const VALUES_TOGETHER = 128;
 
 /** Where an address leads. */
 interface Found {
@@ -22,8 +11,8 @@ interface Found {
   target_url: string;
 }
 
-/** Addresses by {@link keyOf}, and where they lead. */
-type Addresses = Map<string, Found>;
+/** What a look at the database needs. */
+type Tables = Pick<Engine, 'table'>;
 
 interface Plan {
   outcomes: ImportOutcome[];
@@ -44,41 +33,47 @@ function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias
   return [...domains.map((domain) => ({ domain_id: domain, path: `/${code}` })), ...aliases];
 }
 
-export function* checkImport(input: LinkImport): Reading<ImportOutcome[]> {
-  return (yield* planImport(input, () => '')).outcomes;
+export function* checkImport(engine: Tables, input: LinkImport): Reading<ImportOutcome[]> {
+  return (yield* planImport(engine, input, () => '')).outcomes;
 }
 
 export function* importLinks(
   engine: Engine,
   { accountId, links }: LinkImport,
 ): Writing<ImportOutcome[]> {
-  const codes = yield* freeCodes(links, engine.generateCode);
-  const plan = yield* planImport({ accountId, links }, () => codes.pop() ?? '');
-  const created = [...plan.created];
-  const inserted = yield* engine.insertRows(
-    created.map(([code, link]) => ({ ...link, code, account_id: accountId })),
-  );
-  const added = yield* insert(
-    plan.aliases.map(({ domain_id, path, code }) => sql`(${domain_id}, ${path}, ${code})`),
-    (list) => sql`
-      INSERT INTO aliases (domain_id, path, code) VALUES ${list} ON CONFLICT DO NOTHING RETURNING 1 AS inserted`,
-  );
-  if (inserted.size < created.length || added < plan.aliases.length) {
+  const { table } = engine;
+  const codes = yield* freeCodes(engine, links);
+  const plan = yield* planImport(engine, { accountId, links }, () => codes.pop() ?? '');
+  const created = [...plan.created].map(([code, link]) => ({
+    ...link,
+    code,
+    account_id: accountId,
+  }));
+  const inserted = yield* engine.insertRows(created);
+  const added = yield* rowsOf(sql`
+    INSERT INTO aliases (domain_id, path, code)
+      SELECT value ->> 'domain_id', value ->> 'path', value ->> 'code' FROM ${table(plan.aliases)} AS new WHERE true
+    ON CONFLICT DO NOTHING RETURNING 1 AS inserted`);
+  if (inserted.size < created.length || added.length < plan.aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
-  const clicked = created.filter(([, { click_count }]) => click_count > 0);
-  yield* insert(
-    clicked.map(([code, { click_count }]) => sql`(${code}, ${click_count})`),
-    (list) => sql`INSERT INTO link_clicks (code, clicks) VALUES ${list} RETURNING 1 AS inserted`,
-  );
+  const clicks = created.map(({ code, click_count }) => ({ code, click_count }));
+  yield* rowsOf(sql`
+    INSERT INTO link_clicks (code, clicks)
+      SELECT value ->> 'code', CAST(value ->> 'click_count' AS bigint)
+      FROM ${table(clicks.filter(({ click_count }) => click_count > 0))} AS new`);
   yield* rowsOf(sql`
     UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);
   return plan.outcomes;
 }
 
 /** Links are taken in order, so that one of an earlier row exists for the later rows. */
-function* planImport({ accountId, links }: LinkImport, drawCode: () => string): Reading<Plan> {
-  const known = yield* findAddresses(links.flatMap(addressesOf));
+function* planImport(
+  engine: Tables,
+  { accountId, links }: LinkImport,
+  drawCode: () => string,
+): Reading<Plan> {
+  const known = yield* findAddresses(engine, links.flatMap(addressesOf));
   const plan: Plan = { outcomes: [], created: new Map(), aliases: [] };
   for (const link of links) {
     const addresses = addressesOf(link);
@@ -125,85 +120,44 @@ function* leadsElsewhere(
   return undefined;
 }
 
-/** Where addresses lead, by alias or by code. Those that lead nowhere are left out. */
-function* findAddresses(addresses: readonly Alias[]): Reading<Addresses> {
-  const found: Addresses = new Map();
-  for (const [domain_id, of] of Map.groupBy(addresses, (address) => address.domain_id)) {
-    const paths = of.map(({ path }) => path);
-    const aliases = yield* selectIn<Found & { path: string }>(
-      paths,
-      (list) => sql`
-      SELECT path, aliases.code, account_id, target_url FROM aliases JOIN links ON links.code = aliases.code
-      WHERE aliases.domain_id = ${domain_id} AND path IN (${list})`,
-    );
-    for (const { path, ...link } of aliases) found.set(keyOf({ domain_id, path }), link);
-    const codes = paths.map((path) => path.slice(1)).filter((path) => CODE.test(path));
-    const links = yield* selectIn<Found>(
-      codes,
-      (list) => sql`
-      SELECT code, account_id, target_url FROM links
-      WHERE code IN (${list}) AND ${domain_id} IN (coalesce(domain_id, ''), '*')`,
-    );
-    for (const link of links) found.set(keyOf({ domain_id, path: `/${link.code}` }), link);
-  }
-  return found;
+/** Where addresses lead, by alias or by code, by {@link keyOf}. Those that lead nowhere are left out. */
+function* findAddresses(
+  { table }: Tables,
+  addresses: readonly Alias[],
+): Reading<Map<string, Found>> {
+  // The CROSS JOINs let SQLite look each address up, in this order.
+  const byAlias = yield* rowsOf<Found & Alias>(sql`
+    SELECT aliases.domain_id, aliases.path, links.code, account_id, target_url
+    FROM ${table(addresses)} AS asked CROSS JOIN aliases JOIN links ON links.code = aliases.code
+    WHERE aliases.domain_id = value ->> 'domain_id' AND aliases.path = value ->> 'path'`);
+  const codes = addresses
+    .map((address) => ({ ...address, code: address.path.slice(1) }))
+    .filter(({ code }) => CODE.test(code));
+  const byCode = yield* rowsOf<Found & Alias>(sql`
+    SELECT value ->> 'domain_id' AS domain_id, value ->> 'path' AS path, code, account_id, target_url
+    FROM ${table(codes)} AS asked CROSS JOIN links
+    WHERE code = value ->> 'code' AND value ->> 'domain_id' IN (coalesce(links.domain_id, ''), ${ANY_DOMAIN})`);
+  return new Map(
+    [...byAlias, ...byCode].map(({ domain_id, path, ...found }) => [
+      keyOf({ domain_id, path }),
+      found,
+    ]),
+  );
 }
 
 /** As many new codes as there are links: none is in use, and none is an alias, which it would keep from its link. */
-function* freeCodes(links: readonly ImportedLink[], generateCode: () => string): Reading<string[]> {
+function* freeCodes(engine: Engine, links: readonly ImportedLink[]): Reading<string[]> {
   const free = new Set<string>();
-  const own = new Set(links.flatMap(addressesOf).map(({ path }) => path.slice(1)));
-  const domains = [...new Set(links.map((link) => link.domain_id ?? ''))];
+  const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
+  const domains = [ANY_DOMAIN, ...new Set(links.map((link) => link.domain_id ?? ''))];
+  const addresses = (code: string) => domains.map((domain_id) => ({ domain_id, path: `/${code}` }));
   for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < links.length; draw += 1) {
-    const drawn = Array.from({ length: links.length - free.size }, generateCode);
-    const codes = drawn.filter((code) => !own.has(code));
-    const paths = codes.map((code) => `/${code}`);
-    const taken = yield* selectIn<{ code: string }>(
-      codes,
-      (list) => sql`SELECT code FROM links WHERE code IN (${list})`,
-    );
-    for (const domain of domains) {
-      taken.push(
-        ...(yield* selectIn<{ code: string }>(
-          paths,
-          (list) => sql`
-        SELECT substr(path, 2) AS code FROM aliases WHERE domain_id = ${domain} AND path IN (${list})`,
-        )),
-      );
+    const drawn = Array.from({ length: links.length - free.size }, engine.generateCode);
+    const known = yield* findAddresses(engine, drawn.flatMap(addresses));
+    for (const code of drawn) {
+      const isTaken = addresses(code).some((address) => known.has(keyOf(address)));
+      if (!isTaken && !own.has(`/${code}`)) free.add(code);
     }
-    const inUse = new Set(taken.map(({ code }) => code));
-    for (const code of codes) if (!inUse.has(code)) free.add(code);
   }
   return [...free];
-}
-
-function* insert(
-  rows: readonly Statement[],
-  statementOf: (list: Statement) => Statement,
-): Writing<number> {
-  let inserted = 0;
-  for (const group of groupsOf(rows)) {
-    inserted += (yield* rowsOf(statementOf(sqlList(group)))).length;
-  }
-  return inserted;
-}
-
-function* selectIn<Row extends object>(
-  values: readonly SqlValue[],
-  statementOf: (list: Statement) => Statement,
-): Reading<Row[]> {
-  const rows: Row[] = [];
-  for (const group of groupsOf(values)) {
-    const list = { text: group.map(() => '?').join(), values: group };
-    for (const row of yield* rowsOf<Row>(statementOf(list))) rows.push(row);
-  }
-  return rows;
-}
-
-/** Groups of {@link VALUES_TOGETHER}, then smaller ones, each half as large as the one before. */
-function* groupsOf<T>(values: readonly T[]): Generator<readonly T[]> {
-  let at = 0;
-  for (let size = VALUES_TOGETHER; size >= 1; size /= 2) {
-    for (; at + size <= values.length; at += size) yield values.slice(at, at + size);
-  }
 }

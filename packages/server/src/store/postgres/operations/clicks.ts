@@ -1,6 +1,5 @@
 import { rankLinks } from '../../queries/links.ts';
 import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
-import { pairs } from './engine.ts';
 
 /**
  * Rows over which the clicks of a hot link are spread, so that instances which write at the same time seldom meet. Reading a
@@ -20,13 +19,13 @@ const RANK_LOCK = 7_305_812_449;
  * @param slot - The instance's own, from 0 to {@link CLICK_SLOTS}, exclusive.
  */
 export function* addClicks(clicks: ReadonlyMap<string, number>, slot: number): Writing<void> {
-  const added = [...clicks].map(([code, count]) => [code, String(count)] as const);
+  const rows = [...clicks].map(([code, added]) => ({ code, added }));
   yield* rowsOf(sql`
     INSERT INTO link_clicks AS counted (code, slot, clicks)
-      SELECT key, CASE WHEN value::bigint >= ${HOT_CLICKS} THEN ${slot}::smallint ELSE 0 END, value::bigint
-      FROM ${pairs(added)} AS new
-      WHERE EXISTS (SELECT FROM links WHERE links.code = new.key)
-      ORDER BY key
+      SELECT code, CASE WHEN added >= ${HOT_CLICKS} THEN ${slot}::smallint ELSE 0 END, added
+      FROM json_to_recordset(${JSON.stringify(rows)}::json) AS new (code text, added bigint)
+      WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
+      ORDER BY code
     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
   yield* rankLinks(clicks.keys(), sql`pg_try_advisory_xact_lock(${RANK_LOCK})`);
 }

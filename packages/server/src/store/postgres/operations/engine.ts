@@ -2,7 +2,7 @@ import { startOfDay, windowsAt } from '../../../domain/limits.ts';
 import { targetNumber } from '../../links.ts';
 import { rowOf, rowsOf, sql, sqlText, type Writing } from '../../queries/reading.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Engine, Pair } from '../../writes/engine.ts';
+import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import { arrayOf } from '../statement.ts';
 
@@ -10,10 +10,9 @@ const COLUMNS = sqlText(
   'code, id, account_id, domain_id, target_url, target_number, title, redirect_type, is_active, tags, created_at',
 );
 
-/** A table with the columns `key` and `value`, both texts. */
-export function pairs(rows: readonly Pair[]) {
-  return sql`json_each_text(${JSON.stringify(Object.fromEntries(rows))}::json)`;
-}
+/** See `Engine.table`. */
+export const table = (rows: readonly object[]) =>
+  sql`json_array_elements(${JSON.stringify(rows)}::json)`;
 
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
   const titleColumn = (title: string) => (title === '' ? null : JSON.stringify(title));
@@ -23,7 +22,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     isIdle: () => false,
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     titleColumn,
-    pairs,
+    table,
     insertTotal: function* (accountId) {
       yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${accountId})`);
     },

@@ -3,7 +3,6 @@ import type { LookupEntry } from '../../../domain/validate-lookup.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../../queries/reading.ts';
-import { pairs } from './engine.ts';
 
 /** Links of one step, so that no step holds many locks for long. */
 const STEP_LINKS = 1_000;
@@ -13,9 +12,11 @@ export function* indexLinks(): Writing<boolean> {
   const links = yield* rowsOf<Targeted & { code: string }>(sql`
     SELECT code, account_id, domain_id, target_url FROM links
     WHERE target_number IS NULL ORDER BY code LIMIT ${STEP_LINKS} FOR UPDATE SKIP LOCKED`);
-  const numbers = links.map((link) => [link.code, String(targetNumber(link))] as const);
+  const numbers = links.map((link) => ({ code: link.code, number: targetNumber(link) }));
   yield* rowsOf(sql`
-    UPDATE links SET target_number = value::bigint FROM ${pairs(numbers)} AS new WHERE links.code = new.key`);
+    UPDATE links SET target_number = number
+    FROM json_to_recordset(${JSON.stringify(numbers)}::json) AS new (code text, number bigint)
+    WHERE links.code = new.code`);
   return links.length === STEP_LINKS;
 }
 

@@ -12,7 +12,6 @@ import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Slots, Wanted } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
-import type { SqliteEngine } from './engine.ts';
 
 /** See `Store.admit`. */
 export function admit(
@@ -30,17 +29,13 @@ export function admit(
     counters.refuse(keyId, refusedBy.name, now);
     return { admitted: false, windows: states, refusedBy };
   }
-  const day = counters.keyDay(keyId, now);
-  const [{ startsAt: minute }] = windows;
-  if (day.minute !== minute) Object.assign(day, { minute, minuteRequests: 0 });
-  day.requests += 1;
-  day.minuteRequests += 1;
-  for (const count of counts) add(count, 1);
+  for (const count of [...counts, counters.keyDay(keyId, 'requests', now)]) add(count, 1);
   for (const state of states) state.used += 1;
   return { admitted: true, windows: states };
 }
 
-export function* refund(_: SqliteEngine, { accountId, keyId }: Caller, now: number): Writing<void> {
+/** See `Store.refund`. */
+export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): Writing<void> {
   const windows = windowsAt(now);
   for (const window of windows) {
     yield* rowsOf(sql`
@@ -66,7 +61,7 @@ export function takeSlots(
   for (const { keyId, links } of wanted) {
     if (exceeds(limits.links, total.used, links)) break;
     add(total, links);
-    counters.keyDay(keyId, now).links += links;
+    add(counters.keyDay(keyId, 'links', now), links);
     granted += 1;
   }
   for (const { keyId } of wanted.slice(granted)) counters.refuse(keyId, 'links', now);
@@ -74,23 +69,11 @@ export function takeSlots(
 }
 
 interface Count {
-  /** As it stands, with what this transaction added. */
+  /** As it stands, with what this transaction added. 0 at first for what is only added to. */
   used: number;
   /** What this transaction added. */
   added: number;
   write: (added: number) => void;
-}
-
-/** What this transaction adds to a key's day. */
-interface KeyDay {
-  readonly keyId: string;
-  readonly day: number;
-  requests: number;
-  refused: number;
-  links: number;
-  /** The last minute that saw a request, 0 without one, and the requests in it. */
-  minute: number;
-  minuteRequests: number;
 }
 
 /**
@@ -100,7 +83,6 @@ interface KeyDay {
 export class Counters {
   readonly #db: Database;
   readonly #counts = new Map<string, Count>();
-  readonly #days = new Map<string, KeyDay>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -111,12 +93,12 @@ export class Counters {
     const read = () =>
       this.#db.get<{ used: number }>(sql`
         SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
-    return this.#count(`${accountId} ${name} ${startsAt}`, read, (added) =>
+    const write = (added: number) =>
       this.#db.run(sql`
         INSERT INTO request_counters (account_id, window, starts_at, used)
         VALUES (${accountId}, ${name}, ${startsAt}, ${added})
-        ON CONFLICT DO UPDATE SET used = used + excluded.used`),
-    );
+        ON CONFLICT DO UPDATE SET used = used + excluded.used`);
+    return this.#count(`${accountId} ${name} ${startsAt}`, write, () => read()?.used ?? 0);
   }
 
   /** Links of the account's total, also of jobs that still run. */
@@ -125,31 +107,40 @@ export class Counters {
       const row = this.#db.get<{ used: number }>(sql`
         SELECT links_used AS used FROM accounts WHERE id = ${accountId}`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-      return row;
+      return row.used;
     };
-    return this.#count(accountId, read, (added) =>
+    const write = (added: number) =>
       this.#db.run(
         sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`,
-      ),
-    );
+      );
+    return this.#count(accountId, write, read);
   }
 
-  keyDay(keyId: string, now: number): KeyDay {
+  /** What a key did on a day. Of its requests, those of the last minute that saw one are counted as well. */
+  keyDay(keyId: string, what: 'requests' | 'refused' | 'links', now: number): Count {
     const day = startOfDay(now);
-    const id = `${keyId} ${day}`;
-    let keyDay = this.#days.get(id);
-    if (keyDay === undefined) {
-      keyDay = { keyId, day, requests: 0, refused: 0, links: 0, minute: 0, minuteRequests: 0 };
-      this.#days.set(id, keyDay);
-    }
-    return keyDay;
+    const minute = what === 'requests' ? windowsAt(now)[0].startsAt : 0;
+    return this.#count(`${keyId} ${day} ${minute} ${what}`, (added) => {
+      const counts = { requests: 0, refused: 0, links: 0 };
+      counts[what] = added;
+      const { requests, refused, links } = counts;
+      this.#db.run(sql`
+        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
+        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${requests})
+        ON CONFLICT DO UPDATE SET
+          requests = requests + excluded.requests,
+          refused = refused + excluded.refused,
+          links = links + excluded.links,
+          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
+          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
+    });
   }
 
   /** Remembers that a limit refused a request of this key. */
   refuse(keyId: string, reason: RefusalReason, now: number): void {
-    this.keyDay(keyId, now).refused += 1;
+    add(this.keyDay(keyId, 'refused', now), 1);
     const [{ startsAt: minute }] = windowsAt(now);
-    const refusals = this.#count(`${keyId} ${minute} ${reason}`, undefined, (added) =>
+    const refusals = this.#count(`${keyId} ${minute} ${reason}`, (added) =>
       this.#db.run(sql`
         INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
         ON CONFLICT DO UPDATE SET count = count + excluded.count`),
@@ -157,34 +148,15 @@ export class Counters {
     add(refusals, 1);
   }
 
-  /** Writes what was added, and forgets it. */
+  /** Writes what was added. */
   flush(): void {
     for (const { added, write } of this.#counts.values()) if (added > 0) write(added);
-    this.#counts.clear();
-    for (const row of this.#days.values()) {
-      const { keyId, day, requests, refused, links, minute, minuteRequests } = row;
-      // A day that begins between an admission and its create has no row yet, and the create says nothing about minutes.
-      this.#db.run(sql`
-        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
-        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${minuteRequests})
-        ON CONFLICT DO UPDATE SET
-          requests = requests + excluded.requests,
-          refused = refused + excluded.refused,
-          links = links + excluded.links,
-          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
-          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
-    }
-    this.#days.clear();
   }
 
-  #count(
-    id: string,
-    read: (() => { used: number } | undefined) | undefined,
-    write: (added: number) => void,
-  ): Count {
+  #count(id: string, write: Count['write'], read = () => 0): Count {
     let count = this.#counts.get(id);
     if (count === undefined) {
-      count = { used: read?.()?.used ?? 0, added: 0, write };
+      count = { used: read(), added: 0, write };
       this.#counts.set(id, count);
     }
     return count;

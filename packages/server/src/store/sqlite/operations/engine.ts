@@ -1,5 +1,5 @@
 import { targetNumber } from '../../links.ts';
-import { known, sql, sqlList, sqlText } from '../../queries/reading.ts';
+import { known, sql, sqlText } from '../../queries/reading.ts';
 import type { Engine, LinkRow } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import type { Database } from '../database.ts';
@@ -16,6 +16,9 @@ export interface SqliteEngine extends Engine {
 /** A link that was just inserted by another process makes no difference: every bucket up to the newest is looked into. */
 const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
 
+/** See `Engine.table`. */
+export const table = (rows: readonly object[]) => sql`json_each(${JSON.stringify(rows)})`;
+
 export function sqliteEngine(
   parts: Pick<SqliteEngine, 'db' | 'shortUrl' | 'generateCode' | 'isIdle'>,
 ): SqliteEngine {
@@ -27,10 +30,7 @@ export function sqliteEngine(
     insertTotal: () => known(undefined),
     unlessLocked: sqlText(''),
     titleColumn: (title) => title,
-    pairs: (rows) => {
-      const selected = rows.map(([key, value]) => sql`SELECT ${key} AS key, ${value} AS value`);
-      return sql`(${sqlList(selected, ' UNION ALL ')})`;
-    },
+    table,
     insertRows: (rows) => known(insertRows(db, rows)),
     takeSlots: (...args) => known(takeSlots(engine.counters, ...args)),
     countLargeBatch: (keyId, now) => known(engine.counters.refuse(keyId, 'batch_size', now)),
