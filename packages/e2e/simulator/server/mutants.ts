@@ -143,8 +143,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     IDEMPOTENCY,
-    'if (keyed.length === 0 || first',
-    'if (keyed.length >= 0 || first',
+    'return isKeyed ? createKeyed',
+    'return isKeyed && requests.length === 0 ? createKeyed',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
@@ -179,8 +179,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refusals-replay': one(
     'The idempotency key of a create that was refused keeps an empty response.',
     IDEMPOTENCY,
-    'else dropped.push({ key });',
-    "else kept.push({ key, answer: '{}' });",
+    'else dropped.push(idempotency);',
+    "else kept.push({ ...idempotency, answer: '{}' });",
   ),
 
   // --- jobs ---

@@ -137,22 +137,19 @@ export class Database {
    * One transaction: all of `act` is stored durably, or nothing. `act` is run again when the database undid it, because of
    * simultaneous writes or a lost connection, so it must have no effect but its statements.
    *
-   * @param repeated - A number that the caller gives, to repeat the write itself. `undefined` is returned when it was carried out before.
-   */
-  write<T>(act: (run: Run) => Promise<T>): Promise<T>;
-  write<T>(act: (run: Run) => Promise<T>, repeated: ClickWrite | undefined): Promise<T | undefined>;
-  /*
    * When the response to a `COMMIT` is lost, the same transaction is begun again under the same number. The database refuses that if the first
    * was committed, and otherwise carries it out now. This is also true on the new primary of a failover, and of a restored backup.
+   *
+   * @param repeated - A number that the caller gives, to repeat the write itself. Nothing is done when it was carried out before.
    */
+  async write<T>(act: (run: Run) => Promise<T>): Promise<T>;
+  async write(act: (run: Run) => Promise<void>, repeated?: ClickWrite): Promise<void>;
   async write<T>(act: (run: Run) => Promise<T>, repeated?: ClickWrite): Promise<T | undefined> {
     let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
     const carryOut = async (channel: Channel): Promise<T | undefined> => {
-      const writer =
-        open === undefined && repeated === undefined ? this.#writers.take() : undefined;
-      const write = open?.write ?? repeated ?? writer?.next();
-      if (write === undefined) throw new StoreError('internal', 'A write has no number.');
+      const isNew = open === undefined && repeated === undefined;
+      const write = open?.write ?? repeated ?? this.#writers.next();
       if (!(await begin(channel, write))) {
         await confirm(channel, write);
         return open?.value;
@@ -161,7 +158,7 @@ export class Database {
         const value = await act((statement) => channel.run(statement));
         open = { write, value };
         await channel.commit();
-        if (writer !== undefined) this.#writers.giveBack(writer);
+        if (isNew) this.#writers.giveBack(write);
         return value;
       } catch (error) {
         if (!isConnectionLost(error)) open = undefined;

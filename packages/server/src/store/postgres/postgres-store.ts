@@ -25,9 +25,6 @@ import type { Run } from './statement.ts';
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
-/** What the housekeeping of this engine needs. */
-const TABLES = { daily: ['key_requests', 'key_links'], window: 'period' };
-
 export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { db: Database };
 
 /** The store on PostgreSQL: any number of instances share one database. */
@@ -95,7 +92,7 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
     usage: (accountId, now) =>
       db.snapshot((run) => readAsync(usage(shortUrl, accountId, now), run)),
     prune: async (now, signal) => {
-      const steps = pruneSteps(now, { ...engine, ...TABLES });
+      const steps = pruneSteps(now, engine);
       for (const step of [indexLinks, () => rollUpRequests(now), ...steps]) {
         while (!signal?.aborted && (await write('housekeeping', step))) {
           // There is more.
@@ -162,11 +159,7 @@ function closable(store: Store): Store {
         if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
         const running = Promise.resolve(method(...args));
         open.add(running);
-        try {
-          return await running;
-        } finally {
-          open.delete(running);
-        }
+        return running.finally(() => open.delete(running));
       };
       return [name, call];
     },

@@ -16,33 +16,28 @@ export function sql<P extends readonly unknown[]>(
   ...parts: P
 ): Statement<ValueIn<P[number]>>;
 export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement<unknown> {
-  if (!parts.some(isStatement)) return { text: joined(texts), values: parts };
-  let text = texts[0] ?? '';
+  const pieces: string[] = [];
   const values: unknown[] = [];
-  for (const [index, part] of parts.entries()) {
+  for (const part of parts) {
     if (isStatement(part)) {
-      text += part.text;
+      pieces.push(part.text);
       values.push(...part.values);
     } else {
-      text += '?';
+      pieces.push('?');
       values.push(part);
     }
-    text += texts[index + 1] ?? '';
   }
+  const last = lastTexts.get(texts);
+  if (last?.pieces.every((piece, index) => piece === pieces[index])) {
+    return { text: last.text, values };
+  }
+  const text = String.raw({ raw: texts }, ...pieces);
+  lastTexts.set(texts, { pieces, text });
   return { text, values };
 }
 
-/** Texts by the place in our code that they come from, so that a statement that runs thousands of times a second is joined once. */
-const joinedBefore = new WeakMap<TemplateStringsArray, string>();
-
-function joined(texts: TemplateStringsArray): string {
-  let text = joinedBefore.get(texts);
-  if (text === undefined) {
-    text = texts.join('?');
-    joinedBefore.set(texts, text);
-  }
-  return text;
-}
+/** The last text of each place in our code, so that a statement that runs thousands of times a second is joined once. */
+const lastTexts = new WeakMap<TemplateStringsArray, { pieces: readonly string[]; text: string }>();
 
 /** What a part of a statement adds to its values. */
 type ValueIn<P> = P extends Statement<infer V> ? V : P;
@@ -96,10 +91,10 @@ export function carryOut<M>(
   return Object.fromEntries(methods) as CarriedOut<M>;
 }
 
-/** A reading whose result is known already. */
-// biome-ignore lint/correctness/useYield: it has no statement
-export function* known<T>(result: T): Reading<T> {
-  return result;
+/** A reading whose result is known already. It is no generator, which would cost more than many a result. */
+export function known<T>(result: T): Reading<T> {
+  const reading = { next: () => ({ done: true, value: result }), [Symbol.iterator]: () => reading };
+  return reading as unknown as Reading<T>;
 }
 
 /** The rows of a statement, as the columns that it selects. */

@@ -131,6 +131,20 @@ test('the housekeeping finds old rows by indexes, since it holds up every other 
   expect(db.scans.filter((scan) => scan !== 'SCAN click_writes')).toEqual([]);
 });
 
+test('a create finds the record of its idempotency key by an index, however many there are', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await store.close();
+  const db = new ExplainedDatabase({ path: path() });
+  const engine = sqliteEngine({ db, shortUrl, generateCode: () => 'Xk3pQ9z', isIdle: () => false });
+  const [input] = newLinks(1);
+  const idempotency = { key: 'k', fingerprint: 'f' };
+  const create = () => perform(engine, 'createLink', [{ caller, input, now: NOW, idempotency }]);
+  expect([create(), create()]).toMatchObject([{ replayed: false }, { replayed: true }]);
+  db.close();
+  expect(db.scans.filter((scan) => !/listed|CONSTANT ROW/.test(scan))).toEqual([]);
+});
+
 test('whether a domain has links is found by an index', async () => {
   await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   const db = new ExplainedDatabase({ path: path() });

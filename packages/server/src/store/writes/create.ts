@@ -3,15 +3,15 @@ import { exceedsBatchSize } from '../../domain/limits.ts';
 import type { Writing } from '../queries/reading.ts';
 import type {
   AcceptedJob,
+  Caller,
   CreateJobRequest,
   CreateOutcome,
   CreateRequest,
   NewLink,
-  Outcome,
   PlanLimitReached,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Slots } from './engine.ts';
 import { createIdempotently } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 import { insertJob, runJobChunk } from './jobs.ts';
@@ -25,15 +25,21 @@ export function createLinks(
   engine: Engine,
   group: readonly CreateRequest<NewLink>[],
 ): Writing<CreateOutcome<Link>[]> {
-  return createIdempotently(engine, group, function* (requests) {
-    const [granted, refusal] = yield* takeSlots(engine, requests, 1);
-    const inputs = requests.slice(0, granted).map(({ input }) => input);
-    const { caller, now } = firstOf(requests);
-    const links = yield* insertLinks(engine, caller.accountId, inputs, now);
-    return requests.map((_, index): Outcome<Link> => {
-      const link = links[index];
-      return link === undefined ? refusal : { ok: true, value: createdLink(link) };
-    });
+  return createIdempotently(engine, group, (requests) => createAll(engine, requests));
+}
+
+function* createAll(
+  engine: Engine,
+  requests: readonly CreateRequest<NewLink>[],
+): Writing<CreateOutcome<Link>[]> {
+  const { caller, now } = firstOf(requests);
+  const wanted = requests.map(({ caller: { keyId } }) => ({ keyId, links: 1 }));
+  const slots = yield* engine.takeSlots(caller, wanted, now);
+  const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
+  const links = yield* insertLinks(engine, caller.accountId, inputs, now);
+  return requests.map((_, index): CreateOutcome<Link> => {
+    const link = links[index];
+    return link === undefined ? noSlots(caller, slots) : created(createdLink(link));
   });
 }
 
@@ -75,32 +81,29 @@ function* createMany<T>(
   links: number,
   create: () => Writing<T>,
 ): Writing<CreateOutcome<T>> {
-  const { keyId, limits } = request.caller;
+  const { caller, now } = request;
+  const { keyId, limits } = caller;
   const outcomes = yield* createIdempotently<T, CreateRequest<unknown>>(
     engine,
     [request],
-    function* (requests) {
+    function* () {
       if (limits.batch_size !== null && exceedsBatchSize(limits, links)) {
-        yield* engine.countLargeBatch(keyId, request.now);
+        yield* engine.countLargeBatch(keyId, now);
         return [refused('batch_size', links, limits.batch_size)];
       }
-      const [granted, refusal] = yield* takeSlots(engine, requests, links);
-      return [granted === 1 ? { ok: true, value: yield* create() } : refusal];
+      const slots = yield* engine.takeSlots(caller, [{ keyId, links }], now);
+      return [slots.granted === 1 ? created(yield* create()) : noSlots(caller, slots)];
     },
   );
   return firstOf(outcomes);
 }
 
-/** Takes quota slots for requests that want as many links each. So many, from the first on, have theirs; the others are refused. */
-function* takeSlots(
-  engine: Engine,
-  requests: readonly CreateRequest<unknown>[],
-  links: number,
-): Writing<[granted: number, refusal: PlanLimitReached]> {
-  const { caller, now } = firstOf(requests);
-  const wanted = requests.map((request) => ({ keyId: request.caller.keyId, links }));
-  const { granted, used } = yield* engine.takeSlots(caller, wanted, now);
-  return [granted, refused('links', used, caller.limits.links ?? used)];
+function created<T>(value: T): CreateOutcome<T> {
+  return { ok: true, value, replayed: false };
+}
+
+function noSlots({ limits }: Caller, { used }: Slots): PlanLimitReached {
+  return refused('links', used, limits.links ?? used);
 }
 
 function refused(

@@ -14,10 +14,15 @@ export interface Engine {
   isIdle: (jobId: string) => boolean;
   /** What locks rows until the end of the transaction, and passes over those that another instance works on. */
   unlessLocked: Statement<never>;
+  /** Tables of daily history, and the column of the kind of a window. */
+  dailyTables: readonly string[];
+  windowColumn: string;
   /** A title as its column holds it. */
   titleColumn: (title: string) => string | null;
-  /** A table of objects: each is in the column `value`, as JSON. */
-  table: (rows: readonly object[]) => Statement;
+  /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
+  isAlone: boolean;
+  /** A table of texts, called `listed`, to read from. */
+  table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
   insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
   /**
@@ -28,6 +33,9 @@ export interface Engine {
   /** Counts in the history of a key that a batch was refused, since it has more links than the plan allows in one request. */
   countLargeBatch: (keyId: string, now: number) => Writing<void>;
 }
+
+/** A row of {@link Engine.table}. */
+export type Row<C extends string> = Readonly<Record<C, string | number>>;
 
 /** A link to insert. */
 export interface LinkRow extends NewLink {

@@ -22,16 +22,20 @@ test('keys are claimed in one order by every instance, however their requests ar
     engine,
     ['k2', 'k10', 'k1', 'k2'].map(request),
     function* (requests) {
-      return requests.map(({ idempotency }) => ({ ok: true as const, value: idempotency?.key }));
+      return requests.map(({ idempotency }) => ({
+        ok: true as const,
+        value: idempotency?.key,
+        replayed: false,
+      }));
     },
   );
   const outcomes = read(creating, ({ text, values }) => {
     const rows = rowsIn(values);
-    if (text.includes('INSERT INTO idempotency_records')) {
+    if (text.includes('RETURNING key')) {
       claims.push(rows.map(({ key }) => key));
       return rows.filter(({ key }) => !answers.has(key));
     }
-    if (text.includes('UPDATE')) for (const { key, answer } of rows) answers.set(key, answer);
+    if (text.includes('INSERT')) for (const { key, answer } of rows) answers.set(key, answer);
     return rows.map(({ key }) => {
       return { key, fingerprint: `of ${key}`, answer: answers.get(key) ?? '' };
     });

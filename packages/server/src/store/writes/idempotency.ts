@@ -1,6 +1,6 @@
 import { rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
-import type { CreateOutcome, CreateRequest, Idempotency, Outcome } from '../store.ts';
+import type { CreateOutcome, CreateRequest, Idempotency } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
 
@@ -8,6 +8,9 @@ import type { Engine } from './engine.ts';
 const CLAIM_TRIES = 5;
 
 type StoredResponse = Idempotency & { answer: string };
+
+/** What a look at the records needs. */
+type Tables = Pick<Engine, 'table' | 'isAlone'>;
 
 /**
  * A request of an account whose idempotency key had a response within the retention gets that response. The others are passed to `create`, in
@@ -17,10 +20,19 @@ type StoredResponse = Idempotency & { answer: string };
  * A key is claimed by inserting its record first: a duplicate, on any instance, waits in the index until this transaction
  * has ended. Then it finds the response, or creates the link itself when there is none. A duplicate among `requests` comes after all others.
  */
-export function* createIdempotently<T, R extends CreateRequest<unknown>>(
-  engine: Pick<Engine, 'table'>,
+export function createIdempotently<T, R extends CreateRequest<unknown>>(
+  engine: Tables,
   requests: readonly R[],
-  create: (requests: readonly R[]) => Writing<Outcome<T>[]>,
+  create: (requests: readonly R[]) => Writing<CreateOutcome<T>[]>,
+): Writing<CreateOutcome<T>[]> {
+  const isKeyed = requests.some(({ idempotency }) => idempotency !== undefined);
+  return isKeyed ? createKeyed(engine, requests, create) : create(requests);
+}
+
+function* createKeyed<T, R extends CreateRequest<unknown>>(
+  engine: Tables,
+  requests: readonly R[],
+  create: (requests: readonly R[]) => Writing<CreateOutcome<T>[]>,
 ): Writing<CreateOutcome<T>[]> {
   const outcomes = new Map<R, CreateOutcome<T>>();
   for (let open = requests; open.length > 0; open = open.filter((one) => !outcomes.has(one))) {
@@ -35,10 +47,9 @@ export function* createIdempotently<T, R extends CreateRequest<unknown>>(
     if (due.length === 0) continue;
     const created = yield* create(due);
     yield* keep(engine, due, created);
-    for (const [index, request] of due.entries()) {
-      const outcome = created[index];
-      if (outcome === undefined) throw new StoreError('internal', 'A create has no outcome.');
-      outcomes.set(request, outcome.ok ? { ...outcome, replayed: false } : outcome);
+    for (const [index, outcome] of created.entries()) {
+      const request = due[index];
+      if (request !== undefined) outcomes.set(request, outcome);
     }
   }
   return requests.flatMap((request) => outcomes.get(request) ?? []);
@@ -63,64 +74,69 @@ function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): Cre
 
 /** Claims keys, and returns the responses to those that were claimed before. A record past its retention is taken over. */
 function* claim(
-  { table }: Pick<Engine, 'table'>,
+  engine: Tables,
   requests: readonly CreateRequest<unknown>[],
 ): Writing<Map<string, StoredResponse>> {
   const earlier = new Map<string, StoredResponse>();
-  const keyed = requests.flatMap(({ idempotency }) => idempotency ?? []);
-  const [first] = requests;
-  if (keyed.length === 0 || first === undefined) return earlier;
-  const { caller, now } = first;
   // Every instance claims keys in this order, so that no two wait for each other.
-  let open = keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const claimed = yield* rowsOf<{ key: string }>(sql`
-      INSERT INTO idempotency_records AS record (account_id, key, fingerprint, answer, created_at)
-        SELECT ${caller.accountId}, value ->> 'key', value ->> 'fingerprint', '', ${now} FROM ${table(open)} AS new WHERE true
-      ON CONFLICT (account_id, key) DO UPDATE SET
-        fingerprint = excluded.fingerprint, answer = '', created_at = excluded.created_at
-        WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
-      RETURNING key`);
-    const ours = new Set(claimed.map(({ key }) => key));
-    open = open.filter(({ key }) => !ours.has(key));
-    if (open.length === 0) return earlier;
+  let open = requests
+    .flatMap(({ idempotency }) => idempotency ?? [])
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const { caller, now } = requests[0] ?? { caller: { accountId: '' }, now: 0 };
+  const outdated = now - IDEMPOTENCY_RETENTION_MS;
+  for (let tries = 0; open.length > 0; tries += 1) {
+    if (tries === CLAIM_TRIES) {
+      const message = 'Other requests with this idempotency key come in between each time.';
+      throw new StoreError('busy', message);
+    }
+    if (!engine.isAlone) {
+      const claimed = yield* rowsOf<{ key: string }>(sql`
+        INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
+          SELECT ${caller.accountId}, key, fingerprint, ${now} FROM ${engine.table(['key', 'fingerprint'], open)}
+        ON CONFLICT (account_id, key) DO UPDATE SET
+          fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+          WHERE record.created_at <= ${outdated}
+        RETURNING key`);
+      const ours = new Set(claimed.map(({ key }) => key));
+      open = open.filter(({ key }) => !ours.has(key));
+      if (open.length === 0) break;
+    }
     const answers = yield* rowsOf<StoredResponse>(sql`
       SELECT key, fingerprint, answer FROM idempotency_records
-      WHERE account_id = ${caller.accountId} AND key IN (SELECT value ->> 'key' FROM ${table(open)} AS asked)`);
+      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${engine.table(['key'], open)})
+        AND created_at > ${outdated}`);
     for (const answer of answers) earlier.set(answer.key, answer);
+    if (engine.isAlone) break;
     open = open.filter(({ key }) => !earlier.has(key));
-    if (open.length === 0) return earlier;
   }
-  throw new StoreError(
-    'busy',
-    'Other requests with this idempotency key come in between each time.',
-  );
+  return earlier;
 }
 
 /** Keeps the responses of what was created, and drops the claims of what was refused. */
 function* keep(
-  { table }: Pick<Engine, 'table'>,
+  { table }: Tables,
   requests: readonly CreateRequest<unknown>[],
-  outcomes: readonly Outcome<unknown>[],
+  outcomes: readonly CreateOutcome<unknown>[],
 ): Writing<void> {
-  const kept: { key: string; answer: string }[] = [];
-  const dropped: { key: string }[] = [];
+  const kept: StoredResponse[] = [];
+  const dropped: Idempotency[] = [];
   for (const [index, { idempotency }] of requests.entries()) {
     const outcome = outcomes[index];
     if (idempotency === undefined || outcome === undefined) continue;
-    const { key } = idempotency;
-    if (outcome.ok) kept.push({ key, answer: JSON.stringify(outcome.value) });
-    else dropped.push({ key });
+    if (outcome.ok) kept.push({ ...idempotency, answer: JSON.stringify(outcome.value) });
+    else dropped.push(idempotency);
   }
-  const accountId = requests[0]?.caller.accountId ?? '';
+  const { caller, now } = requests[0] ?? { caller: { accountId: '' }, now: 0 };
   if (kept.length > 0) {
     yield* rowsOf(sql`
-      UPDATE idempotency_records AS record SET answer = value ->> 'answer' FROM ${table(kept)} AS new
-      WHERE record.account_id = ${accountId} AND record.key = value ->> 'key'`);
+      INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at)
+        SELECT ${caller.accountId}, key, fingerprint, answer, ${now} FROM ${table(['key', 'fingerprint', 'answer'], kept)} WHERE true
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`);
   }
   if (dropped.length > 0) {
     yield* rowsOf(sql`
       DELETE FROM idempotency_records
-      WHERE account_id = ${accountId} AND key IN (SELECT value ->> 'key' FROM ${table(dropped)} AS refused)`);
+      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${table(['key'], dropped)})`);
   }
 }

@@ -52,16 +52,16 @@ export function* importLinks(
   const inserted = yield* engine.insertRows(created);
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
-      SELECT value ->> 'domain_id', value ->> 'path', value ->> 'code' FROM ${table(plan.aliases)} AS new WHERE true
+      SELECT domain_id, path, code FROM ${table(['domain_id', 'path', 'code'], plan.aliases)} WHERE true
     ON CONFLICT DO NOTHING RETURNING 1 AS inserted`);
   if (inserted.size < created.length || added.length < plan.aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
-  const clicks = created.map(({ code, click_count }) => ({ code, click_count }));
+  const clicked = created.filter(({ click_count }) => click_count > 0);
+  const clicks = clicked.map(({ code, click_count }) => ({ code, click_count }));
   yield* rowsOf(sql`
     INSERT INTO link_clicks (code, clicks)
-      SELECT value ->> 'code', CAST(value ->> 'click_count' AS bigint)
-      FROM ${table(clicks.filter(({ click_count }) => click_count > 0))} AS new`);
+      SELECT code, CAST(click_count AS bigint) FROM ${table(['code', 'click_count'], clicks)}`);
   yield* rowsOf(sql`
     UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);
   return plan.outcomes;
@@ -127,16 +127,16 @@ function* findAddresses(
 ): Reading<Map<string, Found>> {
   // The CROSS JOINs let SQLite look each address up, in this order.
   const byAlias = yield* rowsOf<Found & Alias>(sql`
-    SELECT aliases.domain_id, aliases.path, links.code, account_id, target_url
-    FROM ${table(addresses)} AS asked CROSS JOIN aliases JOIN links ON links.code = aliases.code
-    WHERE aliases.domain_id = value ->> 'domain_id' AND aliases.path = value ->> 'path'`);
+    SELECT listed.domain_id, listed.path, links.code, account_id, target_url
+    FROM ${table(['domain_id', 'path'], addresses)} CROSS JOIN aliases JOIN links ON links.code = aliases.code
+    WHERE aliases.domain_id = listed.domain_id AND aliases.path = listed.path`);
   const codes = addresses
     .map((address) => ({ ...address, code: address.path.slice(1) }))
     .filter(({ code }) => CODE.test(code));
   const byCode = yield* rowsOf<Found & Alias>(sql`
-    SELECT value ->> 'domain_id' AS domain_id, value ->> 'path' AS path, code, account_id, target_url
-    FROM ${table(codes)} AS asked CROSS JOIN links
-    WHERE code = value ->> 'code' AND value ->> 'domain_id' IN (coalesce(links.domain_id, ''), ${ANY_DOMAIN})`);
+    SELECT listed.domain_id, path, links.code, account_id, target_url
+    FROM ${table(['domain_id', 'path', 'code'], codes)} CROSS JOIN links
+    WHERE links.code = listed.code AND listed.domain_id IN (coalesce(links.domain_id, ''), ${ANY_DOMAIN})`);
   return new Map(
     [...byAlias, ...byCode].map(({ domain_id, path, ...found }) => [
       keyOf({ domain_id, path }),

@@ -7,7 +7,7 @@ import { StoreError } from '../store-error.ts';
 import type { Engine, LinkRow } from './engine.ts';
 
 /** A link that was just inserted. */
-type Inserted = LinkRow & { hostname: string | null; short_url: string };
+type Inserted = LinkRow & { short_url: string };
 
 /**
  * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
@@ -20,29 +20,36 @@ export function* insertLinks(
   inputs: readonly NewLink[],
   created_at: number,
 ): Writing<Inserted[]> {
-  const links: Inserted[] = [];
-  for (const input of inputs) {
-    const { domain_id } = input;
-    const hostname = domain_id === null ? null : yield* engine.hostnameOf(domain_id);
-    const made = { code: '', id: newUuid(), account_id, is_active: true, created_at };
-    links.push({ ...input, ...made, hostname, short_url: '' });
+  const hostnames = new Map<string | null, string | null>([[null, null]]);
+  for (const { domain_id } of inputs) {
+    if (domain_id === null || hostnames.has(domain_id)) continue;
+    hostnames.set(domain_id, yield* engine.hostnameOf(domain_id));
   }
+  const made = { account_id, is_active: true, created_at, code: '', short_url: '' };
+  const links: Inserted[] = inputs.map((input) => ({ ...input, ...made, id: newUuid() }));
   let open: readonly Inserted[] = links;
   for (let draw = 0; open.length > 0; draw += 1) {
     if (draw === MAX_CODE_DRAWS) {
       throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
     }
-    // Of links that draw the same code, the first one has it.
-    const drawn = new Map<string, Inserted>();
-    for (const link of open) {
-      link.code = engine.generateCode();
-      if (!drawn.has(link.code)) drawn.set(link.code, link);
-    }
+    const drawn = drawCodes(engine, open);
     const inserted = yield* engine.insertRows([...drawn.values()]);
     open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
   }
-  for (const link of links) link.short_url = engine.shortUrl(link.code, link.hostname);
+  for (const link of links) {
+    link.short_url = engine.shortUrl(link.code, hostnames.get(link.domain_id) ?? null);
+  }
   return links;
+}
+
+/** Gives each link a code. Of those that draw the same code, the first one has it. */
+function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<string, Inserted> {
+  const drawn = new Map<string, Inserted>();
+  for (const link of links) {
+    link.code = generateCode();
+    if (!drawn.has(link.code)) drawn.set(link.code, link);
+  }
+  return drawn;
 }
 
 /** See `Engine.hostnameOf`. */

@@ -1,6 +1,5 @@
 import {
   lastToEnd,
-  type RequestWindow,
   refusingWindow,
   startOfDay,
   startOfMonth,
@@ -50,23 +49,15 @@ export async function admit(
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
   const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
-  return requests.map(({ caller }, index) => {
-    const admitted = index < row.granted;
-    const states = (passed: number) =>
-      windows.map((window: RequestWindow) =>
-        windowState(window, caller.limits, before[window.name] + passed),
-      );
-    if (admitted) return { admitted, windows: states(index + 1) };
-    return refusal(states(row.granted));
-  });
-}
-
-function refusal(windows: ReturnType<typeof windowState>[]): Admission {
-  const refusedBy = refusingWindow(windows);
-  if (refusedBy === undefined) {
+  const statesAfter = (passed: number) =>
+    windows.map((window) => windowState(window, limits, before[window.name] + passed));
+  return requests.map((_, index): Admission => {
+    if (index < row.granted) return { admitted: true, windows: statesAfter(index + 1) };
+    const states = statesAfter(row.granted);
+    const refusedBy = refusingWindow(states);
+    if (refusedBy !== undefined) return { admitted: false, windows: states, refusedBy };
     throw new StoreError('internal', 'A request was refused although no window is full.');
-  }
-  return { admitted: false, windows, refusedBy };
+  });
 }
 
 /** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */

@@ -1,5 +1,6 @@
 import { rankLinks } from '../../queries/links.ts';
 import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import { table } from './engine.ts';
 
 /**
  * Rows over which the clicks of a hot link are spread, so that instances which write at the same time seldom meet. Reading a
@@ -27,5 +28,5 @@ export function* addClicks(clicks: ReadonlyMap<string, number>, slot: number): W
       WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
       ORDER BY code
     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
-  yield* rankLinks(clicks.keys(), sql`pg_try_advisory_xact_lock(${RANK_LOCK})`);
+  yield* rankLinks({ table }, clicks.keys(), sql`pg_try_advisory_xact_lock(${RANK_LOCK})`);
 }

@@ -10,9 +10,8 @@ const COLUMNS = sqlText(
   'code, id, account_id, domain_id, target_url, target_number, title, redirect_type, is_active, tags, created_at',
 );
 
-/** See `Engine.table`. */
-export const table = (rows: readonly object[]) =>
-  sql`json_array_elements(${JSON.stringify(rows)}::json)`;
+export const table: Engine['table'] = (columns, rows) =>
+  sql`json_to_recordset(${JSON.stringify(rows)}::json) AS listed (${sqlText(columns.map((name) => `${name} text`).join())})`;
 
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
   const titleColumn = (title: string) => (title === '' ? null : JSON.stringify(title));
@@ -21,7 +20,10 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     hostnameOf: hostnameLookup(),
     isIdle: () => false,
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
+    dailyTables: ['key_requests', 'key_links'],
+    windowColumn: 'period',
     titleColumn,
+    isAlone: false,
     table,
     insertTotal: function* (accountId) {
       yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${accountId})`);

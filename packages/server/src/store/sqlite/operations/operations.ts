@@ -54,11 +54,12 @@ export function perform(engine: SqliteEngine, name: OperationName, args: unknown
 
 /** Nearly always the link was clicked before, so its row is looked for first. */
 function* addClicks(
-  { db }: SqliteEngine,
+  engine: SqliteEngine,
   clicks: ReadonlyMap<string, number>,
   write?: ClickWrite,
 ): Writing<void> {
   if (write !== undefined && (yield* rowOf(recordWrite(write))) === undefined) return;
+  const { db } = engine;
   for (const [code, count] of clicks) {
     const added = db.run(
       sql`UPDATE link_clicks SET clicks = clicks + ${count} WHERE code = ${code}`,
@@ -68,15 +69,13 @@ function* addClicks(
       sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
     );
   }
-  yield* rankLinks(clicks.keys(), sqlText('true'));
+  yield* rankLinks(engine, clicks.keys(), sqlText('true'));
 }
-
-const HOUSEKEEPING = { daily: ['key_days'], window: 'window', unlessLocked: sqlText('') };
 
 /** Deletes a bounded number of rows; `done` is false when there are more. */
 function* pruneSome(engine: SqliteEngine, now: number): Writing<{ done: boolean }> {
   let { done } = yield* indexLinks(engine);
-  for (const step of pruneSteps(now, HOUSEKEEPING)) if (yield* step()) done = false;
+  for (const step of pruneSteps(now, engine)) if (yield* step()) done = false;
   return { done };
 }
 
