@@ -1,7 +1,6 @@
 import type {
   WriteCore,
   WriteReply,
-  WriteRequest,
   Writer,
 } from '../../../server/src/store/sqlite/write-core.ts';
 import type { Clock } from '../clock.ts';
@@ -221,7 +220,7 @@ function writerAtOnce(core: WriteCore): Writer {
     isHealthy: true,
     submit: async (name, ...args) => {
       const replies: WriteReply[] = [];
-      core.run([{ id: 1, name, args } as WriteRequest], (some) => replies.push(...some));
+      core.run([{ id: 1, name, args }], (some) => replies.push(...some));
       const [reply] = replies;
       if (!reply?.ok) throw new Error(`${name}: ${reply?.message ?? 'no reply'}`);
       return reply.value as never;

@@ -3,14 +3,12 @@ import type { Statement } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { LIMITS, limitsOf, type Use } from './connection.ts';
 import { PREPARE_BEGIN } from './numbered-write.ts';
-import { preparedStatements } from './statement.ts';
+import { prepared } from './statement.ts';
 
 /** What the driver takes with a single statement, in place of the setting of its connection. */
 interface QueryOptions {
   query_timeout?: number | undefined;
 }
-
-const prepared = preparedStatements();
 
 /** A standby, or a primary that is being replaced, can't be written to. */
 const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,

@@ -1,4 +1,4 @@
-import type { Statement } from '../queries/reading.ts';
+import { type Statement, sql, sqlList, sqlText } from '../queries/reading.ts';
 
 /** Runs one statement and returns its rows. */
 export type Run = (statement: Statement) => Promise<object[]>;
@@ -15,26 +15,16 @@ function hasNul(value: unknown): boolean {
   return typeof value === 'string' && value.includes('\0');
 }
 
-/** The name of a prepared statement, and its text as PostgreSQL wants it. */
-export interface Prepared {
-  name: string;
-  text: string;
-}
+const known = new Map<string, { name: string; text: string }>();
 
 /**
- * A name for each text of a statement, so that a connection parses and plans it once. Our statements are constants, a few dozen, so the
- * map stays small.
+ * The text of a statement as PostgreSQL wants it, and a name for it, so that a connection parses and plans it once. Our statements are
+ * constants, a few dozen.
  */
-export function preparedStatements(): (sql: string) => Prepared {
-  const known = new Map<string, Prepared>();
-  return (sql) => {
-    let prepared = known.get(sql);
-    if (prepared === undefined) {
-      prepared = { name: `sl_${known.size}`, text: toPostgres(sql) };
-      known.set(sql, prepared);
-    }
-    return prepared;
-  };
+export function prepared(sql: string): { name: string; text: string } {
+  const named = known.get(sql) ?? { name: `sl_${known.size}`, text: toPostgres(sql) };
+  known.set(sql, named);
+  return named;
 }
 
 /** The text of a statement as PostgreSQL wants it: `?` becomes `$1`, `$2` and so on. */
@@ -46,7 +36,22 @@ export function toPostgres(text: string): string {
   });
 }
 
-/** A value for an array of ids or numbers: their texts need no other escapes than those of JSON. */
-export function arrayOf(values: readonly (string | number)[]): string {
-  return `{${JSON.stringify(values).slice(1, -1)}}`;
+/** An array as a value. */
+export function arrayOf(values: readonly unknown[]): string {
+  const texts = values.map((value) =>
+    typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value ?? 'NULL'),
+  );
+  return `{${texts.join()}}`;
+}
+
+/** A table of rows, called `listed`, whose columns have these types. */
+export function listOf(
+  types: Readonly<Record<string, string>>,
+  rows: readonly object[],
+): Statement {
+  const columns = Object.entries(types).map(
+    ([name, type]) =>
+      sql`${arrayOf(rows.map((row) => Reflect.get(row, name)))}::${sqlText(type)}[]`,
+  );
+  return sql`unnest(${sqlList(columns)}) AS listed (${sqlText(Object.keys(types).join())})`;
 }

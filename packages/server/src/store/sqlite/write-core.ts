@@ -13,10 +13,12 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-/** One write, as it is posted to the writer. */
-export type WriteRequest = {
-  [N in OperationName]: { id: number; name: N; args: Args<N> };
-}[OperationName];
+/** One write, as it is posted to the writer: its arguments belong to its name. */
+export interface WriteRequest {
+  id: number;
+  name: OperationName;
+  args: unknown[];
+}
 
 /** Its reply. Errors are posted as plain data: a class doesn't survive the way between threads. */
 export type WriteReply =

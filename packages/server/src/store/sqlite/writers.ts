@@ -63,8 +63,7 @@ export class WriteQueue implements Writer {
   async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
     const id = ++this.#lastId;
-    // `name` and `args` belong together by N, which the compiler can't follow into the union.
-    const request = { id, name, args } as unknown as WriteRequest;
+    const request = { id, name, args };
     return new Promise<Output<N>>((resolve, reject) => {
       if (this.#outbox.length === 0) setImmediate(() => this.#flush());
       // A reply names its write by the id alone, so the type of its value is known here only.

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { postgresEngine } from '../postgres/operations/engine.ts';
-import { read } from '../queries/reading.ts';
+import { read, sql } from '../queries/reading.ts';
 import type { CreateRequest } from '../store.ts';
 import { createIdempotently } from './idempotency.ts';
 
-const engine = postgresEngine({ generateCode: () => '', shortUrl: () => '' });
+const engine = {
+  isAlone: false,
+  table: (_: unknown, rows: readonly object[]) => sql`${JSON.stringify(rows)}`,
+};
 
 const request = (key: string) =>
   ({

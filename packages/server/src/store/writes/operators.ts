@@ -5,7 +5,6 @@ import {
   type CorrectionOutcome,
   changedAccount,
   type DomainRemoval,
-  earlier,
   isoTime,
   type LinkCorrection,
   type NewKey,
@@ -113,7 +112,7 @@ export function* rotateKey(_: Engine, input: Input<'rotateKey'>): Writing<Rotati
     expiresAt: expiresAt ?? expires_at ?? undefined,
     now,
   });
-  const end = earlier(expires_at, now + graceMs);
+  const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, now + graceMs);
   yield* rowsOf(sql`
     UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
   return { ok: true, value: key };

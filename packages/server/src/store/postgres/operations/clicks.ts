@@ -1,5 +1,6 @@
 import { rankLinks } from '../../queries/links.ts';
 import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import { listOf } from '../statement.ts';
 import { table } from './engine.ts';
 
 /**
@@ -24,8 +25,8 @@ export function* addClicks(clicks: ReadonlyMap<string, number>, slot: number): W
   yield* rowsOf(sql`
     INSERT INTO link_clicks AS counted (code, slot, clicks)
       SELECT code, CASE WHEN added >= ${HOT_CLICKS} THEN ${slot}::smallint ELSE 0 END, added
-      FROM json_to_recordset(${JSON.stringify(rows)}::json) AS new (code text, added bigint)
-      WHERE EXISTS (SELECT FROM links WHERE links.code = new.code)
+      FROM ${listOf({ code: 'text', added: 'bigint' }, rows)}
+      WHERE EXISTS (SELECT FROM links WHERE links.code = listed.code)
       ORDER BY code
     ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
   yield* rankLinks({ table }, clicks.keys(), sql`pg_try_advisory_xact_lock(${RANK_LOCK})`);

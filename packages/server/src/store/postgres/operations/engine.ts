@@ -4,14 +4,17 @@ import { rowOf, rowsOf, sql, sqlText, type Writing } from '../../queries/reading
 import { StoreError } from '../../store-error.ts';
 import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
-import { arrayOf } from '../statement.ts';
+import { arrayOf, listOf } from '../statement.ts';
 
-const COLUMNS = sqlText(
-  'code, id, account_id, domain_id, target_url, target_number, title, redirect_type, is_active, tags, created_at',
-);
+const COLUMNS = {
+  ...{ code: 'text', id: 'uuid', account_id: 'text', domain_id: 'text', target_url: 'text' },
+  ...{ target_number: 'bigint', title: 'text', redirect_type: 'smallint', is_active: 'boolean' },
+  ...{ tags: 'text', created_at: 'bigint' },
+};
+const NAMES = sqlText(Object.keys(COLUMNS).join());
 
 export const table: Engine['table'] = (columns, rows) =>
-  sql`json_to_recordset(${JSON.stringify(rows)}::json) AS listed (${sqlText(columns.map((name) => `${name} text`).join())})`;
+  listOf(Object.fromEntries(columns.map((name) => [name, 'text'])), rows);
 
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
   const titleColumn = (title: string) => (title === '' ? null : JSON.stringify(title));
@@ -36,9 +39,8 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
         tags: row.tags.length === 0 ? null : JSON.stringify(row.tags),
       }));
       const inserted = yield* rowsOf<{ code: string }>(sql`
-        INSERT INTO links (${COLUMNS})
-        SELECT ${COLUMNS} FROM json_populate_recordset(NULL::links, ${JSON.stringify(links)}::json) AS new
-        WHERE NOT EXISTS (SELECT FROM aliases WHERE aliases.domain_id = coalesce(new.domain_id, '') AND path = '/' || new.code)
+        INSERT INTO links (${NAMES}) SELECT ${NAMES} FROM ${listOf(COLUMNS, links)}
+        WHERE NOT EXISTS (SELECT FROM aliases WHERE aliases.domain_id = coalesce(listed.domain_id, '') AND path = '/' || listed.code)
         ON CONFLICT (code) DO NOTHING RETURNING code`);
       return new Set(inserted.map(({ code }) => code));
     },

@@ -3,6 +3,7 @@ import type { LookupEntry } from '../../../domain/validate-lookup.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import { arrayOf, listOf } from '../statement.ts';
 
 /** Links of one step, so that no step holds many locks for long. */
 const STEP_LINKS = 1_000;
@@ -14,9 +15,8 @@ export function* indexLinks(): Writing<boolean> {
     WHERE target_number IS NULL ORDER BY code LIMIT ${STEP_LINKS} FOR UPDATE SKIP LOCKED`);
   const numbers = links.map((link) => ({ code: link.code, number: targetNumber(link) }));
   yield* rowsOf(sql`
-    UPDATE links SET target_number = number
-    FROM json_to_recordset(${JSON.stringify(numbers)}::json) AS new (code text, number bigint)
-    WHERE links.code = new.code`);
+    UPDATE links SET target_number = number FROM ${listOf({ code: 'text', number: 'bigint' }, numbers)}
+    WHERE links.code = listed.code`);
   return links.length === STEP_LINKS;
 }
 
@@ -27,6 +27,14 @@ export function* isIndexed(): Reading<boolean> {
   );
   return rows.length === 0;
 }
+
+const ASKED = {
+  place: 'int',
+  number: 'bigint',
+  target_url: 'text',
+  domain_id: 'text',
+  after: 'uuid',
+};
 
 export function* findLinks(
   shortUrl: ShortUrl,
@@ -42,15 +50,14 @@ export function* findLinks(
   });
   const found = yield* rowsOf<{ place: number; code: string }>(sql`
     SELECT place, code
-    FROM json_to_recordset(${JSON.stringify(asked)}::json)
-      AS asked (place int, number bigint, target_url text, domain_id text, after uuid), LATERAL (
+    FROM ${listOf(ASKED, asked)}, LATERAL (
         SELECT code, id FROM links WHERE target_number = number AND id > after
-          AND account_id = ${account_id} AND domain_id IS NOT DISTINCT FROM asked.domain_id AND target_url = asked.target_url
+          AND account_id = ${account_id} AND domain_id IS NOT DISTINCT FROM listed.domain_id AND target_url = listed.target_url
         ORDER BY id LIMIT ${most}) AS links
     ORDER BY place, id`);
   for (const { place, code } of found) codes[place]?.push(code);
   const rows = yield* rowsOf<LinkRow>(sql`
-    ${SELECT_LINK} WHERE code IN (SELECT json_array_elements_text(${JSON.stringify(codes.flat())}::json))
+    ${SELECT_LINK} WHERE code = ANY(${arrayOf(codes.flat())}::text[])
       AND link_details.account_id = ${account_id}`);
   const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
   return codes.map((of) => of.map((code) => links.get(code)).filter((link) => link !== undefined));
