@@ -110,9 +110,7 @@ async function openService(
     store,
     publicUrl,
     cacheFile:
-      linkCache === undefined
-        ? undefined
-        : cacheFile({ path: linkCache, database: name, logger }),
+      linkCache === undefined ? undefined : cacheFile({ path: linkCache, database: name, logger }),
     targetHosts: { allow, deny },
     logger,
     metrics,
