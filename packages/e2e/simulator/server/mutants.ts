@@ -261,8 +261,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'replies-crossed': one(
     'Each write of a group gets the response of another one.',
     WRITE_CORE,
-    '    context.counters.flush();\n    return replies;',
-    '    context.counters.flush();\n    return replies.map(({ id }, index) => ({ ...replies[replies.length - 1 - index], id }) as WriteReply);',
+    '    this.#engine.counters.flush();\n    return replies;',
+    '    this.#engine.counters.flush();\n    return replies.map(({ id }, index) => ({ ...replies[replies.length - 1 - index], id }) as WriteReply);',
   ),
 
   // --- keys and clicks ---
