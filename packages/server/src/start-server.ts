@@ -10,7 +10,7 @@ import { listen } from './serve.ts';
 import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
 import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
-import { CacheFile } from './store/cache-file.ts';
+import { cacheFile } from './store/cache-file.ts';
 import type { Store } from './store/store.ts';
 
 export interface StartOptions {
@@ -104,10 +104,10 @@ async function openService(
   const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const name = `${databaseName(database)} ${publicUrl}`;
-  const cacheFile = linkCache && new CacheFile({ path: linkCache, database: name, logger });
+  const file = linkCache ? cacheFile({ path: linkCache, database: name, logger }) : undefined;
   const service = createService({
     ...{ ...settings, store, publicUrl, targetHosts: { allow, deny }, logger, metrics },
-    cacheFile: cacheFile || undefined,
+    cacheFile: file,
   });
   const stop = async () => {
     await service.stop();

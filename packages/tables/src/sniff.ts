@@ -94,7 +94,6 @@ function beginningOf(packed: Buffer): string {
 
 /** Looks into the directory of a zip archive: is it a workbook? */
 async function checkWorkbook(path: string, name: string): Promise<void> {
-  const { listParts } = await import('./workbook.ts');
   const names = await listParts(path).catch(() => {
     throw inputError(
       `${name} is a spreadsheet or a zip archive, and its end is missing`,
@@ -115,4 +114,17 @@ function zipKind(names: readonly string[]): { kind: string; hint: string } {
     return { kind: 'a Numbers document', hint: EXPORT };
   }
   return { kind: 'a zip archive', hint: UNPACK };
+}
+
+/** The names of the parts of a zip archive. */
+async function listParts(path: string): Promise<string[]> {
+  const { default: yauzl } = await import('yauzl');
+  const zip = await yauzl.openPromise(path, { autoClose: false });
+  try {
+    const names: string[] = [];
+    for await (const { fileName } of zip.eachEntry()) names.push(fileName);
+    return names;
+  } finally {
+    zip.close();
+  }
 }

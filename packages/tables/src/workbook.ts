@@ -219,18 +219,6 @@ export class Workbook {
   }
 }
 
-/** The names of the parts of a zip archive. */
-export async function listParts(path: string): Promise<string[]> {
-  const zip = await yauzl.openPromise(path, { autoClose: false });
-  try {
-    const names: string[] = [];
-    for await (const { fileName } of zip.eachEntry()) names.push(fileName);
-    return names;
-  } finally {
-    zip.close();
-  }
-}
-
 /** Longer than the tag that ends the rows. */
 const CARRY_LENGTH = 128;
 

@@ -171,13 +171,13 @@ const ROWS: readonly Mutant[] = [
 const SERVER: readonly Mutant[] = [
   mutant(
     'server carries a key out again',
-    'server/src/store/sqlite/operations/create.ts',
-    '  if (idempotency !== undefined) {\n    const earlier',
-    '  if (idempotency === null) {\n    const earlier',
+    'server/src/store/writes/idempotency.ts',
+    'const stored = earlier.get(',
+    'const stored = new Map<string, StoredResponse>().get(',
   ),
   mutant(
     'server runs a chunk of a job twice',
-    'server/src/store/job-writes.ts',
+    'server/src/store/writes/jobs.ts',
     'SET inputs = NULL, results = ',
     'SET results = ',
   ),

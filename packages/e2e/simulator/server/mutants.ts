@@ -14,8 +14,9 @@ const one = (bug: string, file: string, find: string, replace: string): Mutant =
 });
 
 const COUNTERS = 'store/sqlite/operations/counters.ts';
-const CREATE = 'store/sqlite/operations/create.ts';
-const RUN_CHUNK = 'store/job-writes.ts';
+const CREATE = 'store/writes/create.ts';
+const IDEMPOTENCY = 'store/writes/idempotency.ts';
+const RUN_CHUNK = 'store/writes/jobs.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
 const TARGETS = 'store/sqlite/operations/targets.ts';
@@ -82,8 +83,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refused-requests-count': one(
     'A refused request counts in the windows.',
     COUNTERS,
-    '    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);\n',
-    '    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);\n    for (const count of counts) add(count, 1);\n',
+    '    counters.refuse(keyId, refusedBy.name, now);\n',
+    '    counters.refuse(keyId, refusedBy.name, now);\n    for (const count of counts) add(count, 1);\n',
   ),
   'no-refund': one(
     'A request that failed on the side of the service is not given back.',
@@ -101,9 +102,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'A request that fails is given back to the minute alone.',
     COUNTERS,
     `for (const window of windows) {
-    db.run(sql`,
+    yield* rowsOf(sql`,
     `for (const window of windows.slice(0, 1)) {
-    db.run(sql`,
+    yield* rowsOf(sql`,
   ),
   'refund-of-refused-batch': one(
     'A batch that the plan refuses is given back, although it counts.',
@@ -114,8 +115,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'shared-windows': one(
     'Every key has windows of its own.',
     COUNTERS,
-    'counters.requests(caller.accountId, window)',
-    'counters.requests(caller.keyId, window)',
+    'counters.requests(accountId, window)',
+    'counters.requests(keyId, window)',
   ),
 
   // --- totals of links ---
@@ -128,22 +129,22 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'jobs-take-no-links': one(
     'A job is accepted without taking its links from the total.',
     CREATE,
-    'const refusal = takeBatch(counters, request, input.total);',
-    'const refusal = takeBatch(counters, request, 0);',
+    'createMany(engine, request, input.total, ',
+    'createMany(engine, request, 0, ',
   ),
   'refused-batch-takes-links': one(
     'A batch that does not fit takes its links from the total all the same.',
-    CREATE,
-    "    return refuse(counters, request, 'links', total.used, allowed);",
-    "    add(total, count);\n    return refuse(counters, request, 'links', total.used - count, allowed);",
+    COUNTERS,
+    '    if (exceeds(limits.links, total.used, links)) break;',
+    '    if (exceeds(limits.links, total.used, links)) {\n      add(total, links);\n      break;\n    }',
   ),
 
   // --- idempotency ---
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
-    CREATE,
-    'if (idempotency !== undefined) {\n    const { key,',
-    'if (idempotency !== undefined && now < 0) {\n    const { key,',
+    IDEMPOTENCY,
+    'return isKeyed ? createKeyed',
+    'return isKeyed && requests.length === 0 ? createKeyed',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
@@ -171,15 +172,15 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   'any-body-replays': one(
     'Another body under the same idempotency key gets the first response.',
-    CREATE,
-    'earlier.fingerprint === idempotency.fingerprint',
-    'earlier.fingerprint !== undefined',
+    IDEMPOTENCY,
+    'stored.fingerprint === request.idempotency?.fingerprint',
+    'stored.fingerprint !== undefined',
   ),
   'refusals-replay': one(
-    'An idempotency key is stored before the create, with an empty response.',
-    CREATE,
-    'const outcome = create();',
-    "if (idempotency !== undefined) db.run({ text: 'INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', values: [caller.accountId, idempotency.key, idempotency.fingerprint, '{}', now] });\n  const outcome = create();",
+    'The idempotency key of a create that was refused keeps an empty response.',
+    IDEMPOTENCY,
+    'else dropped.push(idempotency);',
+    "else kept.push({ ...idempotency, answer: '{}' });",
   ),
 
   // --- jobs ---
@@ -260,8 +261,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'replies-crossed': one(
     'Each write of a group gets the response of another one.',
     WRITE_CORE,
-    '    context.counters.flush();\n    return replies;',
-    '    context.counters.flush();\n    return replies.map(({ id }, index) => ({ ...replies[replies.length - 1 - index], id }) as WriteReply);',
+    '    this.#engine.counters.flush();\n    return replies;',
+    '    this.#engine.counters.flush();\n    return replies.map(({ id }, index) => ({ ...replies[replies.length - 1 - index], id }) as WriteReply);',
   ),
 
   // --- keys and clicks ---

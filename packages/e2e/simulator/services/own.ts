@@ -1,9 +1,4 @@
-import type {
-  WriteCore,
-  WriteReply,
-  WriteRequest,
-  Writer,
-} from '../../../server/src/store/sqlite/write-core.ts';
+import type { WriteCore, WriteReply, Writer } from '../../../server/src/store/sqlite/write-core.ts';
 import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
@@ -221,7 +216,7 @@ function writerAtOnce(core: WriteCore): Writer {
     isHealthy: true,
     submit: async (name, ...args) => {
       const replies: WriteReply[] = [];
-      core.run([{ id: 1, name, args } as WriteRequest], (some) => replies.push(...some));
+      core.run([{ id: 1, name, args }], (some) => replies.push(...some));
       const [reply] = replies;
       if (!reply?.ok) throw new Error(`${name}: ${reply?.message ?? 'no reply'}`);
       return reply.value as never;

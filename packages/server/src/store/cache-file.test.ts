@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createService } from '../service.ts';
-import { CacheFile } from './cache-file.ts';
+import { cacheFile } from './cache-file.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from './contract/fixtures.test-suite.ts';
 import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
 import { openSqliteStore } from './sqlite/index.ts';
@@ -40,7 +40,7 @@ function newFile({ database = 'a', now = NOW, at = path } = {}) {
   const logged: string[] = [];
   const log = (_: object | string, words?: string) => logged.push(words ?? String(_));
   const logger = { info: log, warn: log };
-  return Object.assign(new CacheFile({ path: at, database, logger, now: () => now }), { logged });
+  return Object.assign(cacheFile({ path: at, database, logger, now: () => now }), { logged });
 }
 
 test('links are kept for the time for which they are served without the database, and only for the same one', async () => {

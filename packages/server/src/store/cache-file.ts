@@ -22,69 +22,50 @@ export interface CacheFileOptions {
   path: string;
   /** The database that the links are of: those of another one are ignored. */
   database: string;
-  logger?: Pick<Logger, 'info' | 'warn'> | undefined;
+  logger?: Pick<Logger, 'warn'> | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 
-/** What a file holds, after a line with its checksum. */
-interface Content {
-  database: string;
-  links: Required<CachedLink>[];
-}
-
 /** Keeps the links in memory over a restart. Whatever is wrong with the file, the server starts and stops as without it. */
-export class CacheFile {
-  readonly #options: CacheFileOptions;
-
-  constructor(options: CacheFileOptions) {
-    this.#options = options;
-  }
-
-  /** The links of earlier runs that were up to date within the time for which links are served without the database. */
-  read(): CachedLink[] {
-    const { path, database, logger, now = Date.now } = this.#options;
-    try {
-      const stats = statSync(path, { throwIfNoEntry: false });
-      if (stats === undefined) return [];
-      if (stats.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-      const text = readFileSync(path, 'utf8');
-      const end = text.indexOf('\n');
-      const json = text.slice(end + 1);
-      if (text.slice(0, end) !== checksum(json)) throw new Error('its checksum is wrong');
-      const content: Content = JSON.parse(json);
-      if (content.database !== database) return [];
-      return content.links.filter(([, , at]) => Math.abs(now() - at) < OUTAGE_MAX_AGE_MS);
-    } catch (error) {
-      logger?.warn({ err: error, path }, 'the file of links in memory is ignored');
-      return [];
-    }
-  }
-
-  /** Only the owner of the process can read the file: it tells which links people follow. */
-  write(links: CachedLink[]): void {
-    const { path, database, logger, now = Date.now } = this.#options;
-    const writtenAt = now();
-    const content: Content = {
-      database,
-      links: links.map(([code, redirect, at = writtenAt]) => [code, redirect, at]),
-    };
-    const json = JSON.stringify(content);
-    const part = `${path}.part`;
-    try {
-      // A setting may name the wrong file, such as that of the database.
-      if (!isOurs(path)) throw new Error('the file there is something else');
+export function cacheFile({ path, database, logger, now = Date.now }: CacheFileOptions) {
+  return {
+    /** The links of earlier runs that were up to date within the time for which links are served without the database. */
+    read: (): CachedLink[] => {
       try {
-        writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
-        renameSync(part, path);
+        const size = statSync(path, { throwIfNoEntry: false })?.size;
+        if (size === undefined) return [];
+        if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+        const [sum, json = ''] = readFileSync(path, 'utf8').split('\n', 2);
+        if (sum !== checksum(json)) throw new Error('its checksum is wrong');
+        const kept: { database: string; links: Required<CachedLink>[] } = JSON.parse(json);
+        if (kept.database !== database) return [];
+        return kept.links.filter(([, , at]) => Math.abs(now() - at) < OUTAGE_MAX_AGE_MS);
       } catch (error) {
-        rmSync(part, { force: true });
-        throw error;
+        logger?.warn({ err: error, path }, 'the file of links in memory is ignored');
+        return [];
       }
-    } catch (error) {
-      logger?.warn({ err: error, path }, 'the links in memory are not kept');
-    }
-  }
+    },
+    /** Only the owner of the process can read the file: it tells which links people follow. */
+    write: (links: CachedLink[]): void => {
+      const writtenAt = now();
+      const dated = links.map(([code, redirect, at = writtenAt]) => [code, redirect, at]);
+      const json = JSON.stringify({ database, links: dated });
+      const part = `${path}.part`;
+      try {
+        // A setting may name the wrong file, such as that of the database.
+        if (!isOurs(path)) throw new Error('the file there is something else');
+        try {
+          writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
+          renameSync(part, path);
+        } finally {
+          rmSync(part, { force: true });
+        }
+      } catch (error) {
+        logger?.warn({ err: error, path }, 'the links in memory are not kept');
+      }
+    },
+  };
 }
 
 /** Whether a file may be replaced: there is none yet, it is empty, or it is one of ours, perhaps damaged. */

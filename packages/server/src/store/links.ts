@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
@@ -51,30 +50,6 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): n
 
 /** The id that is lower than all others. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
-
-/** A link that was just created. */
-export function createdLink(
-  { target_url, title, redirect_type, tags }: NewLink,
-  { id, code, shortUrl, now }: { id: string; code: string; shortUrl: string; now: number },
-): Link {
-  return {
-    id,
-    code,
-    short_url: shortUrl,
-    target_url,
-    title,
-    redirect_type,
-    is_active: true,
-    click_count: 0,
-    tags: [...tags],
-    created_at: new Date(now).toISOString(),
-  };
-}
-
-/** What the response to a batch says of a link. */
-export function toResultItem({ target_url, code, short_url }: Link): BatchResultItem {
-  return { target_url, code, short_url };
-}
 
 /**
  * Records a write under its number, in the transaction that carries it out, and returns a row; no row when it was carried out before.

@@ -276,11 +276,6 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
   };
 }
 
-/** The earlier of two ends; `undefined` and `null` mean never. */
-export function earlier(one: number | null | undefined, other: number): number {
-  return Math.min(one ?? other, other);
-}
-
 /** A time of the database as it is shown. */
 export function isoTime(ms: number | null | undefined): string | undefined {
   return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();

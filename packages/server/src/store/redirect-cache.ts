@@ -52,9 +52,8 @@ export class RedirectCache {
   #recentChars = 0;
   #unknown = new Set<string>();
   #unknownUntil = Number.NEGATIVE_INFINITY;
+  /** Replaced with every change: what the store found before may be outdated. */
   #lookups = new Map<string, Promise<Redirect | undefined>>();
-  /** Changes with every change: what the store found before may be outdated. */
-  #state = {};
   /** Ends when any link may have changed. */
   #epoch = 0;
   #hasAliases = false;
@@ -89,7 +88,6 @@ export class RedirectCache {
   apply(changed: LinkChanges['changed']): void {
     this.#confirmedAt = this.#now();
     if (changed.length === 0) return;
-    this.#state = {};
     this.#lookups = new Map();
     this.#unknown.clear();
     if (changed === 'all') {
@@ -140,19 +138,16 @@ export class RedirectCache {
   /** However many ask for a code at the same time, the store is asked once. */
   #lookUpOnce(code: string): Promise<Redirect | undefined> {
     const lookups = this.#lookups;
-    let lookup = lookups.get(code);
-    if (lookup === undefined) {
-      lookup = this.#lookUp(code).finally(() => lookups.delete(code));
-      lookups.set(code, lookup);
-    }
+    const lookup = lookups.get(code) ?? this.#lookUp(code).finally(() => lookups.delete(code));
+    lookups.set(code, lookup);
     return lookup;
   }
 
   async #lookUp(code: string): Promise<Redirect | undefined> {
-    const state = this.#state;
+    const lookups = this.#lookups;
     const askedAt = this.#now();
     const redirect = await this.#store.findRedirect(code);
-    if (state !== this.#state) return redirect;
+    if (lookups !== this.#lookups) return redirect;
     if (redirect === undefined) this.#keepUnknown(code, askedAt);
     else this.#keep(code, { redirect, epoch: this.#epoch });
     return redirect;

@@ -1,5 +1,8 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
+import type { Engine } from './writes/engine.ts';
+
+type Tables = Pick<Engine, 'dailyTables' | 'windowColumn' | 'unlessLocked'>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -50,35 +53,25 @@ export const ACCOUNT_HISTORY_DAYS = 90;
 const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;
 
-/** What differs between the engines. */
-interface Engine {
-  /** Tables of daily history. */
-  daily: readonly string[];
-  /** The column of the kind of a window. */
-  window: string;
-  /** What passes over rows that another instance works on. */
-  unlessLocked: Statement<never>;
-}
-
 /**
  * Deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that
  * an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
  */
-export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
+export function pruneSteps(now: number, engine: Tables): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;
   const day = sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
   const rows = (table: string, key: string, condition: Statement) => () =>
     deleteRows(table, key, condition, engine);
   const counters = (name: WindowName, start: number) => {
-    const condition = sql`${sqlText(engine.window)} = ${name} AND starts_at < ${start}`;
-    return rows('request_counters', `account_id, ${engine.window}, starts_at`, condition);
+    const condition = sql`${sqlText(engine.windowColumn)} = ${name} AND starts_at < ${start}`;
+    return rows('request_counters', `account_id, ${engine.windowColumn}, starts_at`, condition);
   };
   return [
     () => deleteJobs(now, engine),
     counters('minute', aged),
     counters('day', startOfDay(aged)),
     counters('month', startOfMonth(aged)),
-    ...engine.daily.map((table) => rows(table, 'key_id, day', day)),
+    ...engine.dailyTables.map((table) => rows(table, 'key_id, day', day)),
     rows(
       'idempotency_records',
       'account_id, key',
@@ -93,7 +86,7 @@ function* deleteRows(
   name: string,
   columns: string,
   condition: Statement,
-  { unlessLocked }: Engine,
+  { unlessLocked }: Tables,
 ): Writing<boolean> {
   const [table, key] = [sqlText(name), sqlText(columns)];
   const deleted = yield* rowsOf(sql`
@@ -102,7 +95,7 @@ function* deleteRows(
   return deleted.length === STEP_ROWS;
 }
 
-function* deleteJobs(now: number, { unlessLocked }: Engine): Writing<boolean> {
+function* deleteJobs(now: number, { unlessLocked }: Tables): Writing<boolean> {
   const jobs = yield* rowsOf<{ id: string }>(sql`
     SELECT id FROM jobs WHERE completed_at <= ${now - JOB_RETENTION_MS} LIMIT ${STEP_JOBS} ${unlessLocked}`);
   for (const { id } of jobs) {

@@ -15,10 +15,11 @@ import {
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore } from '../../src/store/postgres/index.ts';
-import { runJobChunk } from '../../src/store/postgres/operations/create.ts';
-import { hostnameLookup } from '../../src/store/postgres/operations/links.ts';
+import { postgresEngine } from '../../src/store/postgres/operations/engine.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
+import { readAsync } from '../../src/store/queries/reading.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
+import { runJobChunk } from '../../src/store/writes/jobs.ts';
 
 const { newDatabase } = usePostgres();
 let url: string;
@@ -89,11 +90,11 @@ test('a job that another instance holds is busy, and free when the connection of
 
 test('an instance that is paused in the middle of a chunk loses it to another one, and writes nothing when it wakes up', async () => {
   const jobId = await newJob(stores[0], caller, 1_000);
-  const maker = { generateCode, shortUrl: shortUrlMaker(PUBLIC_URL), hostnameOf: hostnameLookup() };
+  const engine = postgresEngine({ generateCode, shortUrl: shortUrlMaker(PUBLIC_URL) });
   const db = new Database({ url });
   let wakeUp: (() => void) | undefined;
-  const paused = db.write(async (session) => {
-    const progress = await runJobChunk(maker, session, jobId, NOW);
+  const paused = db.write(async (run) => {
+    const progress = await readAsync(runJobChunk(engine, jobId, NOW), run);
     if (wakeUp === undefined) {
       await new Promise<void>((resolve) => {
         wakeUp = resolve;

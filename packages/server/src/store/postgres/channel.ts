@@ -1,15 +1,14 @@
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient } from 'pg';
+import type { Statement } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { LIMITS, limitsOf, type Use } from './connection.ts';
 import { PREPARE_BEGIN } from './numbered-write.ts';
-import { type PostgresStatement, preparedStatements, type Session, sessionOn } from './session.ts';
+import { prepared } from './statement.ts';
 
 /** What the driver takes with a single statement, in place of the setting of its connection. */
 interface QueryOptions {
   query_timeout?: number | undefined;
 }
-
-const prepared = preparedStatements();
 
 /** A standby, or a primary that is being replaced, can't be written to. */
 const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
@@ -72,29 +71,20 @@ export class Channel {
     await this.client.query('COMMIT');
   }
 
-  /** Runs statements, in the transaction that was begun. */
-  session(options?: QueryOptions): Session {
-    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      this.#query<R>(statement, options),
-    );
-  }
-
   /** A statement by itself. */
-  async single<R extends QueryResultRow>(statement: PostgresStatement): Promise<QueryResult<R>> {
-    if (!this.isPooled) return this.#query<R>(statement);
+  async single(statement: Statement): Promise<object[]> {
+    if (!this.isPooled) return this.run(statement);
     await this.begin();
-    const result = await this.#query<R>(statement);
+    const rows = await this.run(statement);
     await this.commit();
-    return result;
+    return rows;
   }
 
-  #query<R extends QueryResultRow>(
-    { text, values }: PostgresStatement,
-    options?: QueryOptions,
-  ): Promise<QueryResult<R>> {
+  /** A statement in the transaction that was begun. */
+  async run({ text, values }: Statement, options?: QueryOptions): Promise<object[]> {
     const named = prepared(text);
     const query = this.isPooled ? { text: named.text } : named;
-    return this.client.query<R>({ ...query, ...options, values: [...values] });
+    return (await this.client.query<object>({ ...query, ...options, values: [...values] })).rows;
   }
 }
 

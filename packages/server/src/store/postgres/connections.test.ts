@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { shortUrlMaker } from '../links.ts';
-import { sql } from '../queries/reading.ts';
+import { rowOf, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { checkLimits } from './channel.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
-import { hostnameLookup } from './operations/links.ts';
 import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -50,12 +49,8 @@ test.each([2, 3, 10])(
     const { url } = await limitedUser(limit);
     // However slow the machine is.
     const maxWaitMs = 100_000;
-    const maker = {
-      generateCode,
-      shortUrl: shortUrlMaker(PUBLIC_URL),
-      hostnameOf: hostnameLookup(),
-    };
-    const store = postgresStore({ db: new Database({ url, maxWaitMs }), maker });
+    const db = new Database({ url, maxWaitMs });
+    const store = postgresStore({ db, generateCode, shortUrl: shortUrlMaker(PUBLIC_URL) });
     expect(await busyMoment(store)).toEqual(new Map([['fulfilled', 48]]));
     expect(store.isHealthy()).toBe(true);
     await store.close();
@@ -66,14 +61,14 @@ test('with no connection left at all, calls are rejected as busy, and it is no o
   const { url, open } = await limitedUser(2);
   const db = new Database({ url });
   const pid = sql`SELECT pg_backend_pid() AS pid`;
-  await db.reader.get(pid);
+  await db.read(rowOf(pid));
   const others = [new Database({ url }), new Database({ url })];
-  await others[0]?.reader.get(pid);
+  await others[0]?.read(rowOf(pid));
   expect(await open()).toBe(2);
-  await expect(others[1]?.reader.get(pid)).rejects.toMatchObject({ reason: 'busy' });
+  await expect(others[1]?.read(rowOf(pid))).rejects.toMatchObject({ reason: 'busy' });
   expect(others[1]?.isHealthy).toBe(true);
   await others[0]?.close();
-  expect(await others[1]?.reader.get(pid)).toBeDefined();
+  expect(await others[1]?.read(rowOf(pid))).toBeDefined();
   for (const each of [db, others[1]]) await each?.close();
 });
 
@@ -100,10 +95,10 @@ test('every connection has its time limits, and one that loses them is not used'
   const db = new Database({ url: await newSchema() });
   const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
     current_setting('idle_in_transaction_session_timeout') AS idle`;
-  expect(await db.reader.get(limits)).toEqual({ statement: '3s', lock: '2s', idle: '5s' });
-  const written = await db.write((session) => session.get(limits));
+  expect(await db.read(rowOf(limits))).toEqual({ statement: '3s', lock: '2s', idle: '5s' });
+  const written = await db.write(async (run) => (await run(limits))[0]);
   expect(written).toEqual({ statement: '5s', lock: '2s', idle: '5s' });
-  const searched = await db.search((session) => session.get(limits));
+  const searched = await db.snapshot(async (run) => (await run(limits))[0], 'search');
   expect(searched).toEqual({ statement: '1min', lock: '2s', idle: '5s' });
   const dropped = {
     statement_timeout: 3_000,

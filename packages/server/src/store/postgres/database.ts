@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QueryResultRow } from 'pg';
+import { type Reading, readAsync, type Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { Channel } from './channel.ts';
-import { databaseName, driverLimit } from './connection.ts';
+import { databaseName, driverLimit, type Use } from './connection.ts';
 import { Connections } from './connections.ts';
 import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
-import { type PostgresStatement, type Session, sessionOn } from './session.ts';
+import { type Run, withoutNul } from './statement.ts';
 
 /** Connections of an instance: two during a rolling deployment of three, and some for commands, fit the 100 that PostgreSQL has by default. */
 export const DEFAULT_CONNECTIONS = 15;
@@ -46,10 +46,6 @@ export interface DatabaseOptions {
 export class Database {
   /** For messages. */
   readonly name: string;
-  /** Reads. One that loses its connection is run again. */
-  readonly reader: Session;
-  /** The same on connections that can write, for what must not come from a node that lags behind. */
-  readonly primaryReader: Session;
   readonly #reads: Connections;
   readonly #writes: Connections;
   readonly #writers = new Writers();
@@ -85,8 +81,6 @@ export class Database {
       maxWaitMs: maxWaitMs ?? WRITE_WAIT_MS,
       check: (channel) => this.#checkWritable(channel),
     });
-    this.reader = this.#readerOn(this.#reads);
-    this.primaryReader = this.#readerOn(this.#writes, (error) => this.#learnOfPrimary(error));
   }
 
   /** Whether the last read and the last write succeeded. */
@@ -103,21 +97,26 @@ export class Database {
     };
   }
 
-  /** Reads that see one moment of the database. */
-  snapshot<T>(act: (session: Session) => Promise<T>): Promise<T> {
-    return this.#reads.run(isConnectionLost, async (channel) => {
-      await channel.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      const value = await act(channel.session());
-      await channel.commit();
-      return value;
-    });
+  /** Each statement of a reading by itself. One that loses its connection is run again. */
+  read<T>(reading: Reading<T>): Promise<T> {
+    return readAsync(reading, this.#runOn(this.#reads));
   }
 
-  /** Reads that may go through all links, and so take longer than a request may wait. */
-  search<T>(act: (session: Session) => Promise<T>, mode = 'READ ONLY'): Promise<T> {
+  /** The same on connections that can write, for what must not come from a node that lags behind. */
+  readPrimary<T>(reading: Reading<T>): Promise<T> {
+    const run = this.#runOn(this.#writes, (error) => this.#learnOfPrimary(error));
+    return readAsync(reading, run);
+  }
+
+  /**
+   * Reads that see one moment of the database.
+   *
+   * @param use - `search`: they may go through all links, and so take longer than a request may wait.
+   */
+  snapshot<T>(act: (run: Run) => Promise<T>, use: Use = 'read'): Promise<T> {
     return this.#reads.run(isConnectionLost, async (channel) => {
-      await channel.begin(mode, 'search');
-      const value = await act(channel.session(driverLimit('search')));
+      await channel.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', use);
+      const value = await act(withoutNul((one) => channel.run(one, driverLimit(use))));
       await channel.commit();
       return value;
     });
@@ -127,47 +126,39 @@ export class Database {
    * One statement that writes, and its first row. When the connection is lost it is not run again, since the database may have
    * carried it out. It is for counters that may be wrong by one after such a loss.
    */
-  writeStatement<R extends QueryResultRow>(statement: PostgresStatement): Promise<R | undefined> {
+  async writeStatement<Row extends object>(statement: Statement): Promise<Row | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
-    const carryOut = async (channel: Channel) => (await channel.single<R>(statement)).rows[0];
-    return this.#writes.run(mayRetry, carryOut);
+    const [row] = await this.#writes.run(mayRetry, (channel) => channel.single(statement));
+    // The caller names the columns beside its SQL.
+    return row as Row | undefined;
   }
 
   /**
    * One transaction: all of `act` is stored durably, or nothing. `act` is run again when the database undid it, because of
    * simultaneous writes or a lost connection, so it must have no effect but its statements.
    *
-   * @param repeated - A number that the caller gives, to repeat the write itself. `undefined` is returned when it was carried out before.
-   */
-  write<T>(act: (session: Session) => Promise<T>): Promise<T>;
-  write<T>(
-    act: (session: Session) => Promise<T>,
-    repeated: ClickWrite | undefined,
-  ): Promise<T | undefined>;
-  /*
    * When the response to a `COMMIT` is lost, the same transaction is begun again under the same number. The database refuses that if the first
    * was committed, and otherwise carries it out now. This is also true on the new primary of a failover, and of a restored backup.
+   *
+   * @param repeated - A number that the caller gives, to repeat the write itself. Nothing is done when it was carried out before.
    */
-  async write<T>(
-    act: (session: Session) => Promise<T>,
-    repeated?: ClickWrite,
-  ): Promise<T | undefined> {
+  async write<T>(act: (run: Run) => Promise<T>): Promise<T>;
+  async write(act: (run: Run) => Promise<void>, repeated?: ClickWrite): Promise<void>;
+  async write<T>(act: (run: Run) => Promise<T>, repeated?: ClickWrite): Promise<T | undefined> {
     let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
     const carryOut = async (channel: Channel): Promise<T | undefined> => {
-      const writer =
-        open === undefined && repeated === undefined ? this.#writers.take() : undefined;
-      const write = open?.write ?? repeated ?? writer?.next();
-      if (write === undefined) throw new StoreError('internal', 'A write has no number.');
+      const isNew = open === undefined && repeated === undefined;
+      const write = open?.write ?? repeated ?? this.#writers.next();
       if (!(await begin(channel, write))) {
         await confirm(channel, write);
         return open?.value;
       }
       try {
-        const value = await act(channel.session());
+        const value = await act((statement) => channel.run(statement));
         open = { write, value };
         await channel.commit();
-        if (writer !== undefined) this.#writers.giveBack(writer);
+        if (isNew) this.#writers.giveBack(write);
         return value;
       } catch (error) {
         if (!isConnectionLost(error)) open = undefined;
@@ -217,9 +208,9 @@ export class Database {
     if (failing === undefined || failing === 'unavailable') this.#learn('writes', error);
   }
 
-  #readerOn(connections: Connections, onOutcome?: (error: unknown) => void): Session {
-    return sessionOn(<R extends QueryResultRow>(statement: PostgresStatement) =>
-      connections.run(isConnectionLost, (channel) => channel.single<R>(statement), onOutcome),
+  #runOn(connections: Connections, onOutcome?: (error: unknown) => void): Run {
+    return withoutNul((statement) =>
+      connections.run(isConnectionLost, (channel) => channel.single(statement), onOutcome),
     );
   }
 

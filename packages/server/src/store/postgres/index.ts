@@ -8,8 +8,6 @@ import { Channel } from './channel.ts';
 import { connectionConfig, databaseName, endSoon, requestConfig } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations, schemaVersion } from './migrate.ts';
-import { hostnameLookup } from './operations/links.ts';
-
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 
@@ -40,11 +38,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   await migratePostgres(url, { onWait, mayMigrate });
   return postgresStore({
     db: new Database({ url, connections }),
-    maker: {
-      generateCode: options.generateCode ?? generateCode,
-      shortUrl: shortUrlMaker(publicUrl),
-      hostnameOf: hostnameLookup(),
-    },
+    generateCode: options.generateCode ?? generateCode,
+    shortUrl: shortUrlMaker(publicUrl),
   });
 }
 

@@ -10,10 +10,11 @@ import {
 } from '../contract/fixtures.test-suite.ts';
 import { indexAll } from '../contract/lookup.test-suite.ts';
 import { shortUrlMaker } from '../links.ts';
+import { readAsync, type Statement } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { findLinks } from './operations/targets.ts';
-import { type PostgresStatement, toPostgres } from './session.ts';
+import { toPostgres } from './statement.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newSchema } = usePostgres();
@@ -106,13 +107,13 @@ test('the links of a target are found by the index of their numbers, and those w
   // Whether the table is small makes no difference then.
   await client.query('SET enable_seqscan = off');
   const plans: string[] = [];
-  const explain = async ({ text, values }: PostgresStatement) => {
+  const explain = async ({ text, values }: Statement) => {
     const numbered = toPostgres(text);
     const { rows } = await client.query(`EXPLAIN ${numbered}`, [...values]);
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return [];
   };
-  await findLinks({ all: explain }, shortUrlMaker(PUBLIC_URL), 'acc_x', [target('x')], 21);
+  await readAsync(findLinks(shortUrlMaker(PUBLIC_URL), 'acc_x', [target('x')], 21), explain);
   expect(plans[0]).toMatch(
     /Index Scan using links_target on links.*\n *Index Cond: \(\(target_number = .*\) AND \(id > /,
   );

@@ -4,7 +4,7 @@ import { recordWrite } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import type { Channel } from './channel.ts';
-import { toPostgres } from './session.ts';
+import { toPostgres } from './statement.ts';
 
 /**
  * Writes under the name of one writer. Each leaves an old version of its row behind, which PostgreSQL has to keep while a snapshot from
@@ -12,33 +12,23 @@ import { toPostgres } from './session.ts';
  */
 const WRITES_OF_A_WRITER = 2_000;
 
-/** Whoever writes one transaction after the other. Nothing but the outcome of each is known under its name. */
-class Writer {
-  readonly #writer = newUuid();
-  #number = 0;
-
-  get isUsedUp(): boolean {
-    return this.#number === WRITES_OF_A_WRITER;
-  }
-
-  next(): ClickWrite {
-    this.#number += 1;
-    return { writer: this.#writer, number: this.#number, now: Date.now() };
-  }
-}
-
-/** The writers of an instance: as many as it writes transactions at the same time. */
+/**
+ * The writers of an instance: as many as it writes transactions at the same time. Each writes one after the other, and nothing but the
+ * outcome of each is known under its name.
+ */
 export class Writers {
-  readonly #idle: Writer[] = [];
+  /** The last writes of those that write nothing at present. */
+  readonly #idle: ClickWrite[] = [];
 
-  /** One that nobody else uses. */
-  take(): Writer {
-    return this.#idle.pop() ?? new Writer();
+  /** The next write of a writer that nobody else uses. */
+  next(): ClickWrite {
+    const { writer, number } = this.#idle.pop() ?? { writer: newUuid(), number: 0 };
+    return { writer, number: number + 1, now: Date.now() };
   }
 
-  /** Not for a writer whose last transaction may still be open: its row would have to be waited for. */
-  giveBack(writer: Writer): void {
-    if (!writer.isUsedUp) this.#idle.push(writer);
+  /** Not for a write that may still be open: its row would have to be waited for. */
+  giveBack(write: ClickWrite): void {
+    if (write.number < WRITES_OF_A_WRITER) this.#idle.push(write);
   }
 }
 
@@ -49,7 +39,7 @@ export const PREPARE_BEGIN = `PREPARE shortlink_begin (text, bigint, bigint) AS 
 export async function begin(channel: Channel, write: ClickWrite): Promise<boolean> {
   if (channel.isPooled) {
     await channel.begin();
-    return (await channel.session().run(recordWrite(write))) === 1;
+    return (await channel.run(recordWrite(write))).length === 1;
   }
   const { writer, number, now } = write;
   const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
@@ -65,6 +55,6 @@ export async function begin(channel: Channel, write: ClickWrite): Promise<boolea
  */
 export async function confirm(channel: Channel, { writer }: ClickWrite): Promise<void> {
   const touch = sql`UPDATE click_writes SET written_at = written_at WHERE writer = ${writer}`;
-  await channel.session().run(touch);
+  await channel.run(touch);
   await channel.commit();
 }

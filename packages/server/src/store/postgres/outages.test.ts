@@ -8,7 +8,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
-import { sql } from '../queries/reading.ts';
+import { rowOf, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
@@ -65,19 +65,19 @@ test('the server itself ends a statement that takes too long, and the connection
   const url = await newSchema();
   const db = new Database({ url });
   const pid = sql`SELECT pg_backend_pid() AS pid`;
-  const before = await db.reader.get(pid);
+  const before = await db.read(rowOf(pid));
   const sleep = sql`SELECT pg_sleep(60)`;
   const tooLong = { name: 'StoreError', reason: 'busy' };
   await Promise.all([
-    expect(db.reader.get(sleep)).rejects.toMatchObject(tooLong),
-    expect(db.write((session) => session.get(sleep))).rejects.toMatchObject(tooLong),
+    expect(db.read(rowOf(sleep))).rejects.toMatchObject(tooLong),
+    expect(db.write((run) => run(sleep))).rejects.toMatchObject(tooLong),
   ]);
   const running = await execute(
     url,
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
   );
   expect(running).toEqual([]);
-  expect(await db.reader.get(pid)).toEqual(before);
+  expect(await db.read(rowOf(pid))).toEqual(before);
   await db.close();
 });
 
@@ -89,10 +89,10 @@ test('reads have connections of their own: writes that use up theirs hold no rea
   await holder.query('SELECT pg_advisory_lock(1)');
   let ended = 0;
   const writes = Array.from({ length: 10 }, async () => {
-    await db.write(async (session) => {
-      await session.run(sql`SET LOCAL lock_timeout = 0`);
-      await session.run(sql`SET LOCAL statement_timeout = 0`);
-      await session.run(sql`SELECT pg_advisory_xact_lock(1)`);
+    await db.write(async (run) => {
+      await run(sql`SET LOCAL lock_timeout = 0`);
+      await run(sql`SET LOCAL statement_timeout = 0`);
+      await run(sql`SELECT pg_advisory_xact_lock(1)`);
     });
     ended += 1;
   });
@@ -102,8 +102,8 @@ test('reads have connections of their own: writes that use up theirs hold no rea
         WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`,
     );
   await expect.poll(async () => (await waiting()).rowCount).toBe(10);
-  await db.reader.get(sql`SELECT 1`);
-  await db.snapshot((session) => session.get(sql`SELECT 1`));
+  await db.read(rowOf(sql`SELECT 1`));
+  await db.snapshot((run) => run(sql`SELECT 1`));
   expect(ended).toBe(0);
   await holder.query('SELECT pg_advisory_unlock(1)');
   await Promise.all(writes);

@@ -10,7 +10,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
-import { sql } from '../queries/reading.ts';
+import { rowOf, sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
 import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
@@ -87,17 +87,17 @@ describe.skipIf(withoutPgBouncer !== undefined)(
         const db = new Database({ url });
         const limits = sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
         current_setting('idle_in_transaction_session_timeout') AS idle`;
-        const reads = await Promise.all(Array.from({ length: 20 }, () => db.reader.get(limits)));
+        const reads = await Promise.all(Array.from({ length: 20 }, () => db.read(rowOf(limits))));
         expect(new Set(reads.map((row) => JSON.stringify(row)))).toEqual(
           new Set([JSON.stringify({ statement: '3s', lock: '2s', idle: '5s' })]),
         );
         const own = { statement: '5s', lock: '2s', idle: '5s' };
-        expect(await db.write((session) => session.get(limits))).toEqual(own);
+        expect(await db.write(async (run) => (await run(limits))[0])).toEqual(own);
         expect(await db.writeStatement(limits)).toEqual(own);
-        const searched = await db.search((session) => session.get(limits));
+        const searched = await db.snapshot(async (run) => (await run(limits))[0], 'search');
         expect(searched).toMatchObject({ statement: '1min' });
         const sleep = sql`SELECT pg_sleep(60)`;
-        await expect(db.reader.get(sleep)).rejects.toMatchObject({ reason: 'busy' });
+        await expect(db.read(rowOf(sleep))).rejects.toMatchObject({ reason: 'busy' });
         for (let n = 0; n < 10; n += 1) {
           expect(await execute(url, 'SHOW statement_timeout')).toEqual([
             { statement_timeout: '0' },

@@ -1,49 +1,48 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
+import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import { exportPage } from '../queries/aliases.ts';
 import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
 import { listLinks } from '../queries/links.ts';
-import { sqlText } from '../queries/reading.ts';
+import { carryOut, readAsync, sql, type Writing } from '../queries/reading.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+import { createLinks } from '../writes/create.ts';
+import type { Engine, OnEngine } from '../writes/engine.ts';
+import { storeWrites } from '../writes/store-writes.ts';
 import type { Database } from './database.ts';
 import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
-import { createBatch, createJob, createLinks, runJobChunk } from './operations/create.ts';
-import { addClicks, CLICK_SLOTS, type LinkMaker } from './operations/links.ts';
+import { addClicks, CLICK_SLOTS } from './operations/clicks.ts';
+import { postgresEngine } from './operations/engine.ts';
 import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
-import { exportLinks, operatorWrites } from './operators.ts';
 import { Queues } from './queues.ts';
-import type { Session } from './session.ts';
+import type { Run } from './statement.ts';
 
 /** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
-const ENGINE = {
-  daily: ['key_requests', 'key_links'],
-  window: 'period',
-  unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
-};
-
-export interface PostgresStoreParts {
-  db: Database;
-  maker: LinkMaker;
-}
+export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { db: Database };
 
 /** The store on PostgreSQL: any number of instances share one database. */
-export function postgresStore({ db, maker }: PostgresStoreParts): Store {
+export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
+  const engine = postgresEngine(parts);
+  const { shortUrl } = engine;
   const queues = new Queues();
-  const write = <T>(queue: string, act: (session: Session) => Promise<T>) =>
-    queues.run(queue, () => db.write(act));
+  const write = <T>(queue: string, begin: () => Writing<T>) =>
+    queues.run(queue, () => db.write((run) => readAsync(begin(), run)));
   const requestsOf = ({ accountId }: Caller) => `requests of ${accountId}`;
-  const linksOf = ({ accountId }: Caller) => `links of ${accountId}`;
   const clickSlot = Math.floor(Math.random() * CLICK_SLOTS);
 
   return closable({
-    ...storeReads((reading) => db.reader.read(reading), maker.shortUrl),
-    ...operatorWrites(maker, write),
+    ...storeReads((reading) => db.read(reading), engine),
+    ...carryOut<OnEngine<typeof storeWrites>>(storeWrites, (name, args) => {
+      const writing = storeWrites[name] as (...args: unknown[]) => Writing<unknown>;
+      return write(queueOf(name, args), () => writing(engine, ...args));
+    }),
 
     admit: (caller, now) =>
       queues.runTogether(
@@ -58,50 +57,43 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, { caller, now })),
 
     createLink: async (request) => {
+      const { domain_id } = request.input;
       // Here, so that an unknown domain is no failure of the others in its group.
-      await maker.hostnameOf(db.reader, request.input.domain_id);
+      if (domain_id !== null) await db.read(engine.hostnameOf(domain_id));
       const batching = {
         group: createGroup(request),
         most: CREATES_TOGETHER,
-        run: (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, maker, requests),
+        run: (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, engine, requests),
       };
       // A copy: requests that share a transaction are told apart by their objects.
       return queues.runTogether(linksOf(request.caller), batching, { ...request });
     },
-    createBatch: (request) =>
-      write(linksOf(request.caller), (session) => createBatch(maker, session, request)),
-    createJob: (request) =>
-      write(linksOf(request.caller), (session) => createJob(session, request)),
-    runJobChunk: (jobId, now) =>
-      write(`job ${jobId}`, (session) => runJobChunk(maker, session, jobId, now)),
 
-    listLinks: (search) => db.search((session) => session.read(listLinks(maker.shortUrl, search))),
-    exportLinks: (search, onLinks) => exportLinks(db, maker.shortUrl, search, onLinks),
+    listLinks: (search) =>
+      db.snapshot((run) => readAsync(listLinks(shortUrl, search), run), 'search'),
+    exportLinks: (search, onLinks) => exportLinks(db, engine, search, onLinks),
     // A node that lags behind may not know the newest jobs and links.
-    pendingJobs: () => db.primaryReader.read(pendingJobs()),
-    unfinishedJobs: (accountId) => db.primaryReader.read(unfinishedJobs(accountId)),
+    pendingJobs: () => db.readPrimary(pendingJobs()),
+    unfinishedJobs: (accountId) => db.readPrimary(unfinishedJobs(accountId)),
     findLinks: (accountId, entries, most) =>
-      findLinks(db.primaryReader, maker.shortUrl, accountId, entries, most),
+      db.readPrimary(findLinks(shortUrl, accountId, entries, most)),
     indexLinks: async () => {
-      const done = await isIndexed(db.primaryReader);
+      const done = await db.readPrimary(isIndexed());
       if (!done) await write('index', indexLinks);
       return { done };
     },
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
-      const add = (session: Session) => addClicks(session, clicks, clickSlot);
+      const add = (run: Run) => readAsync(addClicks(clicks, clickSlot), run);
       await queues.run('clicks', () => db.write(add, repeatable));
     },
 
     usage: (accountId, now) =>
-      db.snapshot((session) => session.read(usage(maker.shortUrl, accountId, now))),
+      db.snapshot((run) => readAsync(usage(shortUrl, accountId, now), run)),
     prune: async (now, signal) => {
-      const steps = pruneSteps(now, ENGINE).map(
-        (step) => (session: Session) => session.write(step()),
-      );
-      const rollUp = (session: Session) => rollUpRequests(session, now);
-      for (const step of [indexLinks, rollUp, ...steps]) {
+      const steps = pruneSteps(now, engine);
+      for (const step of [indexLinks, () => rollUpRequests(now), ...steps]) {
         while (!signal?.aborted && (await write('housekeeping', step))) {
           // There is more.
         }
@@ -112,6 +104,45 @@ export function postgresStore({ db, maker }: PostgresStoreParts): Store {
     connections: () => db.connections,
     close: () => db.close(),
   });
+}
+
+const linksOf = ({ accountId }: Caller) => `links of ${accountId}`;
+
+/** The queue that a write waits in. */
+function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
+  switch (name) {
+    case 'createBatch':
+    case 'createJob':
+      return linksOf((first as CreateRequest<unknown>).caller);
+    case 'runJobChunk':
+      return `job ${first}`;
+    case 'recordKeyUse':
+      return 'key uses';
+    default:
+      return 'operator';
+  }
+}
+
+/** See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. */
+async function exportLinks(
+  db: Database,
+  { shortUrl }: Engine,
+  search: ExportSearch,
+  onLinks: (links: readonly ExportedLink[]) => Promise<void>,
+): Promise<void> {
+  let after = '';
+  await db.snapshot(async (run) => {
+    if (after !== '') throw new StoreError('unavailable', 'The connection was lost. Try again.');
+    // Whoever takes the links may be slow.
+    await run(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
+    for (;;) {
+      const links = await readAsync(exportPage(shortUrl, search, after), run);
+      const last = links.at(-1);
+      if (last === undefined) return;
+      await onLinks(links);
+      after = last.code;
+    }
+  }, 'search');
 }
 
 /** The same store, which rejects calls once it is closed, and lets those that are under way end before. */
@@ -128,11 +159,7 @@ function closable(store: Store): Store {
         if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
         const running = Promise.resolve(method(...args));
         open.add(running);
-        try {
-          return await running;
-        } finally {
-          open.delete(running);
-        }
+        return running.finally(() => open.delete(running));
       };
       return [name, call];
     },
@@ -160,12 +187,12 @@ function createGroup({ caller, now }: CreateRequest<NewLink>): string {
  */
 async function createGrouped(
   db: Database,
-  maker: LinkMaker,
+  engine: Engine,
   requests: readonly CreateRequest<NewLink>[],
 ): Promise<PromiseSettledResult<CreateOutcome<Link>>[]> {
   try {
     return await Promise.allSettled(
-      await db.write((session) => createLinks(maker, session, requests)),
+      await db.write((run) => readAsync(createLinks(engine, requests), run)),
     );
   } catch (error) {
     const mayBeOneOfThem =
@@ -174,7 +201,7 @@ async function createGrouped(
   }
   const outcomes: PromiseSettledResult<CreateOutcome<Link>>[] = [];
   for (const request of requests) {
-    const alone = createGrouped(db, maker, [request]);
+    const alone = createGrouped(db, engine, [request]);
     const rejected = (reason: unknown) => [{ status: 'rejected', reason } as const];
     outcomes.push(...(await alone.catch(rejected)));
   }

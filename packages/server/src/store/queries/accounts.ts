@@ -29,26 +29,34 @@ function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
 }
 
-export function* listKeys(accountId: string): Reading<ApiKey[]> {
-  const rows = yield* rowsOf<{
-    id: string;
-    account_id: string;
-    name: string;
-    permissions: string;
-    expires_at: number | null;
-    replaced_by: string | null;
-    used_at: number | null;
-  }>(sql`
-    SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
-    FROM api_keys LEFT JOIN key_uses ON key_id = id
-    WHERE account_id = ${accountId} AND revoked_at IS NULL ORDER BY api_keys.rowid`);
-  return rows.map(({ permissions, expires_at, replaced_by, used_at, ...key }) => ({
+/** What is read of a key wherever it is shown. */
+export interface KeyRow {
+  id: string;
+  name: string;
+  permissions: string;
+  expires_at: number | null;
+  replaced_by: string | null;
+  used_at: number | null;
+}
+
+/** A key as it is shown. */
+export function toKey<R extends KeyRow>(row: R) {
+  const { permissions, expires_at, replaced_by, used_at, ...key } = row;
+  return {
     ...key,
-    permissions: JSON.parse(permissions),
+    permissions: JSON.parse(permissions) as Permission[],
     expires_at: isoTime(expires_at),
     replaced_by: replaced_by ?? undefined,
     last_used_at: isoTime(used_at),
-  }));
+  };
+}
+
+export function* listKeys(accountId: string): Reading<ApiKey[]> {
+  const rows = yield* rowsOf<KeyRow & { account_id: string }>(sql`
+    SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
+    FROM api_keys LEFT JOIN key_uses ON key_id = id
+    WHERE account_id = ${accountId} AND revoked_at IS NULL ORDER BY api_keys.rowid`);
+  return rows.map(toKey);
 }
 
 export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {

@@ -8,7 +8,7 @@ import {
 } from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
 import { ownName } from './accounts.ts';
-import { type LinkRow, toLink } from './links.ts';
+import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 interface RedirectRow {
@@ -110,18 +110,14 @@ export function* exportPage(
   const ofAccount =
     accountId === undefined ? sql`` : sql`AND link_details.account_id = ${accountId}`;
   const rows = yield* rowsOf<LinkRow>(sql`
-    SELECT code, link_details.id, link_details.account_id, hostname, target_url, title, redirect_type, is_active, click_count, tags,
-      link_details.created_at, NULL AS disabled_at, NULL AS removed_at
-    FROM link_details LEFT JOIN domains ON domains.id = domain_id
-    WHERE code > ${after} ${ofAccount}
-    ORDER BY code LIMIT ${EXPORTED_TOGETHER}`);
+    ${SELECT_LINK} WHERE code > ${after} ${ofAccount} ORDER BY code LIMIT ${EXPORTED_TOGETHER}`);
   const last = rows.at(-1)?.code ?? after;
   const aliases = yield* rowsOf<AliasRow & { code: string }>(sql`
     SELECT code, hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
     WHERE code > ${after} AND code <= ${last}`);
   const byCode = Map.groupBy(aliases, ({ code }) => code);
   return rows.map((row) => ({
-    ...toLink(shortUrl, row),
+    ...toLink(shortUrl, { ...row, disabled_at: null, removed_at: null }),
     account_id: row.account_id,
     domain: row.hostname === null ? '' : ownName(row.hostname),
     aliases: (byCode.get(row.code) ?? []).map((alias) => aliasUrl(shortUrl, alias)).toSorted(),

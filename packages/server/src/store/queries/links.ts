@@ -8,6 +8,7 @@ import {
   TOP_LINKS_KEPT,
 } from '../retention.ts';
 import type { Idempotency, LinkChanges } from '../store.ts';
+import type { Engine } from '../writes/engine.ts';
 import { ownName } from './accounts.ts';
 import {
   type Reading,
@@ -123,19 +124,13 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
 
 /** The most clicked links of an account, the most clicked one first. A few rows are read, however many links there are. */
 export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
-  const rows = yield* rowsOf<
-    Pick<LinkRow, 'code' | 'hostname' | 'target_url' | 'title' | 'click_count'>
-  >(sql`
-    SELECT link_details.code, hostname, target_url, title, click_count
-    FROM top_links JOIN link_details ON link_details.code = top_links.code LEFT JOIN domains ON domains.id = domain_id
-    WHERE top_links.account_id = ${accountId} ORDER BY click_count DESC, link_details.code LIMIT ${TOP_LINKS}`);
-  return rows.map(({ code, hostname, target_url, title, click_count }) => ({
-    code,
-    short_url: shortUrl(code, hostname && ownName(hostname)),
-    target_url,
-    title: title === null ? '' : JSON.parse(title),
-    click_count,
-  }));
+  const rows = yield* rowsOf<LinkRow>(sql`
+    ${SELECT_LINK} WHERE code IN (SELECT code FROM top_links WHERE top_links.account_id = ${accountId})
+    ORDER BY click_count DESC, code LIMIT ${TOP_LINKS}`);
+  return rows.map((row) => {
+    const { code, short_url, target_url, title, click_count } = toLink(shortUrl, row);
+    return { code, short_url, target_url, title, click_count };
+  });
 }
 
 /**
@@ -144,11 +139,13 @@ export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<Top
  *
  * @param unlessBusy - A condition that is false while another instance does this: then nothing is done, and a link that is often clicked comes again.
  */
-export function* rankLinks(clicked: Iterable<string>, unlessBusy: Statement): Writing<void> {
-  const codes = [...clicked].slice(0, RANKED_TOGETHER);
-  // Always as many, so that there is one statement to prepare. No link has an empty code.
-  const listed = Array.from({ length: RANKED_TOGETHER }, (_, index) => sql`${codes[index] ?? ''}`);
-  const list = listed.reduce((before, code) => sql`${before}, ${code}`);
+export function* rankLinks(
+  { table }: Pick<Engine, 'table'>,
+  clicked: Iterable<string>,
+  unlessBusy: Statement,
+): Writing<void> {
+  const codes = [...clicked].slice(0, RANKED_TOGETHER).map((code) => ({ code }));
+  const list = sql`SELECT code FROM ${table(['code'], codes)}`;
   const ranked = yield* rowsOf(sql`
     INSERT INTO top_links (account_id, code, clicks)
       SELECT account_id, code, click_count FROM link_details

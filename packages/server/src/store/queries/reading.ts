@@ -16,33 +16,28 @@ export function sql<P extends readonly unknown[]>(
   ...parts: P
 ): Statement<ValueIn<P[number]>>;
 export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement<unknown> {
-  if (!parts.some(isStatement)) return { text: joined(texts), values: parts };
-  let text = texts[0] ?? '';
+  const pieces: string[] = [];
   const values: unknown[] = [];
-  for (const [index, part] of parts.entries()) {
+  for (const part of parts) {
     if (isStatement(part)) {
-      text += part.text;
+      pieces.push(part.text);
       values.push(...part.values);
     } else {
-      text += '?';
+      pieces.push('?');
       values.push(part);
     }
-    text += texts[index + 1] ?? '';
   }
+  const last = lastTexts.get(texts);
+  if (last?.pieces.every((piece, index) => piece === pieces[index])) {
+    return { text: last.text, values };
+  }
+  const text = String.raw({ raw: texts }, ...pieces);
+  lastTexts.set(texts, { pieces, text });
   return { text, values };
 }
 
-/** Texts by the place in our code that they come from, so that a statement that runs thousands of times a second is joined once. */
-const known = new WeakMap<TemplateStringsArray, string>();
-
-function joined(texts: TemplateStringsArray): string {
-  let text = known.get(texts);
-  if (text === undefined) {
-    text = texts.join('?');
-    known.set(texts, text);
-  }
-  return text;
-}
+/** The last text of each place in our code, so that a statement that runs thousands of times a second is joined once. */
+const lastTexts = new WeakMap<TemplateStringsArray, { pieces: readonly string[]; text: string }>();
 
 /** What a part of a statement adds to its values. */
 type ValueIn<P> = P extends Statement<infer V> ? V : P;
@@ -73,30 +68,33 @@ export type Reading<T> = Generator<Statement, T, readonly object[]>;
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
 
-/** Functions that make readings, by name. */
-type Readings = Record<string, (...args: never[]) => Reading<unknown>>;
-
-/** The methods of a store that carry them out. */
-export type CarriedOut<M extends Readings> = {
-  [N in keyof M]: (
-    ...args: Parameters<M[N]>
-  ) => Promise<M[N] extends (...args: never[]) => Reading<infer T> ? T : never>;
+/** The methods of a store that carry readings out. */
+export type CarriedOut<M> = {
+  [N in keyof M]: M[N] extends (...args: infer A) => Reading<infer T>
+    ? (...args: A) => Promise<T>
+    : never;
 };
 
 /**
  * Makes the methods of a store.
  *
- * @param run - Carries a reading out, which can be begun again.
+ * @param run - Carries a reading out, by its name.
  */
-export function carryOut<M extends Readings>(
-  readings: M,
-  run: (begin: () => Reading<unknown>, name: string) => Promise<unknown>,
+export function carryOut<M>(
+  readings: Readonly<Record<keyof M, unknown>>,
+  run: (name: keyof M, args: unknown[]) => Promise<unknown>,
 ): CarriedOut<M> {
-  const methods = Object.entries(readings).map(([name, reading]) => [
+  const methods = Object.keys(readings).map((name) => [
     name,
-    (...args: never[]) => run(() => reading(...args), name),
+    (...args: unknown[]) => run(name as keyof M, args),
   ]);
   return Object.fromEntries(methods) as CarriedOut<M>;
+}
+
+/** A reading whose result is known already. It is no generator, which would cost more than many a result. */
+export function known<T>(result: T): Reading<T> {
+  const reading = { next: () => ({ done: true, value: result }), [Symbol.iterator]: () => reading };
+  return reading as unknown as Reading<T>;
 }
 
 /** The rows of a statement, as the columns that it selects. */

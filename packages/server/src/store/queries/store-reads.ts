@@ -1,7 +1,7 @@
-import { checkImport } from '../imports.ts';
-import type { ShortUrl } from '../links.ts';
-import type { LinkSearch } from '../operator-store.ts';
+import type { LinkImport, LinkSearch } from '../operator-store.ts';
 import type { Store } from '../store.ts';
+import type { Engine } from '../writes/engine.ts';
+import { checkImport } from '../writes/imports.ts';
 import * as accounts from './accounts.ts';
 import { findRedirect, linkHistory } from './aliases.ts';
 import * as jobs from './jobs.ts';
@@ -13,7 +13,10 @@ import { carryOut, type Reading } from './reading.ts';
  *
  * @param read - Carries a reading out on the engine.
  */
-export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUrl: ShortUrl) {
+export function storeReads(
+  read: <T>(reading: Reading<T>) => Promise<T>,
+  { shortUrl, table }: Pick<Engine, 'shortUrl' | 'table'>,
+) {
   const { listAccounts, findAccount, listKeys, findKeyByHash, countLinks } = accounts;
   const { listDomains, ownedDomains } = accounts;
   const readings = {
@@ -27,10 +30,14 @@ export function storeReads(read: <T>(reading: Reading<T>) => Promise<T>, shortUr
       ownedDomains,
     },
     ...jobs,
-    ...{ findCreated, findRedirect, linkChanges, checkImport },
+    ...{ findCreated, findRedirect, linkChanges },
+    checkImport: (input: LinkImport) => checkImport({ table }, input),
     linkHistory: (code: string) => linkHistory(shortUrl, code),
     findLink: (code: string) => findLink(shortUrl, code),
     listLinks: (search: LinkSearch) => listLinks(shortUrl, search),
   };
-  return carryOut(readings, (begin) => read(begin())) satisfies Partial<Store>;
+  return carryOut<typeof readings>(readings, (name, args) => {
+    const reading = readings[name] as (...args: unknown[]) => Reading<unknown>;
+    return read(reading(...args));
+  }) satisfies Partial<Store>;
 }

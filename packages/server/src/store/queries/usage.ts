@@ -1,7 +1,6 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import type { ShortUrl } from '../links.ts';
-import { isoTime } from '../operator-store.ts';
 import {
   ACCOUNT_HISTORY_DAYS,
   REFUSAL_RETENTION_MS,
@@ -9,7 +8,7 @@ import {
   USAGE_REFUSALS,
 } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
-import { findAccount } from './accounts.ts';
+import { findAccount, type KeyRow, toKey } from './accounts.ts';
 import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
@@ -61,18 +60,9 @@ function* requestsUsed(
 /** The account's keys that are not revoked, oldest first. */
 function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
   const [minute, day, month] = windowsAt(now);
-  const rows = yield* rowsOf<{
-    id: string;
-    name: string;
-    permissions: string;
-    created_at: number;
-    minute: number;
-    day: number;
-    month: number;
-    expires_at: number | null;
-    replaced_by: string | null;
-    used_at: number | null;
-  }>(sql`
+  const rows = yield* rowsOf<
+    KeyRow & { created_at: number; minute: number; day: number; month: number }
+  >(sql`
     SELECT api_keys.id, name, permissions, created_at, expires_at, replaced_by,
       (SELECT used_at FROM key_uses WHERE key_uses.key_id = api_keys.id) AS used_at,
       CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ${minute.startsAt}), 0) AS bigint) AS minute,
@@ -84,15 +74,10 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
     GROUP BY api_keys.id ORDER BY api_keys.rowid`);
   const histories = yield* keyHistories(accountId);
   const refusals = yield* keyRefusals(accountId, now);
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    permissions: JSON.parse(row.permissions),
-    created_at: new Date(row.created_at).toISOString(),
-    expires_at: isoTime(row.expires_at),
-    replaced_by: row.replaced_by ?? undefined,
-    last_used_at: isoTime(row.used_at),
-    requests: { minute: row.minute, day: row.day, month: row.month },
+  return rows.map(({ created_at, minute, day, month, ...row }) => ({
+    ...toKey(row),
+    created_at: new Date(created_at).toISOString(),
+    requests: { minute, day, month },
     history: histories.get(row.id) ?? [],
     recent_refusals: refusals.get(row.id)?.slice(0, USAGE_REFUSALS) ?? [],
   }));

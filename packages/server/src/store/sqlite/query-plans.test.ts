@@ -9,7 +9,7 @@ import { type Reading, read, type Statement, sql, sqlText } from '../queries/rea
 import { usage } from '../queries/usage.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
-import { Counters } from './operations/counters.ts';
+import { sqliteEngine } from './operations/engine.ts';
 import { perform } from './operations/operations.ts';
 import { linkFinder } from './operations/targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -124,21 +124,33 @@ class ExplainedDatabase extends Database {
 test('the housekeeping finds old rows by indexes, since it holds up every other write meanwhile', async () => {
   await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   const db = new ExplainedDatabase({ path: path() });
-  const counters = new Counters(db);
-  const context = { db, counters, shortUrl, generateCode: () => '', isIdle: () => false };
-  expect(perform(context, 'pruneSome', [NOW])).toEqual({ done: true });
+  const engine = sqliteEngine({ db, shortUrl, generateCode: () => '', isIdle: () => false });
+  expect(perform(engine, 'pruneSome', [NOW])).toEqual({ done: true });
   db.close();
   // It has a row for each process of the last week.
   expect(db.scans.filter((scan) => scan !== 'SCAN click_writes')).toEqual([]);
 });
 
+test('a create finds the record of its idempotency key by an index, however many there are', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await store.close();
+  const db = new ExplainedDatabase({ path: path() });
+  const engine = sqliteEngine({ db, shortUrl, generateCode: () => 'Xk3pQ9z', isIdle: () => false });
+  const [input] = newLinks(1);
+  const idempotency = { key: 'k', fingerprint: 'f' };
+  const create = () => perform(engine, 'createLink', [{ caller, input, now: NOW, idempotency }]);
+  expect([create(), create()]).toMatchObject([{ replayed: false }, { replayed: true }]);
+  db.close();
+  expect(db.scans.filter((scan) => !/listed|CONSTANT ROW/.test(scan))).toEqual([]);
+});
+
 test('whether a domain has links is found by an index', async () => {
   await (await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })).close();
   const db = new ExplainedDatabase({ path: path() });
-  const counters = new Counters(db);
-  const context = { db, counters, shortUrl, generateCode: () => '', isIdle: () => false };
+  const engine = sqliteEngine({ db, shortUrl, generateCode: () => '', isIdle: () => false });
   const removal = { hostname: 'go.example', force: false, now: NOW };
-  expect(perform(context, 'removeDomain', [removal])).toEqual({ ok: false, reason: 'unknown' });
+  expect(perform(engine, 'removeDomain', [removal])).toEqual({ ok: false, reason: 'unknown' });
   db.close();
   expect(db.scans).toEqual([]);
 });

@@ -9,6 +9,7 @@ import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
+import { table } from './operations/engine.ts';
 import { directWrites } from './operations/operations.ts';
 import { isIndexed, linkFinder } from './operations/targets.ts';
 import { WriteCore, type Writer } from './write-core.ts';
@@ -40,7 +41,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, file, openReader } = parts;
   return {
     // Asynchronous, so that what fails rejects.
-    ...storeReads(async (reading) => reader.read(reading), shortUrl),
+    ...storeReads(async (reading) => reader.read(reading), { shortUrl, table }),
 
     ...directWrites(writer),
     indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),

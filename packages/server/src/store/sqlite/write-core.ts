@@ -1,13 +1,8 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import type { OpenedFile } from './open-file.ts';
 import { Counters } from './operations/counters.ts';
-import {
-  type Args,
-  type OperationContext,
-  type OperationName,
-  type Output,
-  perform,
-} from './operations/operations.ts';
+import { type SqliteEngine, sqliteEngine } from './operations/engine.ts';
+import { type Args, type OperationName, type Output, perform } from './operations/operations.ts';
 
 /** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
 export interface Writer {
@@ -18,10 +13,12 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-/** One write, as it is posted to the writer. */
-export type WriteRequest = {
-  [N in OperationName]: { id: number; name: N; args: Args<N> };
-}[OperationName];
+/** One write, as it is posted to the writer: its arguments belong to its name. */
+export interface WriteRequest {
+  id: number;
+  name: OperationName;
+  args: unknown[];
+}
 
 /** Its reply. Errors are posted as plain data: a class doesn't survive the way between threads. */
 export type WriteReply =
@@ -60,15 +57,21 @@ export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean 
  * for the disk, and so a hundred writes wait once. One that fails takes no other with it.
  */
 export class WriteCore {
-  readonly #context: Omit<OperationContext, 'counters'>;
+  readonly #engine: SqliteEngine;
   readonly #file: OpenedFile | undefined;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
   /** Writes that wait for those that run. */
   #left: readonly WriteRequest[] = [];
+  /** Whether the write that runs shares its transaction with others. */
+  #isShared = false;
 
   /** @param file the database's file, `undefined` for one in memory */
-  constructor(context: Omit<OperationContext, 'counters'>, file?: OpenedFile) {
-    this.#context = context;
+  constructor(parts: Parameters<typeof sqliteEngine>[0], file?: OpenedFile) {
+    const isIdle = (jobId: string) =>
+      !this.#isShared &&
+      this.#left.every((request) => isChunkOf(jobId, request)) &&
+      parts.isIdle(jobId);
+    this.#engine = sqliteEngine({ ...parts, isIdle });
     this.#file = file;
   }
 
@@ -94,7 +97,7 @@ export class WriteCore {
   }
 
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
-    const { db } = this.#context;
+    const { db } = this.#engine;
     try {
       if (this.#file?.isInPlace() === false) throw this.#file.lost('unavailable');
       this.#setSynchronous(synchronous);
@@ -116,7 +119,7 @@ export class WriteCore {
    * SQLite copies every page before its first change within one: megabytes for a chunk of a job.
    */
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
-    const { db } = this.#context;
+    const { db } = this.#engine;
     try {
       return this.#perform(requests);
     } catch (error) {
@@ -128,25 +131,19 @@ export class WriteCore {
   }
 
   #perform(requests: readonly WriteRequest[]): WriteReply[] {
-    const context: OperationContext = {
-      ...this.#context,
-      counters: new Counters(this.#context.db),
-      isIdle: (jobId) =>
-        requests.length === 1 &&
-        this.#left.every((request) => isChunkOf(jobId, request)) &&
-        this.#context.isIdle(jobId),
-    };
+    this.#isShared = requests.length > 1;
+    this.#engine.counters = new Counters(this.#engine.db);
     const replies = requests.map(({ id, name, args }): WriteReply => {
-      return { id, ok: true, value: perform(context, name, args) };
+      return { id, ok: true, value: perform(this.#engine, name, args) };
     });
-    context.counters.flush();
+    this.#engine.counters.flush();
     return replies;
   }
 
   /** A disk that fails in mid-commit may hold all of it: recovery after a crash would find it and keep it. */
   #commit(): void {
     try {
-      this.#context.db.exec('COMMIT');
+      this.#engine.db.exec('COMMIT');
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'unavailable') throw error;
       throw new StoreError('outcome_unknown', `The commit failed: ${error.message}`, {
@@ -157,7 +154,7 @@ export class WriteCore {
 
   /** Throws when the whole transaction is lost, as SQLite does on its own when the disk is full. */
   #performAlone(request: WriteRequest): WriteReply[] {
-    const { db } = this.#context;
+    const { db } = this.#engine;
     db.exec('SAVEPOINT one_write');
     try {
       const replies = this.#perform([request]);
@@ -177,7 +174,7 @@ export class WriteCore {
   /** With a write-ahead log, NORMAL leaves out the wait for the disk at commit, and a later FULL commit makes up for it. */
   #setSynchronous(level: 'FULL' | 'NORMAL'): void {
     if (this.#synchronous === level) return;
-    this.#context.db.exec(`PRAGMA synchronous = ${level}`);
+    this.#engine.db.exec(`PRAGMA synchronous = ${level}`);
     this.#synchronous = level;
   }
 }

@@ -12,7 +12,9 @@ import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from '.
  */
 const MOST_TOGETHER = 16;
 
+/** A write and the promise of its result. */
 interface Waiting {
+  request: WriteRequest;
   resolve: (value: unknown) => void;
   reject: (error: StoreError) => void;
 }
@@ -37,8 +39,9 @@ const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>
  */
 export class WriteQueue implements Writer {
   readonly #send: (requests: WriteRequest[]) => void;
-  readonly #waiting = new Map<number, Waiting>();
-  #outbox: WriteRequest[] = [];
+  /** Those that were sent, by their ids. */
+  readonly #sent = new Map<number, Waiting>();
+  #outbox: Waiting[] = [];
   #lastId = 0;
   #closed = false;
   #isHealthy = true;
@@ -50,7 +53,7 @@ export class WriteQueue implements Writer {
 
   /** Whether nothing waits for its reply, and more may come. */
   get isIdle(): boolean {
-    return this.#waiting.size === 0 && !this.#closed;
+    return this.#sent.size === 0 && this.#outbox.length === 0 && !this.#closed;
   }
 
   get isHealthy(): boolean {
@@ -60,20 +63,19 @@ export class WriteQueue implements Writer {
   async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
     const id = ++this.#lastId;
+    const request = { id, name, args };
     return new Promise<Output<N>>((resolve, reject) => {
-      // A reply names its write by the id alone, so the type of its value is known here only.
-      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
       if (this.#outbox.length === 0) setImmediate(() => this.#flush());
-      // `name` and `args` belong together by N, which the compiler can't follow into the union.
-      this.#outbox.push({ id, name, args } as WriteRequest);
+      // A reply names its write by the id alone, so the type of its value is known here only.
+      this.#outbox.push({ request, resolve: resolve as (value: unknown) => void, reject });
       if (this.#outbox.length === MOST_TOGETHER) this.#flush();
     });
   }
 
   settle(replies: readonly WriteReply[]): void {
     for (const reply of replies) {
-      const waiting = this.#waiting.get(reply.id);
-      this.#waiting.delete(reply.id);
+      const waiting = this.#sent.get(reply.id);
+      this.#sent.delete(reply.id);
       if (reply.ok) {
         this.#isHealthy = true;
         waiting?.resolve(reply.value);
@@ -83,12 +85,9 @@ export class WriteQueue implements Writer {
 
   /** Rejects everything that was sent and waits for its reply. What was only collected is still sent. */
   fail(error: StoreError): void {
-    const unsent = new Set(this.#outbox.map((request) => request.id));
-    for (const [id, waiting] of this.#waiting) {
-      if (unsent.has(id)) continue;
-      this.#waiting.delete(id);
-      this.#reject(waiting, error);
-    }
+    const lost = [...this.#sent.values()];
+    this.#sent.clear();
+    for (const waiting of lost) this.#reject(waiting, error);
   }
 
   /** Sends what was collected. Later submits reject. */
@@ -99,10 +98,11 @@ export class WriteQueue implements Writer {
   }
 
   #flush(): void {
-    const requests = this.#outbox;
-    if (requests.length === 0) return;
+    const writes = this.#outbox;
+    if (writes.length === 0) return;
     this.#outbox = [];
-    this.#send(requests);
+    for (const write of writes) this.#sent.set(write.request.id, write);
+    this.#send(writes.map(({ request }) => request));
   }
 
   #reject(waiting: Waiting | undefined, error: StoreError): void {
@@ -130,15 +130,15 @@ export class InlineWriter extends WriteQueue {
  * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
  * The outcome of writes that were posted to a running thread is unknown, because it may have committed them before it died.
  */
-export class ThreadWriter implements Writer {
+export class ThreadWriter extends WriteQueue {
   readonly #data: WriterThreadData;
-  readonly #queue = new WriteQueue((requests) => this.#post(requests));
   #worker: Worker | undefined;
 
   /** Resolves once the thread takes writes, or has ended: then the next write says why. */
   readonly started: Promise<void>;
 
   constructor(data: WriterThreadData) {
+    super((requests) => this.#post(requests));
     this.#data = data;
     const worker = this.#start();
     this.#worker = worker;
@@ -148,20 +148,11 @@ export class ThreadWriter implements Writer {
     });
   }
 
-  get isHealthy(): boolean {
-    return this.#queue.isHealthy;
-  }
-
-  submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
-    return this.#queue.submit(name, ...args);
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
+  override async close(): Promise<void> {
+    await super.close();
     const worker = this.#worker;
     if (worker === undefined) return;
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    worker.ref();
     this.#post('close');
     await exited;
   }
@@ -179,15 +170,15 @@ export class ThreadWriter implements Writer {
     let ready = false;
     worker.on('message', (reply: WriterThreadReply) => {
       if (reply === 'ready') ready = true;
-      else this.#queue.settle(reply);
-      if (this.#queue.isIdle) worker.unref();
+      else this.settle(reply);
+      if (this.isIdle) worker.unref();
     });
     worker.on('error', (error) => {
       cause = error;
     });
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
-      this.#queue.fail(
+      this.fail(
         new StoreError(
           ready ? 'outcome_unknown' : 'unavailable',
           `The writer thread ended${cause instanceof Error ? `: ${cause.message}` : '.'}`,

@@ -1,17 +1,16 @@
 import {
   lastToEnd,
-  type RequestWindow,
   refusingWindow,
   startOfDay,
   startOfMonth,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
-import { sql } from '../../queries/reading.ts';
+import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
-import type { Session } from '../session.ts';
+import { arrayOf } from '../statement.ts';
 
 /** One request to count. */
 export interface AdmissionRequest {
@@ -37,8 +36,8 @@ export async function admit(
   const { limits, accountId } = first.caller;
   const windows = windowsAt(first.now);
   const [minute, day, month] = windows;
-  const refusing = lastToEnd(windows).map(({ name }) => name);
-  const keys = requests.map(({ caller }) => caller.keyId);
+  const refusing = arrayOf(lastToEnd(windows).map(({ name }) => name));
+  const keys = arrayOf(requests.map(({ caller }) => caller.keyId));
   const row = await db.writeStatement<{
     granted: number;
     day_used: number;
@@ -50,23 +49,15 @@ export async function admit(
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
   const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
-  return requests.map(({ caller }, index) => {
-    const admitted = index < row.granted;
-    const states = (passed: number) =>
-      windows.map((window: RequestWindow) =>
-        windowState(window, caller.limits, before[window.name] + passed),
-      );
-    if (admitted) return { admitted, windows: states(index + 1) };
-    return refusal(states(row.granted));
-  });
-}
-
-function refusal(windows: ReturnType<typeof windowState>[]): Admission {
-  const refusedBy = refusingWindow(windows);
-  if (refusedBy === undefined) {
+  const statesAfter = (passed: number) =>
+    windows.map((window) => windowState(window, limits, before[window.name] + passed));
+  return requests.map((_, index): Admission => {
+    if (index < row.granted) return { admitted: true, windows: statesAfter(index + 1) };
+    const states = statesAfter(row.granted);
+    const refusedBy = refusingWindow(states);
+    if (refusedBy !== undefined) return { admitted: false, windows: states, refusedBy };
     throw new StoreError('internal', 'A request was refused although no window is full.');
-  }
-  return { admitted: false, windows, refusedBy };
+  });
 }
 
 /** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */
@@ -81,8 +72,8 @@ export async function refund(db: Database, { caller, now }: AdmissionRequest): P
 const STEP_ACCOUNTS = 1_000;
 
 /** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */
-export async function rollUpRequests(session: Session, now: number): Promise<boolean> {
-  const accounts = await session.all(sql`
+export function* rollUpRequests(now: number): Writing<boolean> {
+  const accounts = yield* rowsOf(sql`
     SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
       SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
       ORDER BY account_id LIMIT ${STEP_ACCOUNTS}) AS idle`);

@@ -1,70 +1,79 @@
 import type { RefusalReason } from '@shortlink/sdk/wire';
 import {
+  exceeds,
   type RequestWindow,
   refusingWindow,
   startOfDay,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
-import { sql } from '../../queries/reading.ts';
+import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
+import type { Slots, Wanted } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
-import type { Operation } from './operations.ts';
 
-export const admit: Operation<'admit'> = ({ counters }, caller, now) => {
+/** See `Store.admit`. */
+export function admit(
+  counters: Counters,
+  { accountId, keyId, limits }: Caller,
+  now: number,
+): Admission {
   const windows = windowsAt(now);
-  const counts = windows.map((window) => counters.requests(caller.accountId, window));
+  const counts = windows.map((window) => counters.requests(accountId, window));
   const states = windows.map((window, index) =>
-    windowState(window, caller.limits, counts[index]?.used ?? 0),
+    windowState(window, limits, counts[index]?.used ?? 0),
   );
   const refusedBy = refusingWindow(states);
-  const [minute, { startsAt: today }] = windows;
-  const day = counters.keyDay(caller.keyId, today);
-  if (day.minute !== minute.startsAt)
-    Object.assign(day, { minute: minute.startsAt, minuteRequests: 0 });
   if (refusedBy !== undefined) {
-    day.refused += 1;
-    counters.addRefusal(caller.keyId, minute.startsAt, refusedBy.name);
+    counters.refuse(keyId, refusedBy.name, now);
     return { admitted: false, windows: states, refusedBy };
   }
-  day.requests += 1;
-  day.minuteRequests += 1;
-  for (const count of counts) add(count, 1);
+  for (const count of [...counts, counters.keyDay(keyId, 'requests', now)]) add(count, 1);
   for (const state of states) state.used += 1;
   return { admitted: true, windows: states };
-};
+}
 
-export const refund: Operation<'refund'> = ({ db }, caller, now) => {
+/** See `Store.refund`. */
+export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): Writing<void> {
   const windows = windowsAt(now);
   for (const window of windows) {
-    db.run(sql`
+    yield* rowsOf(sql`
       UPDATE request_counters SET used = used - 1
-      WHERE account_id = ${caller.accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
+      WHERE account_id = ${accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
   }
-  db.run(sql`
+  yield* rowsOf(sql`
     UPDATE key_days SET
       requests = requests - 1,
       minute_requests = minute_requests - iif(minute = ${windows[0].startsAt} AND minute_requests > 0, 1, 0)
-    WHERE key_id = ${caller.keyId} AND day = ${startOfDay(now)} AND requests > 0`);
-};
+    WHERE key_id = ${keyId} AND day = ${startOfDay(now)} AND requests > 0`);
+}
+
+/** See `Engine.takeSlots`. */
+export function takeSlots(
+  counters: Counters,
+  { accountId, limits }: Caller,
+  wanted: readonly Wanted[],
+  now: number,
+): Slots {
+  const total = counters.links(accountId);
+  let granted = 0;
+  for (const { keyId, links } of wanted) {
+    if (exceeds(limits.links, total.used, links)) break;
+    add(total, links);
+    add(counters.keyDay(keyId, 'links', now), links);
+    granted += 1;
+  }
+  for (const { keyId } of wanted.slice(granted)) counters.refuse(keyId, 'links', now);
+  return { granted, used: total.used };
+}
 
 interface Count {
-  /** As it stands, with what this transaction added. */
+  /** As it stands, with what this transaction added. 0 at first for what is only added to. */
   used: number;
   /** What this transaction added. */
   added: number;
-}
-
-/** What this transaction adds to a key's day. */
-interface KeyDay {
-  readonly keyId: string;
-  readonly day: number;
-  requests: number;
-  refused: number;
-  links: number;
-  /** The last minute that saw a request, 0 without one, and the requests in it. */
-  minute: number;
-  minuteRequests: number;
+  write: (added: number) => void;
 }
 
 /**
@@ -73,8 +82,7 @@ interface KeyDay {
  */
 export class Counters {
   readonly #db: Database;
-  readonly #counts = new Map<string, Count & { write: (added: number) => void }>();
-  readonly #days = new Map<string, KeyDay>();
+  readonly #counts = new Map<string, Count>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -85,12 +93,12 @@ export class Counters {
     const read = () =>
       this.#db.get<{ used: number }>(sql`
         SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
-    return this.#count(`${accountId} ${name} ${startsAt}`, read, (added) =>
+    const write = (added: number) =>
       this.#db.run(sql`
         INSERT INTO request_counters (account_id, window, starts_at, used)
         VALUES (${accountId}, ${name}, ${startsAt}, ${added})
-        ON CONFLICT DO UPDATE SET used = used + excluded.used`),
-    );
+        ON CONFLICT DO UPDATE SET used = used + excluded.used`);
+    return this.#count(`${accountId} ${name} ${startsAt}`, write, () => read()?.used ?? 0);
   }
 
   /** Links of the account's total, also of jobs that still run. */
@@ -99,28 +107,40 @@ export class Counters {
       const row = this.#db.get<{ used: number }>(sql`
         SELECT links_used AS used FROM accounts WHERE id = ${accountId}`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-      return row;
+      return row.used;
     };
-    return this.#count(accountId, read, (added) =>
+    const write = (added: number) =>
       this.#db.run(
         sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`,
-      ),
-    );
+      );
+    return this.#count(accountId, write, read);
   }
 
-  keyDay(keyId: string, day: number): KeyDay {
-    const id = `${keyId} ${day}`;
-    let keyDay = this.#days.get(id);
-    if (keyDay === undefined) {
-      keyDay = { keyId, day, requests: 0, refused: 0, links: 0, minute: 0, minuteRequests: 0 };
-      this.#days.set(id, keyDay);
-    }
-    return keyDay;
+  /** What a key did on a day. Of its requests, those of the last minute that saw one are counted as well. */
+  keyDay(keyId: string, what: 'requests' | 'refused' | 'links', now: number): Count {
+    const day = startOfDay(now);
+    const minute = what === 'requests' ? windowsAt(now)[0].startsAt : 0;
+    return this.#count(`${keyId} ${day} ${minute} ${what}`, (added) => {
+      const counts = { requests: 0, refused: 0, links: 0 };
+      counts[what] = added;
+      const { requests, refused, links } = counts;
+      this.#db.run(sql`
+        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
+        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${requests})
+        ON CONFLICT DO UPDATE SET
+          requests = requests + excluded.requests,
+          refused = refused + excluded.refused,
+          links = links + excluded.links,
+          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
+          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
+    });
   }
 
   /** Remembers that a limit refused a request of this key. */
-  addRefusal(keyId: string, minute: number, reason: RefusalReason): void {
-    const refusals = this.#count(`${keyId} ${minute} ${reason}`, undefined, (added) =>
+  refuse(keyId: string, reason: RefusalReason, now: number): void {
+    add(this.keyDay(keyId, 'refused', now), 1);
+    const [{ startsAt: minute }] = windowsAt(now);
+    const refusals = this.#count(`${keyId} ${minute} ${reason}`, (added) =>
       this.#db.run(sql`
         INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
         ON CONFLICT DO UPDATE SET count = count + excluded.count`),
@@ -128,34 +148,15 @@ export class Counters {
     add(refusals, 1);
   }
 
-  /** Writes what was added, and forgets it. */
+  /** Writes what was added. */
   flush(): void {
     for (const { added, write } of this.#counts.values()) if (added > 0) write(added);
-    this.#counts.clear();
-    for (const row of this.#days.values()) {
-      const { keyId, day, requests, refused, links, minute, minuteRequests } = row;
-      // A day that begins between an admission and its create has no row yet, and the create says nothing about minutes.
-      this.#db.run(sql`
-        INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
-        VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${minuteRequests})
-        ON CONFLICT DO UPDATE SET
-          requests = requests + excluded.requests,
-          refused = refused + excluded.refused,
-          links = links + excluded.links,
-          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
-          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
-    }
-    this.#days.clear();
   }
 
-  #count(
-    id: string,
-    read: (() => { used: number } | undefined) | undefined,
-    write: (added: number) => void,
-  ): Count {
+  #count(id: string, write: Count['write'], read = () => 0): Count {
     let count = this.#counts.get(id);
     if (count === undefined) {
-      count = { used: read?.()?.used ?? 0, added: 0, write };
+      count = { used: read(), added: 0, write };
       this.#counts.set(id, count);
     }
     return count;
@@ -163,7 +164,7 @@ export class Counters {
 }
 
 /** Adds to a counter. */
-export function add(count: Count, number: number): void {
+function add(count: Count, number: number): void {
   count.used += number;
   count.added += number;
 }

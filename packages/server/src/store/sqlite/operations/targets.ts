@@ -2,9 +2,16 @@ import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry } from '../../../domain/validate-lookup.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { findLink, type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
-import { type Statement, sql, sqlText } from '../../queries/reading.ts';
+import {
+  rowOf,
+  rowsOf,
+  type Statement,
+  sql,
+  sqlText,
+  type Writing,
+} from '../../queries/reading.ts';
 import type { Database } from '../database.ts';
-import type { Operation } from './operations.ts';
+import type { SqliteEngine } from './engine.ts';
 
 /**
  * Links that were created one after the other, and whose numbers are together in the index. So new links are written to one end of it: in an
@@ -18,20 +25,22 @@ export function bucketOf(rowid: string): Statement<never> {
 }
 
 /** Numbers the targets of one block of links that have none: other writes wait for some milliseconds. */
-export const indexLinks: Operation<'indexLinks'> = ({ db }) => {
-  const first = db.get<{ block: number }>('SELECT block FROM unnumbered_links LIMIT 1');
+export function* indexLinks({ db }: SqliteEngine): Writing<{ done: boolean }> {
+  const first = yield* rowOf<{ block: number }>(
+    sql`SELECT block FROM unnumbered_links WHERE block >= 0 LIMIT 1`,
+  );
   if (first === undefined) return { done: true };
   const { block } = first;
-  const links = db.all<Targeted & { rowid: number }>(sql`
+  const links = yield* rowsOf<Targeted & { rowid: number }>(sql`
     SELECT rowid, account_id, domain_id, target_url FROM links
     WHERE rowid BETWEEN ${block} << 10 AND (${block} << 10) + 1023 AND target_number IS NULL`);
   for (const link of links) {
-    db.run(sql`
+    yield* rowsOf(sql`
       UPDATE links SET target_number = ${targetNumber(link)} + ${bucketOf('rowid')} WHERE rowid = ${link.rowid}`);
   }
-  db.run(sql`DELETE FROM unnumbered_links WHERE block = ${block}`);
+  yield* rowsOf(sql`DELETE FROM unnumbered_links WHERE block = ${block}`);
   return { done: isIndexed(db) };
-};
+}
 
 /** Whether the target of every link has its number. */
 export function isIndexed(db: Database): boolean {

@@ -1,46 +1,42 @@
 import type { Link, PlanLimits } from '@shortlink/sdk/wire';
-import { newAccountId, newDomainId, newKeyId } from '../domain/ids.ts';
-import { exceeds } from '../domain/limits.ts';
-import type { ShortUrl } from './links.ts';
+import { newAccountId, newDomainId, newKeyId } from '../../domain/ids.ts';
+import { exceeds } from '../../domain/limits.ts';
 import {
   type CorrectionOutcome,
   changedAccount,
   type DomainRemoval,
-  earlier,
   isoTime,
   type LinkCorrection,
   type NewKey,
   type OperatorStore,
   type RevokedKey,
   type RotationOutcome,
-} from './operator-store.ts';
-import { findAccount } from './queries/accounts.ts';
-import { findLink } from './queries/links.ts';
-import { rowOf, rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
-import type { Account, ApiKey, Domain, Outcome } from './store.ts';
-import { StoreError } from './store-error.ts';
+} from '../operator-store.ts';
+import { findAccount } from '../queries/accounts.ts';
+import { findLink } from '../queries/links.ts';
+import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
+import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine } from './engine.ts';
 
 // The writes of the operator's commands, in SQL that both engines run. Each runs in one transaction.
 
 type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
 
-export function* createAccount({
-  name,
-  plan,
-  limits,
-  now,
-}: Input<'createAccount'>): Writing<Account> {
+export function* createAccount(engine: Engine, input: Input<'createAccount'>): Writing<Account> {
+  const { name, plan, limits, now } = input;
   const id = newAccountId();
   yield* rowsOf(sql`
     INSERT INTO accounts (id, name, plan, limits, created_at)
     VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
+  yield* engine.insertTotal(id);
   return { id, name, plan, limits };
 }
 
-export function* updateAccount({
-  id,
-  change,
-}: Input<'updateAccount'>): Writing<Account | undefined> {
+export function* updateAccount(
+  _: Engine,
+  { id, change }: Input<'updateAccount'>,
+): Writing<Account | undefined> {
   yield* lockAccount(id);
   const account = yield* findAccount(id);
   if (account === undefined) return undefined;
@@ -51,18 +47,20 @@ export function* updateAccount({
   return changed;
 }
 
-export function* setAccountDisabled({
-  id,
-  disabled,
-  now,
-}: Input<'setAccountDisabled'>): Writing<Account | undefined> {
+export function* setAccountDisabled(
+  _: Engine,
+  { id, disabled, now }: Input<'setAccountDisabled'>,
+): Writing<Account | undefined> {
   const disabledAt = disabled ? sql`coalesce(disabled_at, ${now})` : sqlText('NULL');
   yield* rowsOf(sql`UPDATE accounts SET disabled_at = ${disabledAt} WHERE id = ${id}`);
   return yield* findAccount(id);
 }
 
 /** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
-export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<Outcome<ApiKey>> {
+export function* createKey(
+  _: Engine,
+  { accountId, ...key }: Input<'createKey'>,
+): Writing<Outcome<ApiKey>> {
   const limits = yield* lockAccount(accountId);
   if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const counted = yield* rowOf<{ keys: number }>(sql`
@@ -76,7 +74,7 @@ export function* createKey({ accountId, ...key }: Input<'createKey'>): Writing<O
   return { ok: true, value: yield* insertKey(accountId, key) };
 }
 
-export function* revokeKey(keyId: string, now: number): Writing<RevokedKey | undefined> {
+export function* revokeKey(_: Engine, keyId: string, now: number): Writing<RevokedKey | undefined> {
   // This locks the row on both engines, so that of two commands one says that it revoked the key.
   const key = yield* rowOf<{ revoked_at: number | null }>(sql`
     UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
@@ -90,7 +88,7 @@ export function* revokeKey(keyId: string, now: number): Writing<RevokedKey | und
   return owner && { ...owner, before: isoTime(key.revoked_at) };
 }
 
-export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> {
+export function* rotateKey(_: Engine, input: Input<'rotateKey'>): Writing<RotationOutcome> {
   const { keyId, hash, graceMs, expiresAt, now } = input;
   // Changes nothing, but locks the row on both engines.
   const old = yield* rowOf<{
@@ -114,20 +112,20 @@ export function* rotateKey(input: Input<'rotateKey'>): Writing<RotationOutcome> 
     expiresAt: expiresAt ?? expires_at ?? undefined,
     now,
   });
-  const end = earlier(expires_at, now + graceMs);
+  const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, now + graceMs);
   yield* rowsOf(sql`
     UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
   return { ok: true, value: key };
 }
 
-export function* recordKeyUse(keyId: string, now: number): Writing<void> {
+export function* recordKeyUse(_: Engine, keyId: string, now: number): Writing<void> {
   yield* rowsOf(sql`
     INSERT INTO key_uses (key_id, used_at) SELECT id, ${now} FROM api_keys WHERE id = ${keyId}
     ON CONFLICT (key_id) DO UPDATE SET
       used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`);
 }
 
-export function* addDomain(input: Input<'addDomain'>): Writing<Domain | undefined> {
+export function* addDomain(_: Engine, input: Input<'addDomain'>): Writing<Domain | undefined> {
   const { hostname, accountId, now } = input;
   const returned = yield* rowOf<{ id: string }>(sql`
     UPDATE domains SET removed_at = NULL
@@ -143,7 +141,7 @@ export function* addDomain(input: Input<'addDomain'>): Writing<Domain | undefine
   return inserted && { id: inserted.id, hostname, account_id: accountId };
 }
 
-export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemoval> {
+export function* removeDomain(_: Engine, input: Input<'removeDomain'>): Writing<DomainRemoval> {
   const { hostname, force, now } = input;
   const unlessUsed = sqlText(
     force
@@ -161,7 +159,7 @@ export function* removeDomain(input: Input<'removeDomain'>): Writing<DomainRemov
 }
 
 export function* setLinkActive(
-  shortUrl: ShortUrl,
+  { shortUrl }: Engine,
   code: string,
   active: boolean,
 ): Writing<Link | undefined> {
@@ -170,13 +168,9 @@ export function* setLinkActive(
   return yield* findLink(shortUrl, code);
 }
 
-/** The value of a title column, of a title as JSON: SQLite has the text itself there. */
-type TitleColumn = (json: string) => Statement;
-
 /** Only a link that is still as it was read is changed; else it is read again. */
 export function* updateLink(
-  shortUrl: ShortUrl,
-  titleColumn: TitleColumn,
+  { shortUrl, titleColumn }: Engine,
   { code, ifTarget, by, now, ...change }: LinkCorrection,
 ): Writing<CorrectionOutcome> {
   for (;;) {
@@ -193,7 +187,7 @@ export function* updateLink(
     }
     const [oldTitle, newTitle] = [JSON.stringify(title), JSON.stringify(value.title)];
     const updated = yield* rowOf(sql`
-      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(newTitle)}
+      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(value.title)}
       WHERE code = ${code} AND target_url = ${target_url} RETURNING code`);
     if (updated === undefined) continue;
     yield* rowsOf(sql`

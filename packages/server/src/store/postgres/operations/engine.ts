@@ -1,0 +1,70 @@
+import { startOfDay, windowsAt } from '../../../domain/limits.ts';
+import { targetNumber } from '../../links.ts';
+import { rowOf, rowsOf, sql, sqlText, type Writing } from '../../queries/reading.ts';
+import { StoreError } from '../../store-error.ts';
+import type { Engine } from '../../writes/engine.ts';
+import { hostnameLookup } from '../../writes/insert-links.ts';
+import { arrayOf, listOf } from '../statement.ts';
+
+const COLUMNS = {
+  ...{ code: 'text', id: 'uuid', account_id: 'text', domain_id: 'text', target_url: 'text' },
+  ...{ target_number: 'bigint', title: 'text', redirect_type: 'smallint', is_active: 'boolean' },
+  ...{ tags: 'text', created_at: 'bigint' },
+};
+const NAMES = sqlText(Object.keys(COLUMNS).join());
+
+export const table: Engine['table'] = (columns, rows) =>
+  listOf(Object.fromEntries(columns.map((name) => [name, 'text'])), rows);
+
+export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
+  const titleColumn = (title: string) => (title === '' ? null : JSON.stringify(title));
+  return {
+    ...parts,
+    hostnameOf: hostnameLookup(),
+    isIdle: () => false,
+    unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
+    dailyTables: ['key_requests', 'key_links'],
+    windowColumn: 'period',
+    titleColumn,
+    isAlone: false,
+    table,
+    insertTotal: function* (accountId) {
+      yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${accountId})`);
+    },
+    insertRows: function* (rows) {
+      const links = rows.map((row) => ({
+        ...row,
+        target_number: targetNumber(row),
+        title: titleColumn(row.title),
+        tags: row.tags.length === 0 ? null : JSON.stringify(row.tags),
+      }));
+      const inserted = yield* rowsOf<{ code: string }>(sql`
+        INSERT INTO links (${NAMES}) SELECT ${NAMES} FROM ${listOf(COLUMNS, links)}
+        WHERE NOT EXISTS (SELECT FROM aliases WHERE aliases.domain_id = coalesce(listed.domain_id, '') AND path = '/' || listed.code)
+        ON CONFLICT (code) DO NOTHING RETURNING code`);
+      return new Set(inserted.map(({ code }) => code));
+    },
+    takeSlots: function* ({ accountId, limits }, wanted, now) {
+      const [minute] = windowsAt(now);
+      const keys = arrayOf(wanted.map(({ keyId }) => keyId));
+      const counts = arrayOf(wanted.map(({ links }) => links));
+      const row = yield* rowOf<{ granted: number; used: number }>(sql`
+        SELECT granted, used_now AS used
+        FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${keys}, ${counts})`);
+      if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+      return row;
+    },
+    countLargeBatch,
+  };
+}
+
+function* countLargeBatch(keyId: string, now: number): Writing<void> {
+  const [minute] = windowsAt(now);
+  yield* rowsOf(sql`
+    WITH history AS (
+      INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
+      ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
+    INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
+    VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
+    ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
+}

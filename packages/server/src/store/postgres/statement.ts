@@ -1,0 +1,57 @@
+import { type Statement, sql, sqlList, sqlText } from '../queries/reading.ts';
+
+/** Runs one statement and returns its rows. */
+export type Run = (statement: Statement) => Promise<object[]>;
+
+/**
+ * The same for statements that only read. They compare texts for equality, and no text of the database holds U+0000, which PostgreSQL would
+ * reject: nothing is found then.
+ */
+export function withoutNul(run: Run): Run {
+  return async (statement) => (statement.values.some(hasNul) ? [] : run(statement));
+}
+
+function hasNul(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\0');
+}
+
+const known = new Map<string, { name: string; text: string }>();
+
+/**
+ * The text of a statement as PostgreSQL wants it, and a name for it, so that a connection parses and plans it once. Our statements are
+ * constants, a few dozen.
+ */
+export function prepared(sql: string): { name: string; text: string } {
+  const named = known.get(sql) ?? { name: `sl_${known.size}`, text: toPostgres(sql) };
+  known.set(sql, named);
+  return named;
+}
+
+/** The text of a statement as PostgreSQL wants it: `?` becomes `$1`, `$2` and so on. */
+export function toPostgres(text: string): string {
+  let number = 0;
+  return text.replace(/\?/g, () => {
+    number += 1;
+    return `$${number}`;
+  });
+}
+
+/** An array as a value. */
+export function arrayOf(values: readonly unknown[]): string {
+  const texts = values.map((value) =>
+    typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value ?? 'NULL'),
+  );
+  return `{${texts.join()}}`;
+}
+
+/** A table of rows, called `listed`, whose columns have these types. */
+export function listOf(
+  types: Readonly<Record<string, string>>,
+  rows: readonly object[],
+): Statement {
+  const columns = Object.entries(types).map(
+    ([name, type]) =>
+      sql`${arrayOf(rows.map((row) => Reflect.get(row, name)))}::${sqlText(type)}[]`,
+  );
+  return sql`unnest(${sqlList(columns)}) AS listed (${sqlText(Object.keys(types).join())})`;
+}

@@ -1,0 +1,79 @@
+import { targetNumber } from '../../links.ts';
+import { known, sql, sqlText } from '../../queries/reading.ts';
+import type { Engine, LinkRow } from '../../writes/engine.ts';
+import { hostnameLookup } from '../../writes/insert-links.ts';
+import type { Database } from '../database.ts';
+import { Counters, takeSlots } from './counters.ts';
+import { bucketOf } from './targets.ts';
+
+/** What the writes on a connection work with. */
+export interface SqliteEngine extends Engine {
+  db: Database;
+  /** The counters of the present transaction, which are written at its end. */
+  counters: Counters;
+}
+
+/** A link that was just inserted by another process makes no difference: every bucket up to the newest is looked into. */
+const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
+
+/** A row alone needs no JSON, which takes several times as long. */
+export const table: Engine['table'] = (columns, rows) => {
+  const [row] = rows;
+  if (row !== undefined && rows.length === 1) {
+    const text = `(SELECT ${columns.map((name) => `? AS ${name}`).join()}) AS listed`;
+    return { text, values: columns.map((name) => row[name]) };
+  }
+  const extracted = sqlText(columns.map((name) => `value ->> '${name}' AS ${name}`).join());
+  return sql`(SELECT ${extracted} FROM json_each(${JSON.stringify(rows)})) AS listed`;
+};
+
+export function sqliteEngine(
+  parts: Pick<SqliteEngine, 'db' | 'shortUrl' | 'generateCode' | 'isIdle'>,
+): SqliteEngine {
+  const { db } = parts;
+  const engine: SqliteEngine = {
+    ...parts,
+    counters: new Counters(db),
+    hostnameOf: hostnameLookup(),
+    insertTotal: () => known(undefined),
+    unlessLocked: sqlText(''),
+    dailyTables: ['key_days'],
+    windowColumn: 'window',
+    titleColumn: (title) => title,
+    isAlone: true,
+    table,
+    insertRows: (rows) => known(insertRows(db, rows)),
+    takeSlots: (...args) => known(takeSlots(engine.counters, ...args)),
+    countLargeBatch: (keyId, now) => known(engine.counters.refuse(keyId, 'batch_size', now)),
+  };
+  return engine;
+}
+
+function insertRows(db: Database, rows: readonly LinkRow[]): Set<string> {
+  const toJson = jsonOfTags();
+  const inserted = new Set<string>();
+  for (const row of rows) {
+    const { code, id, account_id, domain_id, target_url, title, redirect_type } = row;
+    const changed = db.run(sql`
+      INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, is_active, tags, created_at, target_number)
+      SELECT ${code}, ${id}, ${account_id}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${row.is_active ? 1 : 0},
+        ${toJson(row.tags)}, ${row.created_at}, ${targetNumber(row)} + ${BUCKET_OF_NEW_LINK}
+      WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = ${domain_id ?? ''} AND path = ${`/${code}`})
+      ON CONFLICT (code) DO NOTHING`);
+    if (changed === 1) inserted.add(code);
+  }
+  return inserted;
+}
+
+/** Links of a batch often have the same tags, and comparing them takes a fraction of the time of writing them as JSON. */
+function jsonOfTags(): (tags: readonly string[]) => string {
+  let last: readonly string[] = [];
+  let json = '[]';
+  return (tags) => {
+    if (tags.length !== last.length || tags.some((tag, index) => tag !== last[index])) {
+      last = tags;
+      json = JSON.stringify(tags);
+    }
+    return json;
+  };
+}

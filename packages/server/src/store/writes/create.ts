@@ -1,0 +1,121 @@
+import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
+import { exceedsBatchSize } from '../../domain/limits.ts';
+import type { Writing } from '../queries/reading.ts';
+import type {
+  AcceptedJob,
+  Caller,
+  CreateJobRequest,
+  CreateOutcome,
+  CreateRequest,
+  NewLink,
+  PlanLimitReached,
+} from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine, Slots } from './engine.ts';
+import { createIdempotently } from './idempotency.ts';
+import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
+import { insertJob, runJobChunk } from './jobs.ts';
+
+/**
+ * Creates links of one account that were asked for at the same time in one transaction: the account's total is
+ * locked once, and there is one wait for the disk. All get the creation time of the first. When the plan does not allow all of them, those that
+ * came first are created, and the others refused.
+ */
+export function createLinks(
+  engine: Engine,
+  group: readonly CreateRequest<NewLink>[],
+): Writing<CreateOutcome<Link>[]> {
+  return createIdempotently(engine, group, (requests) => createAll(engine, requests));
+}
+
+function* createAll(
+  engine: Engine,
+  requests: readonly CreateRequest<NewLink>[],
+): Writing<CreateOutcome<Link>[]> {
+  const { caller, now } = firstOf(requests);
+  const wanted = requests.map(({ caller: { keyId } }) => ({ keyId, links: 1 }));
+  const slots = yield* engine.takeSlots(caller, wanted, now);
+  const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
+  const links = yield* insertLinks(engine, caller.accountId, inputs, now);
+  return requests.map((_, index): CreateOutcome<Link> => {
+    const link = links[index];
+    return link === undefined ? noSlots(caller, slots) : created(createdLink(link));
+  });
+}
+
+export function* createLink(
+  engine: Engine,
+  request: CreateRequest<NewLink>,
+): Writing<CreateOutcome<Link>> {
+  return firstOf(yield* createLinks(engine, [request]));
+}
+
+export function createBatch(
+  engine: Engine,
+  request: CreateRequest<readonly NewLink[]>,
+): Writing<CreateOutcome<BatchResultItem[]>> {
+  const { caller, input, now } = request;
+  return createMany(engine, request, input.length, function* () {
+    return (yield* insertLinks(engine, caller.accountId, input, now)).map(toResultItem);
+  });
+}
+
+/** A job that runs now never has its inputs on the disk, and needs one commit. It runs only while nobody else waits. */
+export function createJob(
+  engine: Engine,
+  request: CreateJobRequest,
+): Writing<CreateOutcome<AcceptedJob>> {
+  const { caller, input, now } = request;
+  return createMany(engine, request, input.total, function* () {
+    const job = yield* insertJob(caller.accountId, input, now);
+    if (request.runNow !== true || !engine.isIdle(job.job_id)) return job;
+    const { processed } = yield* runJobChunk(engine, job.job_id, now);
+    return { ...job, processed };
+  });
+}
+
+/** One create of many links: all or none. It may have more links than the plan allows in one request. */
+function* createMany<T>(
+  engine: Engine,
+  request: CreateRequest<unknown>,
+  links: number,
+  create: () => Writing<T>,
+): Writing<CreateOutcome<T>> {
+  const { caller, now } = request;
+  const { keyId, limits } = caller;
+  const outcomes = yield* createIdempotently<T, CreateRequest<unknown>>(
+    engine,
+    [request],
+    function* () {
+      if (limits.batch_size !== null && exceedsBatchSize(limits, links)) {
+        yield* engine.countLargeBatch(keyId, now);
+        return [refused('batch_size', links, limits.batch_size)];
+      }
+      const slots = yield* engine.takeSlots(caller, [{ keyId, links }], now);
+      return [slots.granted === 1 ? created(yield* create()) : noSlots(caller, slots)];
+    },
+  );
+  return firstOf(outcomes);
+}
+
+function created<T>(value: T): CreateOutcome<T> {
+  return { ok: true, value, replayed: false };
+}
+
+function noSlots({ limits }: Caller, { used }: Slots): PlanLimitReached {
+  return refused('links', used, limits.links ?? used);
+}
+
+function refused(
+  limit: PlanLimitReached['limit'],
+  used: number,
+  allowed: number,
+): PlanLimitReached {
+  return { ok: false, reason: 'plan_limit', limit, used, allowed };
+}
+
+function firstOf<T>(values: readonly T[]): T {
+  const [first] = values;
+  if (first === undefined) throw new StoreError('internal', 'A create has no outcome.');
+  return first;
+}

@@ -1,0 +1,68 @@
+import type { ShortUrl } from '../links.ts';
+import type { Reading, Statement, Writing } from '../queries/reading.ts';
+import type { Caller, NewLink } from '../store.ts';
+
+/** What the writes of a store need, and what differs between the engines. */
+export interface Engine {
+  shortUrl: ShortUrl;
+  generateCode: () => string;
+  /** Hostname of a custom domain, read once: its links keep it, and it is never deleted. */
+  hostnameOf: (domainId: string) => Reading<string>;
+  /** Begins the total of links of a new account, where that is no column of the account. */
+  insertTotal: (accountId: string) => Writing<void>;
+  /** Whether no write waits but further chunks of this job: then chunks may share its transaction. */
+  isIdle: (jobId: string) => boolean;
+  /** What locks rows until the end of the transaction, and passes over those that another instance works on. */
+  unlessLocked: Statement<never>;
+  /** Tables of daily history, and the column of the kind of a window. */
+  dailyTables: readonly string[];
+  windowColumn: string;
+  /** A title as its column holds it. */
+  titleColumn: (title: string) => string | null;
+  /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
+  isAlone: boolean;
+  /** A table of texts, called `listed`, to read from. */
+  table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
+  /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
+  insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
+  /**
+   * Takes quota slots for requests of one account, in order, until the plan is full; a request gets all that it wants, or none. The check, the
+   * increase and the counts in the history of each key are one step.
+   */
+  takeSlots: (caller: Caller, wanted: readonly Wanted[], now: number) => Writing<Slots>;
+  /** Counts in the history of a key that a batch was refused, since it has more links than the plan allows in one request. */
+  countLargeBatch: (keyId: string, now: number) => Writing<void>;
+}
+
+/** A row of {@link Engine.table}. */
+export type Row<C extends string> = Readonly<Record<C, string | number>>;
+
+/** A link to insert. */
+export interface LinkRow extends NewLink {
+  code: string;
+  id: string;
+  account_id: string;
+  is_active: boolean;
+  /** Milliseconds since the epoch. */
+  created_at: number;
+}
+
+/** Quota slots that a request wants. */
+export interface Wanted {
+  keyId: string;
+  links: number;
+}
+
+export interface Slots {
+  /** So many of the requests, from the first on, have their quota slots. */
+  granted: number;
+  /** Slots of the account that are taken now. */
+  used: number;
+}
+
+/** Writes without their first argument, the engine. */
+export type OnEngine<M> = {
+  [N in keyof M]: M[N] extends (engine: never, ...args: infer A) => infer R
+    ? (...args: A) => R
+    : never;
+};

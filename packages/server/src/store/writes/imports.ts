@@ -1,0 +1,184 @@
+import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../../domain/ids.ts';
+import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../operator-store.ts';
+import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine } from './engine.ts';
+
+/** Where an address leads. */
+interface Found {
+  code: string;
+  account_id: string;
+  target_url: string;
+}
+
+/** What a look at the database needs. */
+type Tables = Pick<Engine, 'table'>;
+
+interface Plan {
+  outcomes: ImportOutcome[];
+  /** Links to insert, under their codes. */
+  created: Map<string, ImportedLink>;
+  aliases: (Alias & { code: string })[];
+}
+
+const keyOf = ({ domain_id, path }: Alias) => domain_id + path;
+
+/** In place of the id of a domain: a code is unique over all of them. */
+const ANY_DOMAIN = '*';
+
+/** The addresses of a link: that of its code, if it brings one, and its aliases. */
+function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias[] {
+  if (code === undefined) return aliases;
+  const domains = [ANY_DOMAIN, domain_id ?? ''];
+  return [...domains.map((domain) => ({ domain_id: domain, path: `/${code}` })), ...aliases];
+}
+
+export function* checkImport(engine: Tables, input: LinkImport): Reading<ImportOutcome[]> {
+  return (yield* planImport(engine, input, () => '')).outcomes;
+}
+
+export function* importLinks(
+  engine: Engine,
+  { accountId, links, step = { number: 0, of: 1 } }: LinkImport,
+): Writing<ImportOutcome[]> {
+  const { table } = engine;
+  const generateCode = () => codeOfStep(engine.generateCode(), step);
+  const codes = yield* freeCodes({ ...engine, generateCode }, links);
+  const plan = yield* planImport(engine, { accountId, links }, () => codes.pop() ?? '');
+  const created = [...plan.created].map(([code, link]) => ({
+    ...link,
+    code,
+    account_id: accountId,
+  }));
+  const inserted = yield* engine.insertRows(created);
+  const added = yield* rowsOf(sql`
+    INSERT INTO aliases (domain_id, path, code)
+      SELECT domain_id, path, code FROM ${table(['domain_id', 'path', 'code'], plan.aliases)} WHERE true
+    ON CONFLICT DO NOTHING RETURNING 1 AS inserted`);
+  if (inserted.size < created.length || added.length < plan.aliases.length) {
+    throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
+  }
+  const clicked = created.filter(({ click_count }) => click_count > 0);
+  const clicks = clicked.map(({ code, click_count }) => ({ code, click_count }));
+  yield* rowsOf(sql`
+    INSERT INTO link_clicks (code, clicks)
+      SELECT code, CAST(click_count AS bigint) FROM ${table(['code', 'click_count'], clicks)}`);
+  yield* rowsOf(sql`
+    UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);
+  return plan.outcomes;
+}
+
+/** Links are taken in order, so that one of an earlier row exists for the later rows. */
+function* planImport(
+  engine: Tables,
+  { accountId, links }: LinkImport,
+  drawCode: () => string,
+): Reading<Plan> {
+  const known = yield* findAddresses(engine, links.flatMap(addressesOf));
+  const plan: Plan = { outcomes: [], created: new Map(), aliases: [] };
+  for (const link of links) {
+    const addresses = addressesOf(link);
+    const found = addresses.flatMap((address) => {
+      const one = known.get(keyOf(address));
+      return one === undefined ? [] : { ...one, address };
+    });
+    const other = yield* leadsElsewhere(found, accountId, link.target_url);
+    if (other !== undefined) {
+      const { address, target_url } = other;
+      const domain_id =
+        address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
+      plan.outcomes.push({
+        ...{ state: 'conflict', address: { ...address, domain_id }, target_url },
+      });
+      continue;
+    }
+    const code = found[0]?.code ?? link.code ?? drawCode();
+    // A link that exists under another code gets the code of this one as an alias: it may be printed.
+    const wanted = found.length === 0 ? link.aliases : addresses;
+    const missing = wanted.filter(
+      (one, at) =>
+        one.domain_id !== ANY_DOMAIN &&
+        !known.has(keyOf(one)) &&
+        wanted.findIndex((other) => keyOf(other) === keyOf(one)) === at,
+    );
+    const state = missing.length === 0 ? 'exists' : 'extended';
+    plan.outcomes.push({ state: found.length === 0 ? 'created' : state });
+    if (found.length === 0) plan.created.set(code, link);
+    plan.aliases.push(...missing.map((alias) => ({ ...alias, code })));
+    const here = { code, account_id: accountId, target_url: link.target_url };
+    for (const address of addresses)
+      if (!known.has(keyOf(address))) known.set(keyOf(address), here);
+  }
+  return plan;
+}
+
+/** The first of these that is another account's, or leads elsewhere and always did. */
+function* leadsElsewhere<F extends Found>(
+  found: readonly F[],
+  accountId: string,
+  target: string,
+): Reading<F | undefined> {
+  for (const one of found) {
+    if (one.account_id !== accountId) return one;
+    if (one.target_url === target) continue;
+    const corrected = yield* rowsOf(sql`
+      SELECT 1 AS corrected FROM corrections WHERE code = ${one.code} AND old_target = ${target}`);
+    if (corrected.length === 0) return one;
+  }
+  return undefined;
+}
+
+/** Where addresses lead, by alias or by code, by {@link keyOf}. Those that lead nowhere are left out. */
+function* findAddresses(
+  { table }: Tables,
+  addresses: readonly Alias[],
+): Reading<Map<string, Found>> {
+  // The CROSS JOINs let SQLite look each address up, in this order.
+  const byAlias = yield* rowsOf<Found & Alias>(sql`
+    SELECT listed.domain_id, listed.path, links.code, account_id, target_url
+    FROM ${table(['domain_id', 'path'], addresses)} CROSS JOIN aliases JOIN links ON links.code = aliases.code
+    WHERE aliases.domain_id = listed.domain_id AND aliases.path = listed.path`);
+  const codes = addresses
+    .map((address) => ({ ...address, code: address.path.slice(1) }))
+    .filter(({ code }) => CODE.test(code));
+  const byCode = yield* rowsOf<Found & Alias>(sql`
+    SELECT listed.domain_id, path, links.code, account_id, target_url
+    FROM ${table(['domain_id', 'path', 'code'], codes)} CROSS JOIN links
+    WHERE links.code = listed.code AND listed.domain_id IN (coalesce(links.domain_id, ''), ${ANY_DOMAIN})`);
+  return new Map(
+    [...byAlias, ...byCode].map(({ domain_id, path, ...found }) => [
+      keyOf({ domain_id, path }),
+      found,
+    ]),
+  );
+}
+
+/** A code of one of so many equal parts of all codes, in which each is as likely as any other. */
+function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']>): string {
+  const base = CODE_ALPHABET.length;
+  const drawn = [...code].reduce((sum, digit) => sum * base + CODE_ALPHABET.indexOf(digit), 0);
+  let rest = Math.floor((number * base ** CODE_LENGTH + drawn) / of);
+  let digits = '';
+  while (digits.length < CODE_LENGTH) {
+    digits = CODE_ALPHABET.charAt(rest % base) + digits;
+    rest = Math.floor(rest / base);
+  }
+  return digits;
+}
+
+/** As many new codes as there are links: none is in use, and none is an alias, which it would keep from its link. */
+function* freeCodes(engine: Engine, links: readonly ImportedLink[]): Reading<string[]> {
+  const free = new Set<string>();
+  const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
+  const domains = [ANY_DOMAIN, ...new Set(links.map((link) => link.domain_id ?? ''))];
+  const addresses = (code: string) => domains.map((domain_id) => ({ domain_id, path: `/${code}` }));
+  for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < links.length; draw += 1) {
+    const drawn = Array.from({ length: links.length - free.size }, engine.generateCode);
+    const known = yield* findAddresses(engine, drawn.flatMap(addresses));
+    for (const code of drawn) {
+      const isTaken = addresses(code).some((address) => known.has(keyOf(address)));
+      if (!isTaken && !own.has(`/${code}`)) free.add(code);
+    }
+  }
+  return [...free];
+}

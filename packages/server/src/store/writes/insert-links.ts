@@ -1,0 +1,85 @@
+import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
+import { MAX_CODE_DRAWS, newUuid } from '../../domain/ids.ts';
+import { hostnameOf } from '../queries/accounts.ts';
+import type { Writing } from '../queries/reading.ts';
+import type { NewLink } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine, LinkRow } from './engine.ts';
+
+/** A link that was just inserted. */
+type Inserted = LinkRow & { short_url: string };
+
+/**
+ * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
+ * unique index says whether a code is free; asking first would race with other instances. No code keeps an alias from its link. Links whose code was taken get
+ * another one in the next statement.
+ */
+export function* insertLinks(
+  engine: Engine,
+  account_id: string,
+  inputs: readonly NewLink[],
+  created_at: number,
+): Writing<Inserted[]> {
+  const hostnames = new Map<string | null, string | null>([[null, null]]);
+  for (const { domain_id } of inputs) {
+    if (domain_id === null || hostnames.has(domain_id)) continue;
+    hostnames.set(domain_id, yield* engine.hostnameOf(domain_id));
+  }
+  const made = { account_id, is_active: true, created_at, code: '', short_url: '' };
+  const links: Inserted[] = inputs.map((input) => ({ ...input, ...made, id: newUuid() }));
+  let open: readonly Inserted[] = links;
+  for (let draw = 0; open.length > 0; draw += 1) {
+    if (draw === MAX_CODE_DRAWS) {
+      throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
+    }
+    const drawn = drawCodes(engine, open);
+    const inserted = yield* engine.insertRows([...drawn.values()]);
+    open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
+  }
+  for (const link of links) {
+    link.short_url = engine.shortUrl(link.code, hostnames.get(link.domain_id) ?? null);
+  }
+  return links;
+}
+
+/** Gives each link a code. Of those that draw the same code, the first one has it. */
+function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<string, Inserted> {
+  const drawn = new Map<string, Inserted>();
+  for (const link of links) {
+    link.code = generateCode();
+    if (!drawn.has(link.code)) drawn.set(link.code, link);
+  }
+  return drawn;
+}
+
+/** See `Engine.hostnameOf`. */
+export function hostnameLookup(): Engine['hostnameOf'] {
+  const known = new Map<string, string>();
+  return function* (domainId) {
+    const hostname = known.get(domainId) ?? (yield* hostnameOf(domainId));
+    known.set(domainId, hostname);
+    return hostname;
+  };
+}
+
+/** The link as the response to its create shows it. */
+export function createdLink(link: Inserted): Link {
+  const { id, code, short_url, target_url, title, redirect_type, is_active, tags } = link;
+  return {
+    id,
+    code,
+    short_url,
+    target_url,
+    title,
+    redirect_type,
+    is_active,
+    click_count: 0,
+    tags: [...tags],
+    created_at: new Date(link.created_at).toISOString(),
+  };
+}
+
+/** What the response to a batch says of a link. */
+export function toResultItem({ target_url, code, short_url }: Inserted): BatchResultItem {
+  return { target_url, code, short_url };
+}

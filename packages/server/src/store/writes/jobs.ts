@@ -1,0 +1,80 @@
+import { newUuid } from '../../domain/ids.ts';
+import {
+  rowOf,
+  rowsOf,
+  type Statement,
+  sql,
+  sqlList,
+  sqlText,
+  type Writing,
+} from '../queries/reading.ts';
+import type { AcceptedJob, JobInput, JobProgress } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Engine } from './engine.ts';
+import { insertLinks, toResultItem } from './insert-links.ts';
+
+/**
+ * Most chunks that share a commit: a whole job, if no other write waits. Random codes touch most pages of the index in each
+ * chunk, and a shared commit writes such a page once. A request that arrives meanwhile waits for one chunk and the commit, not
+ * for the rest of the job.
+ */
+const MOST_CHUNKS = 20;
+
+/** Stores a job. Its row is its entry in the queue: an accepted job is a queued one. */
+export function* insertJob(
+  accountId: string,
+  { total, chunks }: JobInput,
+  now: number,
+): Writing<AcceptedJob> {
+  const job_id = newUuid();
+  yield* rowsOf(sql`
+    INSERT INTO jobs (id, account_id, total, created_at) VALUES (${job_id}, ${accountId}, ${total}, ${now})`);
+  const rows = chunks.map((inputs, chunk): Statement => sql`(${job_id}, ${chunk}, ${inputs})`);
+  yield* rowsOf(sql`INSERT INTO job_chunks (job_id, chunk, inputs) VALUES ${sqlList(rows)}`);
+  return { job_id, total, processed: 0 };
+}
+
+export function* runJobChunk(engine: Engine, jobId: string, now: number): Writing<JobProgress> {
+  let progress = yield* runNextChunk(engine, jobId, now);
+  for (let chunk = 1; chunk < MOST_CHUNKS && !progress.done && engine.isIdle(jobId); chunk += 1) {
+    const { created } = progress;
+    progress = yield* runNextChunk(engine, jobId, now);
+    progress.created += created;
+  }
+  return progress;
+}
+
+/**
+ * The lock on the row of the job is the only claim to it: no chunk runs twice whoever runs it, a job is free again the moment its instance is
+ * killed, and an instance that was paused can't write afterwards, since its transaction was undone meanwhile.
+ */
+function* runNextChunk(engine: Engine, jobId: string, now: number): Writing<JobProgress> {
+  const job = yield* jobRow(jobId, engine.unlessLocked);
+  if (job === undefined) {
+    const locked = yield* jobRow(jobId);
+    if (locked === undefined) return { created: 0, processed: 0, done: true };
+    return { created: 0, processed: locked.processed, done: false, busy: true };
+  }
+  const { account_id, total, processed: before } = job;
+  if (before === total) return { created: 0, processed: before, done: true };
+  const next = yield* rowOf<{ chunk: number; inputs: string }>(sql`
+    SELECT chunk, inputs FROM job_chunks WHERE job_id = ${jobId} AND inputs IS NOT NULL ORDER BY chunk LIMIT 1`);
+  if (next === undefined) {
+    throw new StoreError('corrupt', `Job ${jobId} is unfinished but has no chunk left.`);
+  }
+  const links = yield* insertLinks(engine, account_id, JSON.parse(next.inputs), now);
+  const json = JSON.stringify(links.map(toResultItem)).slice(1, -1);
+  yield* rowsOf(sql`
+    UPDATE job_chunks SET inputs = NULL, results = ${json} WHERE job_id = ${jobId} AND chunk = ${next.chunk}`);
+  const created = links.length;
+  const processed = before + created;
+  const done = processed === total;
+  yield* rowsOf(sql`
+    UPDATE jobs SET processed = ${processed}, completed_at = ${done ? now : null} WHERE id = ${jobId}`);
+  return { created, processed, done };
+}
+
+function jobRow(jobId: string, lock = sqlText('')) {
+  return rowOf<{ account_id: string; total: number; processed: number }>(sql`
+    SELECT account_id, total, processed FROM jobs WHERE id = ${jobId} ${lock}`);
+}
