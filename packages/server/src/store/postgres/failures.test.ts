@@ -267,15 +267,15 @@ test('a code that is taken is drawn again, also by links of one batch', async ()
 });
 
 test('a code that is the address of a moved link on the same domain is drawn again', async () => {
-  const draws = ['moved00', 'moved00', 'other00', 'other01'];
+  const draws = ['moved22', 'moved22', 'other22', 'other23'];
   const { store } = await setUp({ generateCode: () => draws.shift() ?? 'spent00' });
   const caller = await newCaller(store);
   const { accountId } = caller;
-  const links = [imported('/moved00')];
+  const links = [imported('/moved22')];
   expect(await store.importLinks({ accountId, links })).toEqual([{ state: 'created' }]);
   const created = await store.createLink({ caller, input: newLink(), now: NOW });
-  expect(created).toMatchObject({ value: { code: 'other01' } });
-  expect((await store.findRedirect('/moved00'))?.code).toBe('other00');
+  expect(created).toMatchObject({ value: { code: 'other23' } });
+  expect((await store.findRedirect('/moved22'))?.code).toBe('other22');
   await store.close();
 });
 
@@ -287,17 +287,6 @@ test('a generator that gives one code over and over ends, and nothing is kept', 
   await expect(again).rejects.toMatchObject({ reason: 'internal' });
   expect(await count()).toBe(1);
   expect(await linksUsed(store, caller)).toBe(1);
-  await store.close();
-});
-
-test('a code that is the address of a moved link on the same domain is drawn again', async () => {
-  const draws = ['other00', 'moved00', 'other01'];
-  const { store } = await setUp({ generateCode: () => draws.shift() ?? 'spent00' });
-  const caller = await newCaller(store);
-  await store.importLinks({ accountId: caller.accountId, links: [imported('/moved00')] });
-  const created = await store.createLink({ caller, input: newLink(), now: NOW });
-  expect(created).toMatchObject({ value: { code: 'other01' } });
-  expect((await store.findRedirect('/moved00'))?.code).toBe('other00');
   await store.close();
 });
 

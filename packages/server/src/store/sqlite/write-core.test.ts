@@ -54,14 +54,14 @@ test('writes that arrive together are committed together', async () => {
 });
 
 test('a code that is the address of a moved link on the same domain is drawn again', async () => {
-  const draws = ['moved00', 'moved00', 'other00', 'other01'];
+  const draws = ['moved22', 'moved22', 'other22', 'other23'];
   const { store, caller } = await openParts(() => draws.shift() ?? 'spent00');
   const { accountId } = caller;
-  const links = [imported('/moved00')];
+  const links = [imported('/moved22')];
   expect(await store.importLinks({ accountId, links })).toEqual([{ state: 'created' }]);
   const created = await store.createLink({ caller, input: newLink(), now: NOW });
-  expect(created).toMatchObject({ value: { code: 'other01' } });
-  expect((await store.findRedirect('/moved00'))?.code).toBe('other00');
+  expect(created).toMatchObject({ value: { code: 'other23' } });
+  expect((await store.findRedirect('/moved22'))?.code).toBe('other22');
   await store.close();
 });
 
