@@ -125,6 +125,15 @@ test('a disabled account gets no hint about permissions', async () => {
   expect(hint).not.toContain('shortlinks:write');
 });
 
+test('a dry run does not count on a disabled account', async () => {
+  const { run, service } = await scene(GOOD);
+  const body = { error: 'The account is disabled.', code: 'account_disabled' };
+  service.answer(USAGE_ROUTE, { status: 403, body });
+  const { exitCode, stderr } = await run(['--dry-run']);
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain('The account may not be used: The account is disabled.');
+});
+
 test.each(['', '/'])('--base-url may end with /api/v1%s', async (end) => {
   const { run, service } = await scene(GOOD);
   expect((await run(['--base-url', `${service.url}/api/v1${end}`])).exitCode).toBe(0);

@@ -15,7 +15,10 @@ const POLLS_PER_JOB = 2;
 
 const MINUTE_MS = 60_000;
 
-/** Statuses that say that there is no such endpoint, or that the key may not use it. Any other error says nothing of what the service offers. */
+/**
+ * Statuses that say that there is no such endpoint, or that the key may not use it. Any other error says nothing of what the service offers, and
+ * that the account is disabled says that it would take no link either.
+ */
 const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
 
 /**
@@ -35,7 +38,9 @@ export async function retrieveUsage({
     return isBlank ? await retrieve() : usage;
   } catch (error) {
     // In a dry run without an account, nobody is asked.
-    const isOffered = ApiError.isInstance(error) && !NOT_OFFERED.includes(error.status);
+    const isOffered =
+      ApiError.isInstance(error) &&
+      (!NOT_OFFERED.includes(error.status) || error.code === 'account_disabled');
     if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;
     return undefined;
   }
