@@ -93,7 +93,8 @@ function steady(screen: string): string {
       .replace(/(│ requests │ +)\d/g, '$1N')
       // A run that meets the limit twice takes longer than a minute.
       .replace(/ in (\d+ min ?)?([\d.]+ s)?$/gm, ' in N s')
-      .replace(/ in [\d.]+\ns$/gm, ' in N\ns')
+      // Whether the line is wrapped before its last letter depends on the number.
+      .replace(/ in [\d.]+\ns$/gm, ' in N s')
   );
 }
 
