@@ -92,12 +92,15 @@ export function testIdempotency(useStore: UseStore): void {
     expect(await linksUsed(store(), caller)).toBe(2);
   });
 
-  test('a refusal is not kept: the same request passes when there is place', async () => {
+  test('a refusal is not kept: the same request creates when the plan allows it', async () => {
     const caller = await newCaller(store(), { links: 0 });
     const request = { caller, input: newLink(), now: NOW, idempotency };
     expect(await store().createLink(request)).toMatchObject({ ok: false, reason: 'plan_limit' });
     const upgraded = { ...caller, limits: { ...caller.limits, links: 1 } };
-    expect(await store().createLink({ ...request, caller: upgraded })).toMatchObject({ ok: true });
+    expect(await store().createLink({ ...request, caller: upgraded })).toMatchObject({
+      ok: true,
+      replayed: false,
+    });
   });
 
   test('a replay passes a plan limit that is reached', async () => {

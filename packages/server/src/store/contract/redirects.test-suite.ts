@@ -25,6 +25,14 @@ export function testRedirects(useStore: UseStore): void {
     });
   });
 
+  test('a text with U+0000 is found nowhere', async () => {
+    const { accountId } = await newCaller(store());
+    expect(await store().findRedirect('a\0b')).toBeUndefined();
+    expect(await store().findRedirect('go.example/a\0b')).toBeUndefined();
+    expect(await store().findJob(accountId, 'a\0b')).toBeUndefined();
+    expect(await store().listLinks({ accountId, query: 'a\0b', limit: 1 })).toEqual([]);
+  });
+
   test('codes are case-sensitive, and unknown ones lead nowhere', async () => {
     const { code } = await createLink(store());
     const otherCase = code === code.toUpperCase() ? code.toLowerCase() : code.toUpperCase();

@@ -11,6 +11,7 @@ import {
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
 import { toJobInput } from '../links.ts';
+import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -45,6 +46,19 @@ test('each promise gets the reply of its own write, in whatever order they come'
   pending.settle(ids.toReversed().map((id) => ({ id, ok: true, value: id })));
   expect(await Promise.all(writes)).toEqual(ids);
   expect(pending.isIdle).toBe(true);
+});
+
+test('when what was sent is lost, what was only collected is still sent, and nothing is waited for afterwards', async () => {
+  const { groups, pending, add } = collect();
+  const lost = Promise.allSettled(add(16));
+  const [kept] = add(1);
+  pending.fail(new StoreError('outcome_unknown', 'The thread ended.'));
+  expect((await lost).map(({ status }) => status)).toEqual(Array(16).fill('rejected'));
+  await nextTurn();
+  pending.settle([{ id: groups[1]?.[0]?.id ?? 0, ok: true, value: 'kept' }]);
+  expect(await kept).toBe('kept');
+  expect(pending.isIdle).toBe(true);
+  await pending.close();
 });
 
 const path = useDatabasePath();
