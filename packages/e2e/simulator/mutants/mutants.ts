@@ -172,8 +172,8 @@ const SERVER: readonly Mutant[] = [
   mutant(
     'server carries a key out again',
     'server/src/store/writes/idempotency.ts',
-    'const stored = earlier.get(',
-    'const stored = new Map<string, StoredResponse>().get(',
+    'if (earlier !== undefined) return [replay',
+    'if (earlier === null) return [replay',
   ),
   mutant(
     'server runs a chunk of a job twice',

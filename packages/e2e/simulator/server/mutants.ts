@@ -143,8 +143,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     IDEMPOTENCY,
-    'return isKeyed ? createKeyed',
-    'return isKeyed && requests.length === 0 ? createKeyed',
+    'if (outcome?.ok) {',
+    'if (outcome?.ok && now < 0) {',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
@@ -177,10 +177,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'stored.fingerprint !== undefined',
   ),
   'refusals-replay': one(
-    'The idempotency key of a create that was refused keeps an empty response.',
+    'An idempotency key is stored before the create, with an empty response.',
     IDEMPOTENCY,
-    'else dropped.push(idempotency);',
-    "else kept.push({ ...idempotency, answer: '{}' });",
+    'const outcomes = yield* create([request]);',
+    "yield* rowsOf({ text: 'INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', values: [caller.accountId, key, fingerprint, '{}', now] });\n  const outcomes = yield* create([request]);",
   ),
 
   // --- jobs ---

@@ -93,8 +93,25 @@ export function carryOut<M>(
 
 /** A reading whose result is known already. It is no generator, which would cost more than many a result. */
 export function known<T>(result: T): Reading<T> {
-  const reading = { next: () => ({ done: true, value: result }), [Symbol.iterator]: () => reading };
-  return reading as unknown as Reading<T>;
+  return new Known(result) as unknown as Reading<T>;
+}
+
+class Known<T> {
+  readonly value: T;
+  readonly done = true;
+
+  constructor(value: T) {
+    this.value = value;
+  }
+
+  /** It is its own last step. */
+  next() {
+    return this;
+  }
+
+  [Symbol.iterator]() {
+    return this;
+  }
 }
 
 /** The rows of a statement, as the columns that it selects. */

@@ -1,4 +1,4 @@
-import { rowsOf, sql, type Writing } from '../queries/reading.ts';
+import { rowOf, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { CreateOutcome, CreateRequest, Idempotency } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -26,7 +26,32 @@ export function createIdempotently<T, R extends CreateRequest<unknown>>(
   create: (requests: readonly R[]) => Writing<CreateOutcome<T>[]>,
 ): Writing<CreateOutcome<T>[]> {
   const isKeyed = requests.some(({ idempotency }) => idempotency !== undefined);
-  return isKeyed ? createKeyed(engine, requests, create) : create(requests);
+  if (!isKeyed) return create(requests);
+  const [request] = requests;
+  const isOne = engine.isAlone && request !== undefined && requests.length === 1;
+  return isOne ? createAlone(request, create) : createKeyed(engine, requests, create);
+}
+
+/** Where nobody else writes meanwhile, a key needs no claim: this takes half the time. */
+function* createAlone<T, R extends CreateRequest<unknown>>(
+  request: R,
+  create: (requests: readonly R[]) => Writing<CreateOutcome<T>[]>,
+): Writing<CreateOutcome<T>[]> {
+  const { caller, idempotency: { key, fingerprint } = { key: '', fingerprint: '' }, now } = request;
+  const earlier = yield* rowOf<StoredResponse>(sql`
+    SELECT key, fingerprint, answer FROM idempotency_records
+    WHERE account_id = ${caller.accountId} AND key = ${key} AND created_at > ${now - IDEMPOTENCY_RETENTION_MS}`);
+  if (earlier !== undefined) return [replay(request, earlier)];
+  const outcomes = yield* create([request]);
+  const [outcome] = outcomes;
+  if (outcome?.ok) {
+    yield* rowsOf(sql`
+      INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at)
+      VALUES (${caller.accountId}, ${key}, ${fingerprint}, ${JSON.stringify(outcome.value)}, ${now})
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`);
+  }
+  return outcomes;
 }
 
 function* createKeyed<T, R extends CreateRequest<unknown>>(
@@ -74,7 +99,7 @@ function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): Cre
 
 /** Claims keys, and returns the responses to those that were claimed before. A record past its retention is taken over. */
 function* claim(
-  engine: Tables,
+  { table }: Tables,
   requests: readonly CreateRequest<unknown>[],
 ): Writing<Map<string, StoredResponse>> {
   const earlier = new Map<string, StoredResponse>();
@@ -83,30 +108,25 @@ function* claim(
     .flatMap(({ idempotency }) => idempotency ?? [])
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const { caller, now } = requests[0] ?? { caller: { accountId: '' }, now: 0 };
-  const outdated = now - IDEMPOTENCY_RETENTION_MS;
   for (let tries = 0; open.length > 0; tries += 1) {
     if (tries === CLAIM_TRIES) {
       const message = 'Other requests with this idempotency key come in between each time.';
       throw new StoreError('busy', message);
     }
-    if (!engine.isAlone) {
-      const claimed = yield* rowsOf<{ key: string }>(sql`
-        INSERT INTO idempotency_records AS record (account_id, key, fingerprint, created_at)
-          SELECT ${caller.accountId}, key, fingerprint, ${now} FROM ${engine.table(['key', 'fingerprint'], open)}
-        ON CONFLICT (account_id, key) DO UPDATE SET
-          fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-          WHERE record.created_at <= ${outdated}
-        RETURNING key`);
-      const ours = new Set(claimed.map(({ key }) => key));
-      open = open.filter(({ key }) => !ours.has(key));
-      if (open.length === 0) break;
-    }
+    const claimed = yield* rowsOf<{ key: string }>(sql`
+      INSERT INTO idempotency_records AS record (account_id, key, fingerprint, answer, created_at)
+        SELECT ${caller.accountId}, key, fingerprint, '', ${now} FROM ${table(['key', 'fingerprint'], open)} WHERE true
+      ON CONFLICT (account_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, answer = '', created_at = excluded.created_at
+        WHERE record.created_at <= ${now - IDEMPOTENCY_RETENTION_MS}
+      RETURNING key`);
+    const ours = new Set(claimed.map(({ key }) => key));
+    open = open.filter(({ key }) => !ours.has(key));
+    if (open.length === 0) break;
     const answers = yield* rowsOf<StoredResponse>(sql`
       SELECT key, fingerprint, answer FROM idempotency_records
-      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${engine.table(['key'], open)})
-        AND created_at > ${outdated}`);
+      WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${table(['key'], open)})`);
     for (const answer of answers) earlier.set(answer.key, answer);
-    if (engine.isAlone) break;
     open = open.filter(({ key }) => !earlier.has(key));
   }
   return earlier;
