@@ -173,7 +173,7 @@ test('shows the account, its history, and one key at a time', async () => {
   await lookAt(page);
   const limit = (name: string) => limitOf(page, name);
   expect(await limit('Requests this minute').textContent()).toMatch(
-    /52 of 60\s*86% used, resets in/,
+    /52 of 60\s*86% used, resets (in|now)/,
   );
   expect(await limit('Links in total').textContent()).toMatch(/4,\d\d\d of 20,000\s*2\d% used\s*$/);
   expect((await limit('API keys').textContent())?.trim()).toMatch(/2 of 25$/);
