@@ -22,6 +22,12 @@ import {
 /** The thread ends when there was no large body for so long. */
 const IDLE_MS = 30_000;
 
+/**
+ * What is parsed of a body is garbage soon. With a young heap that may grow as large as V8 lets it, the process takes a third more memory for
+ * large batches, and how much more depends on how busy the machine is.
+ */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
+
 export interface BodyCheckerOptions {
   /** @default any host but the service's own */
   targetHosts?: TargetHosts | undefined;
@@ -83,7 +89,10 @@ export class BodyChecker {
   }
 
   #start(): Worker {
-    const thread = startThread('body-thread', import.meta.url, { workerData: this.#targetHosts });
+    const thread = startThread('body-thread', import.meta.url, {
+      workerData: this.#targetHosts,
+      resourceLimits: THREAD_LIMITS,
+    });
     thread.on('error', () => {
       this.#thread = undefined;
     });
