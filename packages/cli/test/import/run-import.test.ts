@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fstatSync, statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LinkSource } from '../../src/import/send/link-source.ts';
 import type { Link } from './fake-service.ts';
@@ -115,6 +116,19 @@ describe('a run', () => {
     await world.import({ batchSize: 100, limit: 1000 });
     expect(forget.mock.lastCall).toEqual([1000]);
     expect(openDescriptors(world.path('input.csv'))).toBe(0);
+  });
+
+  test('rows that are read slowly, as on a busy machine, cost no more requests', async () => {
+    world.writeRows(200);
+    const { next } = LinkSource.prototype;
+    let count = 0;
+    vi.spyOn(LinkSource.prototype, 'next').mockImplementation(async function (this: LinkSource) {
+      count += 1;
+      if (count === 50) await setTimeout(1_200);
+      return next.call(this);
+    });
+    const summary = await world.import({ batchSize: 100 });
+    expect(summary).toMatchObject({ created: 200, batches: 2, requests: 2 });
   });
 
   test('a batch that is sent again after the next one: each row gets its own link', async () => {

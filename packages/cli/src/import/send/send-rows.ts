@@ -51,6 +51,8 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     const items = deps.client.links.createMany(links, {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
+      // All rows are there: full batches cost the fewest requests, however slowly they are read.
+      maxDelayMs: Number.POSITIVE_INFINITY,
       concurrency,
       // With its key a batch can be sent again without harm: that is no reason to stop.
       onUnknown: onUnknown === 'stop' && !idempotency ? 'stop' : 'continue',
