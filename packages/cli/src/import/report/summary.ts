@@ -95,7 +95,7 @@ function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): S
         'The next run polls the jobs first, and sends nothing twice.',
     };
   }
-  const message = `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost.`;
+  const message = `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost or incomplete.`;
   if (canAsk) {
     const next = 'The next run asks the service which of them exist, and sends only the others.';
     return { reason: 'unknown', message: `${message} ${next}` };
