@@ -114,6 +114,51 @@ describe('the page about CI', () => {
     expect(last.log).toContain(published.get('Pricing') ?? 'none');
     expect(await used(key)).toBe(5);
   });
+
+  it('leads through a race and a protected branch, with semicolons between cells', async () => {
+    const service = await stubService();
+    const key = service.env['SHORTLINK_API_KEY'] ?? '';
+    const values = { 'vars.SHORTLINK_BASE_URL': service.url };
+    service.answer('POST /api/v1/links/batch', {
+      status: 503,
+      afterMs: 3_000,
+      headers: { 'Retry-After': '0' },
+    });
+    await host.push(() => FILE.replaceAll(',', ';'));
+    const race = start('push', key, { values });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    await host.push((text) => `${text}Blog;https://example.com/blog\n`);
+    expect(await race).toMatchObject({ exitCode: 0, outputs: { created: '3', rows: '3' } });
+    const filled = await host.show();
+    expect(filled).toMatch(/^Blog;https:\/\/example\.com\/blog;c3;/m);
+
+    await host.push((text) => `${text}News;https://example.com/news;;;;;\n`);
+    const unprotect = await host.protect('refs/heads/main');
+    const kept = await start('push', key, { values });
+    expect(kept).toMatchObject({ exitCode: 1, outputs: { created: '1' } });
+    expect(kept.artifact).toEqual(expect.arrayContaining(['links.csv', 'summary-1.json']));
+    expect(kept.summary).toContain('c4');
+    await unprotect();
+    expect(await start('push', key, { values })).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '0', existing: '4' },
+    });
+    expect(await host.show()).toMatch(/^News;https:\/\/example\.com\/news;c4;/m);
+    expect(service.created).toHaveLength(4);
+  });
+
+  it('finds the links of a commit that is lost', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => FILE);
+    expect(await start('push', key)).toMatchObject({ exitCode: 0, outputs: { created: '2' } });
+    const published = await host.show();
+    await host.git(join(host.folder, 'origin.git'), 'branch', '--force', 'main', 'main~1');
+    expect(await host.show()).toBe(FILE);
+    const next = await start('push', key);
+    expect(next).toMatchObject({ exitCode: 0, outputs: { created: '0', existing: '2' } });
+    expect(await host.show()).toBe(published);
+    expect(await used(key)).toBe(2);
+  });
 });
 
 describe.each(['gitlab', 'shell'] as const)('%s', (where) => {

@@ -111,7 +111,7 @@ function findColumns(name: string, head: Head, wanted: string | undefined): Colu
 
 /** A first row that holds a URL is no header: the URL's column gets the field's name, the others their number. */
 function withoutHeader(
-  { delimiter = '' }: Head,
+  { delimiter }: Head,
   rows: readonly Row[],
   first: readonly string[],
   found: number,
@@ -122,7 +122,10 @@ function withoutHeader(
   const columns = first.map((_, index) =>
     index === urlColumn ? URL_LIST_COLUMN : `column_${index + 1}`,
   );
-  const mayBeCut = first.length > 1 && rows.every(({ cells }) => isOneUrl(cells.join(delimiter)));
+  const mayBeCut =
+    delimiter !== undefined &&
+    first.length > 1 &&
+    rows.every(({ cells }) => isOneUrl(cells.join(delimiter)));
   const notes = mayBeCut
     ? [
         `Each line is cut at ${JSON.stringify(delimiter)}, although it could be one URL. If it is one: --input-format urls`,

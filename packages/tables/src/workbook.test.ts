@@ -9,6 +9,7 @@ import { openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';
 import { SharedTexts } from './shared-texts.ts';
 import type { TableOptions } from './types.ts';
+import { Workbook } from './workbook.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-book-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -129,6 +130,16 @@ describe('a linked cell', () => {
     expect(cells[0]?.[0]).toBe('Sale');
   });
 
+  test('in a sheet without a header, where no line was cut', async () => {
+    const rows: SheetCell[][] = [
+      [{ text: 'shown', link: A }, 'One'],
+      [B, 'Two'],
+    ];
+    const { links, notes } = await read(workbook({ Links: rows }));
+    expect(links).toEqual([A, B]);
+    expect(notes).toEqual([]);
+  });
+
   test('below a header that names nothing, and in a merged range', async () => {
     const rows: SheetCell[][] = [
       ['Campaign'],
@@ -227,6 +238,26 @@ describe('cells are what a person sees, and would type', () => {
 
 describe('what unpacks to too much is refused', () => {
   const head = workbook({ Links: [['url']] });
+
+  test('parts that have too many bytes together', async () => {
+    const path = join(directory, 'total.xlsx');
+    writeFileSync(path, head);
+    const sizes = Object.entries(partsOf(head)).map(([name, text]) => [name, text.length] as const);
+    const book = await Workbook.open(path, 'x.xlsx');
+    const readSheet = async () => {
+      for await (const _ of book.read('xl/worksheets/sheet1.xml', { open() {} }));
+    };
+    // Opening it has read three parts. What is left is enough to read the sheet once.
+    const parts = /^xl\/(workbook|styles|_rels\/workbook|worksheets\/sheet1)\.xml/;
+    const size = sizes.reduce((sum, [name, bytes]) => sum + (parts.test(name) ? bytes : 0), 0);
+    book.count(8 * 2 ** 30 - size);
+    await readSheet();
+    await expect(readSheet()).rejects.toMatchObject({
+      message: 'x.xlsx unpacks to more than 8 GiB, which is too much for a spreadsheet',
+      code: 'input',
+    });
+    book.close();
+  });
 
   test('a cell without an end', async () => {
     const text = 'x'.repeat(2 ** 20);

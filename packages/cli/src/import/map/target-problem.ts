@@ -32,7 +32,15 @@ export const SCHEMELESS = /^[^\s/?#:@.]+(?:\.[^\s/?#:@.]+)+\.?(?::\d+)?(?:[/?#]|
 const HIDDEN =
   /^<(?=https?:)|[\s\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}|[\u200c\u200d](?=[ -~]|$)|(?<=[ -~])[\u200c\u200d]/u;
 
-const NAMES: Readonly<Record<string, string>> = { '<': 'an angle bracket', ' ': 'a space' };
+/** Those that web pages and text programs leave in URLs; any other is said to be invisible. */
+const NAMES: Readonly<Record<string, string>> = {
+  '<': 'an angle bracket',
+  ' ': 'a space',
+  '\u00a0': 'a no-break space',
+  '\u00ad': 'a soft hyphen',
+  '\u200b': 'a zero-width space',
+  '\ufeff': 'a byte order mark',
+};
 
 function nameOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
