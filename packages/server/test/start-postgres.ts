@@ -34,7 +34,7 @@ export interface PostgresProcess {
   kill: () => Promise<void>;
   /** Its data as they are on disk at this moment, for {@link PostgresCopy.start}. It is down meanwhile. */
   copy: () => Promise<PostgresCopy>;
-  /** Ends it and deletes its data, and its copies. */
+  /** Ends it and the servers of its copies, and deletes the data of all. */
   remove: () => Promise<void>;
 }
 
@@ -70,7 +70,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
   await createData(data, folder, binaries.initdb, options);
 
-  const server = await serve(data, settings, { folder, postgres: binaries.postgres, options });
+  const installed = { folder, postgres: binaries.postgres, options, running: [] };
+  const server = await serve(data, settings, installed);
   await execute(
     server.url.replace(/shortlink$/, 'postgres'),
     'CREATE DATABASE shortlink STRATEGY file_copy',
@@ -83,6 +84,8 @@ interface Installed {
   folder: string;
   postgres: string;
   options: RunAs;
+  /** Shuts each of them down. */
+  running: (() => Promise<void>)[];
 }
 
 async function serve(
@@ -90,7 +93,7 @@ async function serve(
   settings: readonly string[],
   installed: Installed,
 ): Promise<PostgresProcess> {
-  const { folder, postgres, options } = installed;
+  const { folder, postgres, options, running } = installed;
   const port = await freePort();
   const flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
     .concat(settings)
@@ -105,6 +108,7 @@ async function serve(
     await exited;
   };
   const shutDown = () => end('SIGINT');
+  running.push(shutDown);
   return {
     url: `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}/shortlink`,
     pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
@@ -121,7 +125,8 @@ async function serve(
       return { start: (more = [], primary) => serveCopy(copied, more, primary, installed) };
     },
     remove: async () => {
-      await shutDown();
+      // The data of its copies are in its folder.
+      await Promise.all(running.map((stop) => stop()));
       await rm(folder, { recursive: true, force: true });
     },
   };

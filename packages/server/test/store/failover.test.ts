@@ -242,7 +242,6 @@ test('a create whose commit was lost with its database is made again in the rest
   await server.kill();
   load.creates.splice(0);
   const restored = await backup.start(['fsync=off']);
-  servers.push(restored);
   address.leadTo(restored.url);
   address.block(false);
   await load.progress();
