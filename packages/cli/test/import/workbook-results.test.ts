@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openInput } from '../../../tables/src/open-input.ts';
@@ -63,6 +63,20 @@ test('the results of a workbook are its sheet with our columns', async () => {
   expect(two?.slice(0, 2)).toEqual([`${URL}/2`, 'A_x0041_ <&\u0007\r\n']);
   expect(bad?.slice(0, 3)).toEqual([null, 'bad', 7]);
   expect(bad?.slice(5, 9)).toEqual([null, null, 'rejected', 'no target URL']);
+});
+
+test('the same of a workbook that LibreOffice has written', async () => {
+  // A title above the table, a linked cell, a date, a total, a sheet before it and a hidden one behind it.
+  copyFileSync(new globalThis.URL('libreoffice.xlsx', import.meta.url), world.path('links.xlsx'));
+  expect(await world.import(settings({ maxRejects: 'all' }))).toMatchObject({ created: 2 });
+  const { name, rows = [] } = (await sheetOf(RESULTS)) ?? {};
+  expect(name).toBe('Links');
+  const [header, spring, autumn, total] = rows;
+  expect(header).toEqual(['Title', 'Target URL', 'Clicks', 'Start', ...COLUMNS]);
+  expect(spring?.slice(0, 3)).toEqual(['Spring', `${URL}/spring?a=1&b=2`, 12]);
+  expect(spring?.[3]).toEqual(new Date('2026-11-26T00:00:00.000Z'));
+  expect(autumn?.slice(0, 3)).toEqual(['Autumn', `${URL}/autumn#top`, 30]);
+  expect(total?.slice(6, 8)).toEqual(['rejected', expect.stringContaining('a total row')]);
 });
 
 test('they are what the next import knows, also without the journal', async () => {
