@@ -1,4 +1,4 @@
-import { numberText, unescaped } from './cell-text.ts';
+import { numberText, since1900, unescaped } from './cell-text.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { BookCell } from './types.ts';
 import {
@@ -139,6 +139,7 @@ class SheetReader extends TextReader {
     const row = this.#row;
     const type = this.#type;
     const column = this.#column;
+    if (type === 'n' && this.book.is1904) this.value = since1900(this.value, this.#format);
     const { value, formula } = this;
     if (SUM.test(formula)) row.isSum = true;
     const address = HYPERLINK.exec(formula)?.[1]?.replaceAll('""', '"');
@@ -167,7 +168,7 @@ class SheetReader extends TextReader {
       case 's':
         return this.#texts.get(Number(value));
       case 'n':
-        return numberText(value, this.#format, this.book.is1904);
+        return numberText(value, this.#format);
       case 'b':
         return value === '1' ? 'TRUE' : 'FALSE';
       case 'd':

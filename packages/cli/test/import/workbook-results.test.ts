@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openInput } from '../../../tables/src/open-input.ts';
-import { workbook } from '../../../tables/test/workbook-fixture.ts';
+import { type SheetCell, workbook } from '../../../tables/test/workbook-fixture.ts';
 import { detectLayout } from '../../src/import/layout.ts';
 import { resultsWorkbook } from '../../src/import/report/results-workbook.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
@@ -77,6 +77,21 @@ test('the same of a workbook that LibreOffice has written', async () => {
   expect(spring?.[3]).toEqual(new Date('2026-11-26T00:00:00.000Z'));
   expect(autumn?.slice(0, 3)).toEqual(['Autumn', `${URL}/autumn#top`, 30]);
   expect(total?.slice(6, 8)).toEqual(['rejected', expect.stringContaining('a total row')]);
+});
+
+test('a date stays that day where the input counts from 1904', async () => {
+  const rows: SheetCell[][] = [
+    ['url', 'day', 'count'],
+    [
+      `${URL}/1`,
+      { number: '43831', format: 'yyyy\\-mm\\-dd' },
+      { number: '43831', format: '#,##0' },
+    ],
+  ];
+  world.write('links.xlsx', workbook({ Links: rows }, { is1904: true }));
+  await world.import(settings());
+  const row = (await sheetOf(RESULTS))?.rows[1];
+  expect(row?.slice(1, 3)).toEqual([new Date('2024-01-02T00:00:00.000Z'), 43_831]);
 });
 
 test('they are what the next import knows, also without the journal', async () => {
