@@ -79,6 +79,24 @@ test('the same of a workbook that LibreOffice has written', async () => {
   expect(total?.slice(6, 8)).toEqual(['rejected', expect.stringContaining('a total row')]);
 });
 
+test('a number in a column of dates, or the other way round, is what a person sees', async () => {
+  const day = { date: 45_000 };
+  const rows: SheetCell[][] = [
+    ['url', 'day', 'share', 'sum'],
+    [`${URL}/1`, day, { number: '0.5', format: '0%' }, { number: '1234.5', format: '#,##0.00' }],
+    [`${URL}/2`, 3.5, 12, 7],
+    [`${URL}/3`, '', '', day],
+  ];
+  world.write('links.xlsx', workbook({ Links: rows }));
+  await world.import(settings());
+  const read = (await sheetOf(RESULTS))?.rows.slice(1).map((row) => row.slice(1, 4));
+  expect(read).toEqual([
+    [new Date('2023-03-15T00:00:00.000Z'), 0.5, 1_234.5],
+    ['3.5', '12', 7],
+    [null, null, '2023-03-15'],
+  ]);
+});
+
 test('a date stays that day where the input counts from 1904', async () => {
   const rows: SheetCell[][] = [
     ['url', 'day', 'count'],
