@@ -1,16 +1,8 @@
+import { cellNumber, columnOf, MAX_COLUMNS, type Range } from './cell-names.ts';
 import { numberText, since1900, unescaped } from './cell-text.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { BookCell } from './types.ts';
-import {
-  type Attributes,
-  cellNumber,
-  columnOf,
-  MAX_COLUMNS,
-  MAX_TEXT_LENGTH,
-  type Range,
-  type Sheet,
-  type Workbook,
-} from './workbook.ts';
+import { type Attributes, MAX_TEXT_LENGTH, type Sheet, type Workbook } from './workbook.ts';
 
 /** A row of a sheet that holds something. */
 export interface SheetRow {

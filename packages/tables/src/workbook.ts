@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { SaxesParser } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { cellNumber, MAX_COLUMNS, type Range, rangeOf } from './cell-names.ts';
 import { inputError } from './errors.ts';
 import type { SharedTexts } from './shared-texts.ts';
 
@@ -13,9 +14,6 @@ export const MAX_TEXT_LENGTH = 256 * 1024;
 /** Of what is kept in memory of each kind: linked cells, merged ranges, formats, sheets. Excel itself stores 65,530 links in a sheet. */
 const MAX_KEPT = 2 ** 17;
 
-/** What a row holds in Excel itself. */
-export const MAX_COLUMNS = 16_384;
-
 /** Elements within each other. Those of a cell are eight deep. */
 const MAX_DEPTH = 100;
 
@@ -24,14 +22,6 @@ export interface Sheet {
   isVisible: boolean;
   /** Of its part in the archive. */
   path: string;
-}
-
-/** Cells by the numbers of their rows and columns; rows count from 1, columns from 0. */
-export interface Range {
-  top: number;
-  left: number;
-  bottom: number;
-  right: number;
 }
 
 /** What stands behind the rows of a sheet: where cells lead, as numbers of texts by {@link cellNumber}, and which are merged. */
@@ -140,7 +130,7 @@ export class Workbook {
       const range = rangeOf(attributes['ref'] ?? '');
       if (name === 'mergeCell') this.limit(merges.push(range), MAX_KEPT, 'merged cells');
       const target = name === 'hyperlink' ? targets.get(idOf(attributes)) : undefined;
-      if (target === undefined) return;
+      if (target === undefined || range.left < 0 || range.right >= MAX_COLUMNS) return;
       // What follows a # is kept apart.
       const { location = '' } = attributes;
       const link =
@@ -269,26 +259,6 @@ function localName(name: string): string {
 function idOf(attributes: Attributes): string {
   const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
   return attributes[key ?? ''] ?? '';
-}
-
-/** @param ref - such as `A2`, or `A2:C9` */
-export function rangeOf(ref: string): Range {
-  const [from = '', to = from] = ref.split(':');
-  const bottom = Number(/\d+$/.exec(to)?.[0]);
-  return { top: Number(/\d+$/.exec(from)?.[0]), left: columnOf(from), bottom, right: columnOf(to) };
-}
-
-/** Names a cell by one number. */
-export function cellNumber(row: number, column: number): number {
-  return row * MAX_COLUMNS + column;
-}
-
-/** Index of the column of a cell such as `AB12`, from 0; -1 where none is named. */
-export function columnOf(ref: string): number {
-  let number = 0;
-  for (let at = 0; ref.charCodeAt(at) >= 65; at += 1)
-    number = number * 26 + ref.charCodeAt(at) - 64;
-  return number - 1;
 }
 
 /** The code of a format that every workbook has; of dates and times, one of the same kind. */
