@@ -14,6 +14,7 @@ type Kind = 'number' | 'date' | 'time' | 'date and time' | 'percent' | 'padded';
 const kinds = new Map<string, Kind>();
 
 function kindOf(format: string): Kind {
+  if (format === '') return 'number';
   const known = kinds.get(format);
   if (known !== undefined) return known;
   // Texts in a format are no code, nor are colours and conditions. Behind the first ; comes the format of negative numbers.
@@ -37,8 +38,8 @@ function kindOf(format: string): Kind {
  * @param raw - as it is written in the file
  * @param format - the code of its format; empty where it has none
  */
-export function numberText(raw: string, format: string, is1904: boolean): string {
-  const kind = format === '' ? 'number' : kindOf(format);
+export function numberText(raw: string, format: string): string {
+  const kind = kindOf(format);
   const plain = /^-?\d+$/.test(raw) ? raw : rounded(Number(raw));
   switch (kind) {
     case 'number':
@@ -48,8 +49,14 @@ export function numberText(raw: string, format: string, is1904: boolean): string
     case 'padded':
       return /^\d+$/.test(plain) ? plain.padStart(/0+/.exec(format)?.[0].length ?? 0, '0') : plain;
     default:
-      return dateText(Number(raw), kind, format, is1904) ?? plain;
+      return dateText(Number(raw), kind, format) ?? plain;
   }
+}
+
+/** The number of a date as most workbooks count days, and as results do, of one in a workbook that counts from 1904. */
+export function since1900(raw: string, format: string): string {
+  const isDay = kindOf(format).startsWith('date') && raw !== '' && Number(raw) >= 0;
+  return isDay ? String(Number(raw) + DAYS_TO_1904) : raw;
 }
 
 function rounded(number: number): string {
@@ -57,9 +64,9 @@ function rounded(number: number): string {
 }
 
 /** Undefined where there is no such date. */
-function dateText(serial: number, kind: Kind, format: string, is1904: boolean) {
+function dateText(serial: number, kind: Kind, format: string) {
   const seconds = Math.round(serial * DAY_SECONDS);
-  const days = Math.floor(seconds / DAY_SECONDS) + (is1904 ? DAYS_TO_1904 : 0);
+  const days = Math.floor(seconds / DAY_SECONDS);
   if (!(serial >= 0 && days <= LAST_DAY)) return undefined;
   const clock = new Date((seconds % DAY_SECONDS) * 1000).toISOString().slice(11, 19);
   const time = clock.replace(/:00$/, '');

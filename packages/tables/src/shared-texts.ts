@@ -35,8 +35,12 @@ export class SharedTexts {
     this.#path = path;
   }
 
-  /** @param text - no longer than a third of a block */
-  add(text: string): void {
+  /**
+   * Keeps a text, and returns its number.
+   *
+   * @param text - no longer than a third of a block
+   */
+  add(text: string): number {
     if (this.#count === MAX_TEXTS)
       throw new Error(`it has more than ${MAX_TEXTS.toLocaleString('en-US')} texts`);
     const size = LENGTH_BYTES + Buffer.byteLength(text);
@@ -48,8 +52,9 @@ export class SharedTexts {
     const place = this.#count % CHUNK_TEXTS;
     if (place === 0) this.#places.push(new Uint32Array(CHUNK_TEXTS));
     (this.#places.at(-1) as Uint32Array)[place] = this.#end / 4;
-    this.#count += 1;
     this.#end += Math.ceil(size / 4) * 4;
+    this.#count += 1;
+    return this.#count - 1;
   }
 
   /** Empty where there is no text of that number. */

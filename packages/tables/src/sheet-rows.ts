@@ -1,14 +1,8 @@
-import { numberText, unescaped } from './cell-text.ts';
+import { cellNumber, columnOf, MAX_COLUMNS, type Range } from './cell-names.ts';
+import { numberText, since1900, unescaped } from './cell-text.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { BookCell } from './types.ts';
-import {
-  type Attributes,
-  columnOf,
-  MAX_TEXT_LENGTH,
-  type Range,
-  type Sheet,
-  type Workbook,
-} from './workbook.ts';
+import { type Attributes, MAX_TEXT_LENGTH, type Sheet, type Workbook } from './workbook.ts';
 
 /** A row of a sheet that holds something. */
 export interface SheetRow {
@@ -24,7 +18,6 @@ export interface SheetRow {
 
 /** What a sheet holds in Excel itself. */
 const MAX_ROWS = 1_048_576;
-const MAX_COLUMNS = 16_384;
 const MAX_ROW_LENGTH = 8 * 1024 * 1024;
 
 /** The formula of a link, up to its address. */
@@ -48,7 +41,7 @@ export async function* sheetRows(
   sheet: Sheet,
   texts: SharedTexts,
 ): AsyncGenerator<SheetRow[]> {
-  const { links, merges } = await book.places(sheet);
+  const { links, merges } = await book.places(sheet, texts);
   const reader = new SheetReader(book, texts, links, mergedCells(merges));
   for await (const _ of book.read(sheet.path, reader)) {
     if (reader.rows.length === 0) continue;
@@ -92,7 +85,7 @@ class TextReader {
 class SheetReader extends TextReader {
   rows: SheetRow[] = [];
   readonly #texts: SharedTexts;
-  readonly #links: ReadonlyMap<string, string>;
+  readonly #links: ReadonlyMap<number, number>;
   #row: SheetRow = { line: 0, cells: [], book: {}, isSum: false };
   #length = 0;
   #rowCount = 0;
@@ -103,7 +96,7 @@ class SheetReader extends TextReader {
   constructor(
     book: Workbook,
     texts: SharedTexts,
-    links: ReadonlyMap<string, string>,
+    links: ReadonlyMap<number, number>,
     fill: (row: SheetRow) => void,
   ) {
     super(book);
@@ -139,6 +132,7 @@ class SheetReader extends TextReader {
     const row = this.#row;
     const type = this.#type;
     const column = this.#column;
+    if (type === 'n' && this.book.is1904) this.value = since1900(this.value, this.#format);
     const { value, formula } = this;
     if (SUM.test(formula)) row.isSum = true;
     const address = HYPERLINK.exec(formula)?.[1]?.replaceAll('""', '"');
@@ -154,8 +148,9 @@ class SheetReader extends TextReader {
     const cell: BookCell = {};
     if (/^[nbe]$/.test(type) && value !== '') Object.assign(cell, { type, value });
     if (cell.type === 'n' && this.#format !== '') cell.format = this.#format;
-    const link = address ?? this.#links.get(`${row.line} ${column}`);
-    if (link !== undefined && /^https?:/i.test(link)) cell.link = link;
+    const target = this.#links.get(cellNumber(row.line, column));
+    const link = address ?? (target === undefined ? '' : this.#texts.get(target));
+    if (/^https?:/i.test(link)) cell.link = link;
     if (cell.type !== undefined || cell.link !== undefined) row.book[column] = cell;
   }
 
@@ -167,7 +162,7 @@ class SheetReader extends TextReader {
       case 's':
         return this.#texts.get(Number(value));
       case 'n':
-        return numberText(value, this.#format, this.book.is1904);
+        return numberText(value, this.#format);
       case 'b':
         return value === '1' ? 'TRUE' : 'FALSE';
       case 'd':

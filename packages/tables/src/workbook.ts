@@ -1,7 +1,9 @@
 import { posix } from 'node:path';
 import { SaxesParser } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { cellNumber, MAX_COLUMNS, type Range, rangeOf } from './cell-names.ts';
 import { inputError } from './errors.ts';
+import type { SharedTexts } from './shared-texts.ts';
 
 /** Bytes that are unpacked of one workbook. A sheet of a million rows and eight columns has half a GiB. */
 const MAX_UNPACKED_BYTES = 8 * 2 ** 30;
@@ -22,17 +24,9 @@ export interface Sheet {
   path: string;
 }
 
-/** Cells by the numbers of their rows and columns; rows count from 1, columns from 0. */
-export interface Range {
-  top: number;
-  left: number;
-  bottom: number;
-  right: number;
-}
-
-/** What stands behind the rows of a sheet: where cells lead, by `row column`, and which are merged. */
+/** What stands behind the rows of a sheet: where cells lead, as numbers of texts by {@link cellNumber}, and which are merged. */
 interface Places {
-  links: Map<string, string>;
+  links: Map<number, number>;
   merges: Range[];
 }
 
@@ -118,22 +112,32 @@ export class Workbook {
     parser.close();
   }
 
-  /** What stands behind the rows of a sheet. The rows themselves are skipped without being parsed. */
-  async places({ path }: Sheet): Promise<Places> {
-    const targets = await this.#relations(path);
-    const links = new Map<string, string>();
+  /**
+   * What stands behind the rows of a sheet. The rows themselves are skipped without being parsed.
+   *
+   * @param texts - gets where the cells lead: a hundred thousand addresses would take more memory than the rest of a sheet
+   */
+  async places({ path }: Sheet, texts: SharedTexts): Promise<Places> {
+    const targets = new Map<string, number>();
+    await this.#readRelations(path, (id, _, target) => {
+      if (!/^https?:/i.test(target)) return;
+      targets.set(id, this.#addLink(target, texts));
+      this.limit(targets.size, MAX_KEPT, 'links');
+    });
+    const links = new Map<number, number>();
     const merges: Range[] = [];
     const open: XmlHandlers['open'] = (name, attributes) => {
       const range = rangeOf(attributes['ref'] ?? '');
       if (name === 'mergeCell') this.limit(merges.push(range), MAX_KEPT, 'merged cells');
-      const target = name === 'hyperlink' ? (targets.get(idOf(attributes))?.target ?? '') : '';
-      if (!/^https?:/i.test(target)) return;
+      const target = name === 'hyperlink' ? targets.get(idOf(attributes)) : undefined;
+      if (target === undefined || range.left < 0 || range.right >= MAX_COLUMNS) return;
       // What follows a # is kept apart.
       const { location = '' } = attributes;
-      const link = location === '' ? target : `${target}#${location}`;
+      const link =
+        location === '' ? target : this.#addLink(`${texts.get(target)}#${location}`, texts);
       for (let row = range.top; row <= range.bottom; row += 1) {
         for (let column = range.left; column <= range.right; column += 1) {
-          links.set(`${row} ${column}`, link);
+          links.set(cellNumber(row, column), link);
           this.limit(links.size, MAX_KEPT, 'linked cells');
         }
       }
@@ -142,11 +146,21 @@ export class Workbook {
     return { links, merges };
   }
 
+  #addLink(link: string, texts: SharedTexts): number {
+    if (link.length > MAX_TEXT_LENGTH) throw this.tooLong();
+    return texts.add(link);
+  }
+
   async #readParts(): Promise<void> {
     const path = 'xl/workbook.xml';
-    const parts = [...(await this.#relations(path))];
-    const find = (type: string) => parts.find(([, part]) => part.type.endsWith(type))?.[1].path;
-    const relations = new Map(parts);
+    const relations = new Map<string, { type: string; path: string }>();
+    await this.#readRelations(path, (id, type, target) => {
+      const part = posix.resolve('/', posix.dirname(path), target).slice(1);
+      relations.set(id, { type, path: part });
+      this.limit(relations.size, MAX_KEPT, 'links');
+    });
+    const find = (type: string) =>
+      [...relations.values()].find((part) => part.type.endsWith(type))?.path;
     const open: XmlHandlers['open'] = (name, attributes) => {
       if (name === 'workbookPr') this.is1904 = /^(?:1|true)$/.test(attributes['date1904'] ?? '');
       const part = name === 'sheet' ? relations.get(idOf(attributes)) : undefined;
@@ -177,19 +191,18 @@ export class Workbook {
     for await (const _ of this.read(path, { open, close }));
   }
 
-  /** What a part refers to, by id. */
-  async #relations(of: string) {
+  /** What a part refers to. */
+  async #readRelations(
+    of: string,
+    add: (id: string, type: string, target: string) => void,
+  ): Promise<void> {
     const { dir, base } = posix.parse(of);
-    const found = new Map<string, { type: string; target: string; path: string }>();
     const path = posix.join(dir, '_rels', `${base}.rels`);
-    if (!this.#entries.has(path)) return found;
-    const open: XmlHandlers['open'] = (_, { Id, Type: type = '', Target: target = '' }) => {
-      if (Id !== undefined)
-        found.set(Id, { type, target, path: posix.resolve('/', dir, target).slice(1) });
-      this.limit(found.size, MAX_KEPT, 'links');
+    if (!this.#entries.has(path)) return;
+    const open: XmlHandlers['open'] = (_, { Id, Type = '', Target = '' }) => {
+      if (Id !== undefined) add(Id, Type, Target);
     };
     for await (const _ of this.read(path, { open }));
-    return found;
   }
 
   async *#decode(path: string): AsyncGenerator<string> {
@@ -246,21 +259,6 @@ function localName(name: string): string {
 function idOf(attributes: Attributes): string {
   const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
   return attributes[key ?? ''] ?? '';
-}
-
-/** @param ref - such as `A2`, or `A2:C9` */
-export function rangeOf(ref: string): Range {
-  const [from = '', to = from] = ref.split(':');
-  const bottom = Number(/\d+$/.exec(to)?.[0]);
-  return { top: Number(/\d+$/.exec(from)?.[0]), left: columnOf(from), bottom, right: columnOf(to) };
-}
-
-/** Index of the column of a cell such as `AB12`, from 0; -1 where none is named. */
-export function columnOf(ref: string): number {
-  let number = 0;
-  for (let at = 0; ref.charCodeAt(at) >= 65; at += 1)
-    number = number * 26 + ref.charCodeAt(at) - 64;
-  return number - 1;
 }
 
 /** The code of a format that every workbook has; of dates and times, one of the same kind. */

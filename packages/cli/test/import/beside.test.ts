@@ -135,6 +135,19 @@ describe('the results beside the input', () => {
       }
     }
   });
+
+  test.each(['<<<<<<< HEAD', '=======', '>>>>>>> main, two'])(
+    'far behind the head of the input too: %s',
+    async (marker) => {
+      const rows = Array.from({ length: 5_000 }, (_, n) => row(n, 'x'.repeat(200)));
+      world.write('input.csv', file(...rows, marker, row(1)));
+      await expect(world.import({ maxRejects: 'all' })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringMatching(/line 5002: .* is a conflict marker of git/),
+      });
+      expect(world.created()).toEqual({ links: 0, duplicates: 0 });
+    },
+  );
 });
 
 describe('result columns', () => {

@@ -1,8 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openInput } from '../../../tables/src/open-input.ts';
-import { workbook } from '../../../tables/test/workbook-fixture.ts';
+import { type SheetCell, workbook } from '../../../tables/test/workbook-fixture.ts';
 import { detectLayout } from '../../src/import/layout.ts';
 import { resultsWorkbook } from '../../src/import/report/results-workbook.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
@@ -63,6 +63,53 @@ test('the results of a workbook are its sheet with our columns', async () => {
   expect(two?.slice(0, 2)).toEqual([`${URL}/2`, 'A_x0041_ <&\u0007\r\n']);
   expect(bad?.slice(0, 3)).toEqual([null, 'bad', 7]);
   expect(bad?.slice(5, 9)).toEqual([null, null, 'rejected', 'no target URL']);
+});
+
+test('the same of a workbook that LibreOffice has written', async () => {
+  // A title above the table, a linked cell, a date, a total, a sheet before it and a hidden one behind it.
+  copyFileSync(new globalThis.URL('libreoffice.xlsx', import.meta.url), world.path('links.xlsx'));
+  expect(await world.import(settings({ maxRejects: 'all' }))).toMatchObject({ created: 2 });
+  const { name, rows = [] } = (await sheetOf(RESULTS)) ?? {};
+  expect(name).toBe('Links');
+  const [header, spring, autumn, total] = rows;
+  expect(header).toEqual(['Title', 'Target URL', 'Clicks', 'Start', ...COLUMNS]);
+  expect(spring?.slice(0, 3)).toEqual(['Spring', `${URL}/spring?a=1&b=2`, 12]);
+  expect(spring?.[3]).toEqual(new Date('2026-11-26T00:00:00.000Z'));
+  expect(autumn?.slice(0, 3)).toEqual(['Autumn', `${URL}/autumn#top`, 30]);
+  expect(total?.slice(6, 8)).toEqual(['rejected', expect.stringContaining('a total row')]);
+});
+
+test('a number in a column of dates, or the other way round, is what a person sees', async () => {
+  const day = { date: 45_000 };
+  const rows: SheetCell[][] = [
+    ['url', 'day', 'share', 'sum'],
+    [`${URL}/1`, day, { number: '0.5', format: '0%' }, { number: '1234.5', format: '#,##0.00' }],
+    [`${URL}/2`, 3.5, 12, 7],
+    [`${URL}/3`, '', '', day],
+  ];
+  world.write('links.xlsx', workbook({ Links: rows }));
+  await world.import(settings());
+  const read = (await sheetOf(RESULTS))?.rows.slice(1).map((row) => row.slice(1, 4));
+  expect(read).toEqual([
+    [new Date('2023-03-15T00:00:00.000Z'), 0.5, 1_234.5],
+    ['3.5', '12', 7],
+    [null, null, '2023-03-15'],
+  ]);
+});
+
+test('a date stays that day where the input counts from 1904', async () => {
+  const rows: SheetCell[][] = [
+    ['url', 'day', 'count'],
+    [
+      `${URL}/1`,
+      { number: '43831', format: 'yyyy\\-mm\\-dd' },
+      { number: '43831', format: '#,##0' },
+    ],
+  ];
+  world.write('links.xlsx', workbook({ Links: rows }, { is1904: true }));
+  await world.import(settings());
+  const row = (await sheetOf(RESULTS))?.rows[1];
+  expect(row?.slice(1, 3)).toEqual([new Date('2024-01-02T00:00:00.000Z'), 43_831]);
 });
 
 test('they are what the next import knows, also without the journal', async () => {

@@ -1,3 +1,4 @@
+import { numberText } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
 import { writeXlsxStream } from 'hucre/xlsx';
 import type { Layout } from '../layout.ts';
@@ -25,7 +26,7 @@ export async function* resultsWorkbook(
   const cellsOf = (row: Row, outcome: RowOutcome) =>
     table.fill<Cell>(
       table.rowOf(row, outcome),
-      (text, index) => ownCell(text, row, index),
+      (text, index) => ownCell(text, row, index, formats.get(index)),
       textCell,
     );
   async function* rows() {
@@ -68,12 +69,15 @@ function formatsOf(rows: readonly Row[]): ReadonlyMap<number, string> {
   return formats;
 }
 
-/** A cell as the input's sheet holds it. One that leads somewhere is the link where the target stands, since the results are imported again. */
-function ownCell(text: string, { book }: Row, index: number): Cell {
+/**
+ * A cell as the input's sheet holds it. One that leads somewhere is the link where the target stands, since the results are imported again.
+ * A number that the format of its column would show as something else, such as a count between dates, is the text that a person sees.
+ */
+function ownCell(text: string, { book }: Row, index: number, format = ''): Cell {
   const { type, value = '' } = book?.[index] ?? {};
   if (type === 'b') return value === '1';
-  if (type === 'n' && Number.isFinite(Number(value))) return Number(value);
-  return textCell(text);
+  const isNumber = type === 'n' && Number.isFinite(Number(value));
+  return isNumber && numberText(value, format) === text ? Number(value) : textCell(text);
 }
 
 /** Texts are never formulas in a workbook. What looks like the mark of a character that XML can't hold is marked itself. */
