@@ -643,6 +643,14 @@ test('counts days by the clock of the service, in UTC', async () => {
   await page.keyboard.press('End');
   expect(await chart.getAttribute('aria-valuetext')).toBe('Jan 6: 7 requests, 0 refusals');
   expect(await page.locator('#account-requests .date').first().textContent()).toBe('today');
+  // One clock for everything: a minute of the service's today is not called by its date.
+  const status = page.locator('#status');
+  expect(await status.textContent()).toBe('As of 01:00 UTC');
+  await page.getByRole('button', { name: 'Pause updates' }).click();
+  expect(await status.textContent()).toBe('As of 01:00 UTC, paused');
+  expect(await limitOf(page, 'Requests this minute').textContent()).toContain(
+    'resets at 02:00 UTC',
+  );
 });
 
 test('prints every day, and keeps the legend where the visitor’s own colours rule', async () => {
