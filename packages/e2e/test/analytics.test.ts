@@ -389,7 +389,7 @@ const DESKTOP = { width: 1280, height: 900 };
 test.each([
   ['light', { colorScheme: 'light', viewport: DESKTOP }],
   ['dark', { colorScheme: 'dark', viewport: DESKTOP }],
-  ['phone', { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true }],
+  ['phone', { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true }],
   ['small', { colorScheme: 'dark', viewport: { width: 320, height: 640 }, isMobile: true }],
 ] as const)('is accessible and fits: %s', async (name, options) => {
   const { page } = await visit({ ...options, deviceScaleFactor: 1 });
@@ -445,7 +445,7 @@ test.each(Object.keys(SCENES))('has words for an account: %s', async (name) => {
   await lookAt(page, other.apiKey);
   await savePicture(page, { path: `${ARTIFACTS}analytics-${name}.png`, fullPage: true });
   expect(await axe(page)).toEqual([]);
-  await page.setViewportSize({ width: 390, height: 844 });
+  await page.setViewportSize({ width: 360, height: 740 });
   await savePicture(page, { path: `${ARTIFACTS}analytics-${name}-phone.png`, fullPage: true });
   expect(await axe(page)).toEqual([]);
   await expectToFit(page);
@@ -643,6 +643,14 @@ test('counts days by the clock of the service, in UTC', async () => {
   await page.keyboard.press('End');
   expect(await chart.getAttribute('aria-valuetext')).toBe('Jan 6: 7 requests, 0 refusals');
   expect(await page.locator('#account-requests .date').first().textContent()).toBe('today');
+  // One clock for everything: a minute of the service's today is not called by its date.
+  const status = page.locator('#status');
+  expect(await status.textContent()).toBe('As of 01:00 UTC');
+  await page.getByRole('button', { name: 'Pause updates' }).click();
+  expect(await status.textContent()).toBe('As of 01:00 UTC, paused');
+  expect(await limitOf(page, 'Requests this minute').textContent()).toContain(
+    'resets at 02:00 UTC',
+  );
 });
 
 test('prints every day, and keeps the legend where the visitor’s own colours rule', async () => {

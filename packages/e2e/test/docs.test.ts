@@ -199,7 +199,7 @@ describe('the site', () => {
     // Colours change no widths, so a few pages suffice for the dark theme.
     const looks = { light: LINKS, dark: ['/', '/sdk/exactly-once', '/reference/cli'] } as const;
     for (const colorScheme of ['light', 'dark'] as const) {
-      const viewport = { width: 390, height: 844 };
+      const viewport = { width: 320, height: 640 };
       const context = await launched.browser.newContext({ viewport, colorScheme });
       const tab = await context.newPage();
       const complaints: string[] = [];
@@ -214,6 +214,10 @@ describe('the site', () => {
         complaints.push(...(await axe(tab)).map((problem) => `${link}: ${problem}`));
       }
       await savePicture(tab, { path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
+      // What to do about a message is beside it, and not out of sight.
+      await tab.goto(`${served.url}/troubleshooting`);
+      const advice = await tab.locator('td:last-child').first().boundingBox();
+      expect((advice?.x ?? 0) + (advice?.width ?? Infinity)).toBeLessThanOrEqual(viewport.width);
       expect(complaints).toEqual([]);
       await context.close();
     }

