@@ -96,6 +96,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
         text: '@shortlink/server/testing/msw',
         link: '/reference/library/@shortlink/server/testing/msw',
       },
+      { text: '@shortlink/server/browser', link: '/reference/library/@shortlink/server/browser' },
     ],
   },
 ];

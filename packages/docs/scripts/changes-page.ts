@@ -15,7 +15,7 @@ export function changesPage(): string {
     .filter(([whole]) => whole !== undefined)
     .map(([, packages = '', text = '']) => {
       const names = [...packages.matchAll(/@shortlink\/(\w+)/g)].map(([name]) => `\`${name}\``);
-      return `- ${names.join(', ')}: ${text.trim().replaceAll(/\n+/g, ' ')}`;
+      return `- ${names.join(', ')}: ${text.trim().replaceAll('\n', '\n  ')}`;
     });
   return `# Changes
 

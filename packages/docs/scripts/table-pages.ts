@@ -6,6 +6,9 @@ import * as problems from '../../server/src/domain/problem.ts';
 import { FLAGS, SETTINGS } from '../../server/src/settings.ts';
 import { code, shown, table } from './markdown.ts';
 
+/** A page of one wide table needs no list of its headings beside it. */
+const WIDE = '---\naside: false\n---\n\n';
+
 /** Every setting of the server, from what it declares. */
 export function settingsPage(): string {
   const rows = Object.values(SETTINGS).map(({ option, accepts }) => {
@@ -15,13 +18,13 @@ export function settingsPage(): string {
     const value: unknown = option.defaultValue;
     const fallback = value === undefined ? shown(ownDefault ?? '') : code(String(value));
     return [
-      `${code(option.envVar ?? '')} ${flag}`.trim(),
+      [code(option.envVar ?? ''), flag].filter(Boolean).join('<br>'),
       shown(description),
       fallback,
       shown(accepts),
     ];
   });
-  return `# Settings of the server
+  return `${WIDE}# Settings of the server
 
 Every setting is a flag of \`shortlink-server start\`, an environment variable, or both.
 
@@ -95,7 +98,7 @@ export function errorCodesPage(): string {
     ];
     return [String(status), code(word), shown(message), sent.join(' '), code(error.name)];
   });
-  return `# Error codes
+  return `${WIDE}# Error codes
 
 Every error of the service has a status and a code.
 

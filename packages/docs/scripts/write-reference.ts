@@ -10,6 +10,7 @@ import {
   DeclarationReflection,
   type ProjectReflection,
   type Reflection,
+  type ReflectionGroup,
   ReflectionKind,
   type TypeDocOptions,
 } from 'typedoc';
@@ -43,10 +44,34 @@ const LIBRARIES = [
   '../../server/src/index.ts',
   '../../server/src/testing/index.ts',
   '../../server/src/testing/msw.ts',
+  '../../server/src/browser/index.ts',
 ].map(path);
 
-/** The priority among TypeDoc's own steps: after the one that finds inherited members, before the one that groups members. */
+/** What programs meet first, in that order; all else follows by its kind and name. */
+const FIRST = [
+  'Shortlink',
+  'Links',
+  'LinkInput',
+  'Link',
+  'Jobs',
+  'Job',
+  'CreateManyOptions',
+  'BulkItem',
+  'UsageResource',
+  'Usage',
+  'ShortlinkOptions',
+  'RequestOptions',
+  'ShortlinkHooks',
+  'isOutcomeUnknown',
+  'ShortlinkError',
+  'startTestServer',
+  'createMswHandlers',
+  'startPageService',
+];
+
+/** Priorities among TypeDoc's own steps: after the one that finds inherited members, and on both sides of the one that groups members. */
 const BEFORE_GROUPS = -50;
+const AFTER_GROUPS = -150;
 
 await rm(FOLDER, { recursive: true, force: true });
 await mkdir(FOLDER, { recursive: true });
@@ -79,11 +104,13 @@ async function writeLibraries(): Promise<void> {
     classPropertiesFormat: 'table',
     typeDeclarationFormat: 'table',
     useCodeBlocks: true,
+    pageTitleTemplates: { module: ({ name }) => name.replace(/^sdk\//, '@shortlink/sdk: ') },
     sanitizeComments: true,
     outputs: [{ name: 'markdown', path: `${FOLDER}library` }],
   };
   const app = await Application.bootstrapWithPlugins(options);
   app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => leaveOut(project), BEFORE_GROUPS);
+  app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => sort(project), AFTER_GROUPS);
   const project = await app.convert();
   if (project === undefined) throw new Error('TypeDoc can read no library.');
   // `sdk/src/wire` is imported as `@shortlink/sdk/wire`.
@@ -111,6 +138,21 @@ function leaveOut(project: ProjectReflection): void {
   for (const shape of project.getReflectionsByKind(ReflectionKind.Interface).filter(isData)) {
     delete shape.extendedTypes;
     delete shape.typeHierarchy;
+  }
+}
+
+/** On each page, what a program meets first comes first. */
+function sort(project: ProjectReflection): void {
+  const place = ({ name }: { name: string }) => {
+    const index = FIRST.indexOf(name);
+    return index === -1 ? FIRST.length : index;
+  };
+  for (const { groups = [] } of project.children ?? []) {
+    for (const group of groups) group.children.sort((a, b) => place(a) - place(b));
+    // What a module only passes on is described elsewhere.
+    const best = ({ title, children }: ReflectionGroup) =>
+      title === 'References' ? FIRST.length : Math.min(...children.map(place));
+    groups.sort((a, b) => best(a) - best(b));
   }
 }
 

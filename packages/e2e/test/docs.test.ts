@@ -103,6 +103,11 @@ describe('the site', () => {
     // The fields of a response are derived from what reads them.
     expect(await sdk('links')).toContain('Redirects followed so far');
     expect(await page('/reference/changes')).toContain('In the next release');
+    // What is called comes before the shapes of what it takes.
+    const links = await sdk('links');
+    expect(links.indexOf('id="batchinput"')).toBeGreaterThan(links.indexOf('id="links"'));
+    expect(links.indexOf('id="links"')).toBeGreaterThan(0);
+    expect(await page('/reference/library/@shortlink/server/browser')).toContain('PageService');
   });
 
   test('has llms.txt with each page, and llms-full.txt with the text of all', async () => {
@@ -234,6 +239,15 @@ describe('the site', () => {
       expect(box?.y).toBeLessThan(viewport.height - 100);
     }
     await savePicture(tab, { path: join(ARTIFACTS, 'docs-home.png') });
+    // What a reader looks for in a table is on the screen.
+    for (const link of ['/troubleshooting', '/reference/settings', '/reference/error-codes']) {
+      await tab.goto(served.url + link);
+      const hidden = await tab
+        .locator('.vp-doc table')
+        .evaluateAll((tables) => tables.map((table) => table.scrollWidth - table.clientWidth));
+      expect(hidden.length, link).toBeGreaterThan(0);
+      expect(Math.max(...hidden), link).toBeLessThanOrEqual(1);
+    }
     await tab.goto(`${served.url}/no-such-page`);
     await tab.getByRole('main').waitFor();
     expect(await axe(tab)).toEqual([]);
