@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Database } from './database.ts';
 
 test('opening a database prints no warning, and other warnings still appear', () => {
@@ -42,4 +42,10 @@ test('a statement error names the database and keeps its cause', () => {
   expect(fail).toThrow('The database :memory: failed: no such column: nonsense');
   expect(fail).toThrow(expect.objectContaining({ reason: 'internal', cause: expect.any(Error) }));
   db.close();
+});
+
+test('a runtime without the driver is told what runs without it', () => {
+  using driver = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
+  expect(() => new Database({ path: ':memory:' })).toThrow('`startPageService`');
+  expect(driver).toHaveBeenCalledWith('node:sqlite');
 });

@@ -152,7 +152,9 @@ function databaseClass(): DatabaseClass {
   const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver() ?? {};
   const found = driver.DatabaseSync ?? driver.Database;
   if (found === undefined) {
-    throw new Error(`SQLite needs Node 22.13 or newer, and this is ${process.version}.`);
+    throw new Error(
+      'This runtime has no `node:sqlite`, which is in Node since 22.13. `startPageService` of @shortlink/server/browser runs without it.',
+    );
   }
   return found;
 }
