@@ -243,7 +243,7 @@ test('a large body that was checked keeps no process alive', async () => {
   const keepAlive = ['ref', 'unref'].map((name) => vi.spyOn(Worker.prototype, name as 'ref'));
   const links = Array.from({ length: 2_000 }, (_, n) => ({ target_url: `${TARGET}/${n}` }));
   const bytes = new TextEncoder().encode(JSON.stringify({ links }));
-  const body = { kind: 'batch', bytes, keyedPath: undefined } as const;
+  const body = { kind: 'batch', bytes, accountId: 'acc_x', keyedPath: undefined } as const;
   expect(await checker.check(body, async () => new Set())).toHaveProperty('input');
   const [ref = 0, unref = 0] = keepAlive.map((spy) => spy.mock.invocationCallOrder.at(-1));
   expect(unref).toBeGreaterThan(ref);

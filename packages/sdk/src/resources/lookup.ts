@@ -64,7 +64,7 @@ export async function lookup(
 }
 
 /**
- * Looks up what fits into one request. A response has at most 50,000 links, so the entries at its end may come back without a
+ * Looks up what fits into one request. A response has at most 50,000 links, so some entries may come back without a
  * link, but with `more`. They would look as if they had none, so they are asked again.
  */
 async function askAll(

@@ -19,7 +19,10 @@ function open(targetHosts = EVERY_TARGET_HOST) {
   const checker = new BodyChecker({ targetHosts, ownHosts });
   return (text: string, { kind = 'batch' as BodyKind, owned = [] as string[] } = {}) => {
     const bytes = new Uint8Array(Buffer.from(text));
-    return checker.check({ kind, bytes, keyedPath: '/x' }, async () => new Set(owned));
+    return checker.check(
+      { kind, bytes, accountId: 'acc_x', keyedPath: '/x' },
+      async () => new Set(owned),
+    );
   };
 }
 

@@ -11,7 +11,7 @@ import {
   validateLink,
 } from '../domain/validate-link.ts';
 import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
-import { toJobInput } from '../store/links.ts';
+import { targetNumber, toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
 
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
@@ -20,12 +20,15 @@ export const MAX_LINK_BODY_BYTES = 256 * 1024;
 /** Entries of a look-up that are read together. */
 const READ_TOGETHER = 250;
 
+/** An entry of a look-up with its position in the body. */
+export type PlacedEntry = LookupEntry & { at: number };
+
 /** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
 export interface BodyInputs {
   link: ValidLink;
   /** More links than are created at once are the input of a job. */
   batch: readonly ValidLink[] | JobInput;
-  /** JSON arrays of {@link LookupEntry}, in order. */
+  /** JSON arrays of {@link PlacedEntry}, in the order of their targets' numbers: neighbours in the index are read together. */
   lookup: readonly string[];
 }
 
@@ -34,7 +37,9 @@ export type BodyKind = keyof BodyInputs;
 type Body = Record<string, unknown>;
 
 /** What a body comes to. A body that breaks a rule is a 400. */
-const CHECKS: { readonly [K in BodyKind]: (body: Body, rules: BodyRules) => BodyInputs[K] } = {
+const CHECKS: {
+  readonly [K in BodyKind]: (body: Body, rules: BodyRules, accountId: string) => BodyInputs[K];
+} = {
   link: (body, rules) => {
     const checked = validateLink(body, { ...rules, defaultDomainId: null });
     if (!checked.ok) throw invalidLink(checked.details);
@@ -46,17 +51,22 @@ const CHECKS: { readonly [K in BodyKind]: (body: Body, rules: BodyRules) => Body
     const links = checked.value;
     return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
-  lookup: (body, { ownedDomains }) => {
+  lookup: (body, { ownedDomains }, accountId) => {
     const checked = validateLookup(body, ownedDomains);
-    if (checked.ok) return toChunks(checked.value);
+    if (checked.ok) return toChunks(checked.value, accountId);
     throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
   },
 };
 
-function toChunks(entries: readonly LookupEntry[]): string[] {
+function toChunks(entries: readonly LookupEntry[], account_id: string): string[] {
+  const numbered = entries.map((entry, at): [number: number, entry: PlacedEntry] => [
+    'code' in entry ? at : targetNumber({ ...entry, account_id }),
+    { ...entry, at },
+  ]);
+  const placed = numbered.sort(([a], [b]) => a - b).map(([, entry]) => entry);
   const chunks = [];
-  for (let start = 0; start < entries.length; start += READ_TOGETHER) {
-    chunks.push(JSON.stringify(entries.slice(start, start + READ_TOGETHER)));
+  for (let start = 0; start < placed.length; start += READ_TOGETHER) {
+    chunks.push(JSON.stringify(placed.slice(start, start + READ_TOGETHER)));
   }
   return chunks;
 }
@@ -64,6 +74,7 @@ function toChunks(entries: readonly LookupEntry[]): string[] {
 export interface BodyToCheck<K extends BodyKind = BodyKind> {
   kind: K;
   bytes: Uint8Array<ArrayBuffer>;
+  accountId: string;
   /** The request's path, if it has an idempotency key: the same key on another endpoint is another request. */
   keyedPath: string | undefined;
   /** Which of the custom domains that the body names belong to the account. @default nobody has asked yet */
@@ -84,7 +95,7 @@ export interface NamedDomains {
 
 /** Parses and checks a body. One that names custom domains is parsed again once they are known: what was parsed takes several times its bytes. */
 export function checkBody<K extends BodyKind>(
-  { kind, bytes, keyedPath, ownedDomains }: BodyToCheck<K>,
+  { kind, bytes, accountId, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
 ): CheckedBody<BodyInputs[K]> | NamedDomains {
   let fingerprint: string | undefined;
@@ -95,7 +106,8 @@ export function checkBody<K extends BodyKind>(
     if (keyedPath !== undefined) {
       fingerprint = createHash('sha256').update(`${keyedPath}\n`).update(bytes).digest('hex');
     }
-    const input = CHECKS[kind](body, { ...rules, ownedDomains: ownedDomains ?? new Set() });
+    const known = { ...rules, ownedDomains: ownedDomains ?? new Set() };
+    const input = CHECKS[kind](body, known, accountId);
     return { fingerprint, input };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

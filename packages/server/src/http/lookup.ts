@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
+import type { PlacedEntry } from './check-body.ts';
 import type { CallerEnv, RouteDeps } from './context.ts';
 import { type LargeBody, LargeResponses } from './large-responses.ts';
 import type { BodyEnv } from './read-body.ts';
@@ -54,27 +56,39 @@ export function waitForLinks({ store }: Pick<RouteDeps, 'store'>) {
 /** An entry that has links, in a response that is full. */
 const NOT_SHOWN = '{"links":[],"more":true}';
 
+/** Results that become bytes together. */
+const WRITTEN_TOGETHER = 250;
+
 /** The body of the response. Once it is full, entries get no links, but `more` where they have some. */
 async function readResults(
   store: Pick<Store, 'findLinks'>,
   accountId: string,
   chunks: readonly string[],
 ): Promise<LargeBody> {
-  const pieces: Buffer[] = [];
+  const results: string[] = [];
   let linksLeft = MAX_LINKS;
-  for (const [at, chunk] of chunks.entries()) {
+  for (const chunk of chunks) {
     const most = Math.min(MAX_ENTRY_LINKS, linksLeft);
-    const found = await store.findLinks(accountId, JSON.parse(chunk), most + 1);
-    const results = found.map((all) => {
+    const entries: readonly PlacedEntry[] = JSON.parse(chunk);
+    const found = await store.findLinks(accountId, entries, most + 1);
+    for (const [n, { at }] of entries.entries()) {
+      const all = found[n] ?? [];
       const links = all.slice(0, most);
       const json = JSON.stringify({ links, more: links.length < all.length });
       const cost = Math.max(links.length, Math.floor(Buffer.byteLength(json) / USUAL_LINK_BYTES));
-      if (cost > linksLeft) return NOT_SHOWN;
-      linksLeft -= cost;
-      return json;
-    });
-    const closing = at === chunks.length - 1 ? ']}' : '';
-    pieces.push(Buffer.from(`${at === 0 ? '{"results":[' : ','}${results.join()}${closing}`));
+      results[at] = cost > linksLeft ? NOT_SHOWN : json;
+      if (cost <= linksLeft) linksLeft -= cost;
+    }
+  }
+  const pieces: Buffer[] = [];
+  for (let start = 0; start < results.length; start += WRITTEN_TOGETHER) {
+    const end = start + WRITTEN_TOGETHER;
+    const [opening, closing] = [
+      start === 0 ? '{"results":[' : ',',
+      end < results.length ? '' : ']}',
+    ];
+    pieces.push(Buffer.from(opening + results.slice(start, end).join() + closing));
+    await nextTurn();
   }
   return { bytes: pieces.reduce((sum, { length }) => sum + length, 0), pieces: pieces.values() };
 }

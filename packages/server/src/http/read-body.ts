@@ -60,8 +60,9 @@ export function readBody<K extends BodyKind>(
     try {
       await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
       const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
-      const checked = await bodyChecker.check({ kind, bytes: body.bytes, keyedPath }, (ids) =>
-        store.ownedDomains(accountId, ids),
+      const checked = await bodyChecker.check(
+        { kind, bytes: body.bytes, accountId, keyedPath },
+        (ids) => store.ownedDomains(accountId, ids),
       );
       c.set('body', checked);
       await next();

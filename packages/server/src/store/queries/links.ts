@@ -49,6 +49,7 @@ export interface LinkRow {
   code: string;
   id: string;
   account_id: string;
+  domain_id: string | null;
   hostname: string | null;
   target_url: string;
   title: string | null;
@@ -62,7 +63,7 @@ export interface LinkRow {
 }
 
 export const SELECT_LINK = sqlText(`
-  SELECT code, link_details.id, link_details.account_id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
+  SELECT code, link_details.id, link_details.account_id, domain_id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 

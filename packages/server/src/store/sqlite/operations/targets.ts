@@ -1,5 +1,5 @@
 import type { Link } from '@shortlink/sdk/wire';
-import type { LookupEntry } from '../../../domain/validate-lookup.ts';
+import type { LookupEntry, LookupTarget } from '../../../domain/validate-lookup.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { findLink, type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import {
@@ -47,47 +47,60 @@ export function isIndexed(db: Database): boolean {
   return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
 }
 
+/** Rows of one statement for several entries. Where there are more, each entry is read by itself. */
+const MAX_ROWS = 200;
+
 /**
- * Finds the links that one entry of a look-up asks for, oldest first, at most `most` of them. This number is in the text of the statements:
- * SQLite plans a statement again when a value is bound to its LIMIT, which takes longer than the reading.
+ * Finds the links that each entry of a look-up asks for, oldest first, at most `most` of them. All entries are one statement, since one each
+ * costs twice as much. The numbers in its text are not bound: SQLite plans a statement again when a value is bound to its LIMIT.
  */
 export function linkFinder(
   db: Database,
   shortUrl: ShortUrl,
   account_id: string,
   most: number,
-): (entry: LookupEntry) => Link[] {
+): (entries: readonly LookupEntry[]) => Link[][] {
   const newest = db.get<{ bucket: number }>(
     `SELECT ifnull(max(rowid), 0) / ${BUCKET_LINKS} AS bucket FROM links`,
   );
-  const buckets = Array.from({ length: 1 + (newest?.bucket ?? 0) }, (_, bucket) => bucket);
-  const ofTarget = 'link_details.account_id = ? AND domain_id IS ? AND target_url = ?';
-  const ofBuckets = `${SELECT_LINK.text}
-    WHERE target_number IN (${buckets.map(() => '?').join()}) AND ${ofTarget} LIMIT ${most}`;
-  const oldestOfBucket = `${SELECT_LINK.text}
-    WHERE target_number = ? AND id_time >= ? AND link_details.id > ? AND ${ofTarget}
+  const buckets = Array.from({ length: 1 + (newest?.bucket ?? 0) }, (_, n) => n * 2 ** 32);
+  const ofAll = `${SELECT_LINK.text}
+    WHERE target_number IN (SELECT bucket.value + entry.value FROM json_each(?) AS bucket, json_each(?) AS entry)
+      AND link_details.account_id = ? LIMIT ${MAX_ROWS}`;
+  const ofOne = `${SELECT_LINK.text}
+    WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
+      AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
     ORDER BY id_time, link_details.id LIMIT ${most}`;
-  return (entry) => {
-    if ('code' in entry) {
-      const link = db.read(findLink(shortUrl, entry.code, account_id));
-      return link === undefined ? [] : [link];
-    }
-    const { target_url, domain_id, after } = entry;
-    const number = targetNumber({ account_id, domain_id, target_url });
-    const numbers = buckets.map((bucket) => number + bucket * 2 ** 32);
-    const values = [account_id, domain_id, target_url];
-    let rows: LinkRow[] = [];
-    if (after === undefined) rows = db.all({ text: ofBuckets, values: [...numbers, ...values] });
-    if (after !== undefined || rows.length === most) {
-      // There may be more, and older ones. Those of a bucket are read in order, which takes longer.
-      const from = [(after ?? NO_ID).slice(0, 13), after ?? NO_ID];
-      rows = numbers.flatMap((one) =>
-        db.all<LinkRow>({ text: oldestOfBucket, values: [one, ...from, ...values] }),
-      );
-    }
-    return rows
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .slice(0, most)
-      .map((row) => toLink(shortUrl, row));
+  const numberOf = (entry: LookupTarget) => targetNumber({ ...entry, account_id });
+  /** The first links of a target after another one. Those of each bucket are read in order. */
+  const read = (entry: LookupTarget) => {
+    const { target_url, domain_id, after = NO_ID } = entry;
+    const values = [after.slice(0, 13), after, account_id, domain_id, target_url];
+    const number = numberOf(entry);
+    return buckets.flatMap((bucket) =>
+      db.all<LinkRow>({ text: ofOne, values: [bucket + number, ...values] }),
+    );
+  };
+  return (entries) => {
+    const targets = entries.filter((entry) => 'target_url' in entry);
+    const values = [JSON.stringify(buckets), JSON.stringify(targets.map(numberOf)), account_id];
+    const rows = db.all<LinkRow>({ text: ofAll, values });
+    const ofTarget = Map.groupBy(rows, keyOf);
+    return entries.map((entry) => {
+      if ('code' in entry) {
+        const link = db.read(findLink(shortUrl, entry.code, account_id));
+        return link === undefined ? [] : [link];
+      }
+      let found = ofTarget.get(keyOf(entry)) ?? [];
+      const mayBeMore = rows.length === MAX_ROWS || found.length >= most;
+      if (mayBeMore || entry.after !== undefined) found = read(entry);
+      return found
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, most)
+        .map((row) => toLink(shortUrl, row));
+    });
   };
 }
+
+const keyOf = ({ domain_id, target_url }: Omit<Targeted, 'account_id'>) =>
+  `${domain_id ?? ''} ${target_url}`;
