@@ -37,6 +37,7 @@ export const TABLES = `
     id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, made INTEGER, was_open INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
+  CREATE TEMP TABLE settled (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT);
   CREATE TEMP VIEW free_link AS
     SELECT id, source, ${FREE}
     WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
@@ -199,15 +200,20 @@ const DOUBTS = `source > 0 AND short_url IS NULL AND of_row IS NULL AND (
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE ${DOUBTS}`;
 
 /** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
-export const SETTLED = `
-  SELECT unsettled.id, link.code, link.short_url, unsettled.key, unsettled.content, unsettled.pair FROM (
+export const SETTLE = `
+  INSERT INTO temp.settled SELECT unsettled.id, unsettled.key, unsettled.content, unsettled.pair, link.code, link.short_url FROM (
     SELECT id, key, pair, content, content / ${REDIRECTS} AS words,
       row_number() OVER (PARTITION BY key, pair, content / ${REDIRECTS} ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}
   ) AS unsettled JOIN (
     SELECT id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY id) AS n
     FROM free_link WHERE source = ${KNOWN_BY.service}
   ) AS other USING (key, pair, words, n) JOIN temp.link ON link.id = other.id ORDER BY unsettled.id`;
-export const DROP_UNSETTLED = `DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}`;
+/** Bound: the numbers of the links of a batch, from the first to the one after the last. */
+export const SETTLED_IN_BATCH =
+  'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';
+export const SETTLED_OTHERS = `SELECT * FROM temp.settled WHERE id >= ${FIRST_OTHER} ORDER BY id`;
+export const DROP_UNSETTLED = `
+  DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}; DELETE FROM temp.settled`;
 
 /** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
 const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (

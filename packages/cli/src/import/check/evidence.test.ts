@@ -28,3 +28,33 @@ test('links that were found elsewhere are recorded without all of them being in 
   vi.restoreAllMocks();
   journal.close();
 });
+
+test('doubts are settled without all of them being in memory at once', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const count = 25_000;
+  const identities = Array.from({ length: count + 5_000 }, (_, n) =>
+    linkIdentity({ target_url: `https://example.com/${n}` }, undefined),
+  );
+  const ofJournal = identities.slice(0, count);
+  journal.add(ofJournal.map((one) => ({ ...one, status: 'unknown', error: 'lost' })));
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  for (const [n, identity] of identities.entries()) {
+    // The last ones are doubted by a file only; every tenth link does not exist.
+    evidence.addRow(n, { line: n + 2, own: undefined, doubt: undefined, made_for: '' }, identity);
+    if (n >= count) evidence.addLink(KNOWN_BY.results, identity, { own: undefined, doubt: 'lost' });
+    const own = { code: `c${n}`, short_url: `https://s.example/c${n}`, made_for: '' };
+    if (n % 10 > 0) evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
+  }
+  await evidence.compare();
+  const all = vi.spyOn(StatementSync.prototype, 'all');
+  await evidence.settle();
+  const sizes = all.mock.results.map(({ value }) => value.length);
+  vi.restoreAllMocks();
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000);
+  const { existing, unknown } = await evidence.compare();
+  expect([existing, unknown]).toEqual([27_000, 0]);
+  expect(journal.batches().map(({ created }) => created)).toEqual([9_000, 9_000, 4_500, 4_500]);
+  journal.close();
+});

@@ -14,14 +14,7 @@ import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import {
-  type PairToAsk,
-  readLinks,
-  readMatches,
-  readNumbers,
-  readPairs,
-  toLink,
-} from './read-evidence.ts';
+import { type PairToAsk, readLinks, readMatches, readNumbers, readPairs } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -166,17 +159,15 @@ export class Evidence {
       this.#load();
       this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
-      const found = this.#db.prepare(sql.SETTLED).all();
-      const ofJournal = found.filter(({ id }) => Number(id) < sql.FIRST_OTHER);
-      this.#journal.settle(
-        new Map(
-          ofJournal.map((row) => [
-            Number(row['id']),
-            [String(row['code']), String(row['short_url'])],
-          ]),
-        ),
-      );
-      this.#journal.add(found.slice(ofJournal.length).map(toLink));
+      this.#db.exec(sql.SETTLE);
+      const inBatch = this.#db.prepare(sql.SETTLED_IN_BATCH);
+      this.#journal.settle(({ firstLink, size }) => {
+        const found = inBatch.all(firstLink, firstLink + size);
+        return new Map(
+          found.map((row) => [Number(row['id']), [String(row['code']), String(row['short_url'])]]),
+        );
+      });
+      this.#journal.add(readLinks(this.#db, sql.SETTLED_OTHERS));
       this.#db.exec(sql.DROP_UNSETTLED);
     });
   }

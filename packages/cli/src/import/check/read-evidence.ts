@@ -74,7 +74,7 @@ export function* readLinks(db: Database, sql: string): Generator<LinkIdentity & 
 }
 
 /** A link as the journal records it. */
-export function toLink(row: SqlRow): LinkIdentity & LinkResult {
+function toLink(row: SqlRow): LinkIdentity & LinkResult {
   const { key, content, pair } = row;
   const identity = { key: Number(key), content: Number(content), pair: String(pair) };
   return { ...identity, ...resultOf(row) };

@@ -128,10 +128,11 @@ export class Journal {
     return lacking.length > 0;
   }
 
-  /** Once the service was asked: links that may exist are those that were found, by their numbers, or don't exist. */
-  settle(found: ReadonlyMap<number, [code: string, short_url: string]>): void {
+  /** Once the service was asked: links of a batch that may exist are those that were found, by their numbers, or don't exist. */
+  settle(foundIn: (batch: Batch) => ReadonlyMap<number, [code: string, short_url: string]>): void {
     for (const batch of this.batches()) {
       if (!batch.isOpen && batch.unanswered === 0) continue;
+      const found = foundIn(batch);
       const entries = this.linksIn(batch).map((link): Entry => {
         return isOpenLink(link) ? (found.get(link.number) ?? 0) : null;
       });
