@@ -212,8 +212,7 @@ export const SETTLE = `
 export const SETTLED_IN_BATCH =
   'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';
 export const SETTLED_OTHERS = `SELECT * FROM temp.settled WHERE id >= ${FIRST_OTHER} ORDER BY id`;
-export const DROP_UNSETTLED = `
-  DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}; DELETE FROM temp.settled`;
+export const DROP_UNSETTLED = `DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}`;
 
 /** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
 const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (

@@ -159,6 +159,7 @@ export class Evidence {
       this.#load();
       this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
+      this.#db.exec('DELETE FROM temp.settled');
       this.#db.exec(sql.SETTLE);
       const inBatch = this.#db.prepare(sql.SETTLED_IN_BATCH);
       this.#journal.settle(({ firstLink, size }) => {
