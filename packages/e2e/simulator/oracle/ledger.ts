@@ -94,7 +94,7 @@ export function isCreate({ method, path }: Exchange): boolean {
   return method === 'POST' && path !== LOOKUP_PATH;
 }
 
-interface Asked {
+export interface Asked {
   pair: Pair;
   title: string | undefined;
 }

@@ -1,7 +1,17 @@
 import { LOOKUP_PATH } from '../services/look-up.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
 import type { Exchange } from '../world/network.ts';
-import { Counts, isCreate, linksOf, mayHaveWorked, type Pair, pairOf, parse } from './ledger.ts';
+import {
+  type Asked,
+  Counts,
+  isCreate,
+  linksOf,
+  mayHaveWorked,
+  type Pair,
+  pairOf,
+  parse,
+  toldJob,
+} from './ledger.ts';
 
 /** Services forget an idempotency key after so long. */
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
@@ -10,6 +20,15 @@ const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 interface Sending {
   firstAt: number;
   links: Counts;
+}
+
+/** A job that was accepted. */
+interface AcceptedJob {
+  asked: readonly Asked[];
+  /** Whether its links count since files said of all of them that they may exist. */
+  isOfFiles: boolean;
+  /** Positions of the entries that a poll has shown as refused. */
+  refused: Set<number>;
 }
 
 /** What a run has sent. */
@@ -40,6 +59,7 @@ export class SentOnce {
   #ageless = new Set<Pair>();
   #isOff = false;
   readonly #sendings = new Map<string, Sending>();
+  readonly #jobs = new Map<string, AcceptedJob>();
   /** Keys of requests that count since before they were sent. */
   readonly #recorded = new Set<string>();
   /** Links of rows that the service refuses, most of the time: their requests don't count, and may have made some. */
@@ -56,6 +76,7 @@ export class SentOnce {
     this.#ageless = new Set();
     this.#isOff = false;
     for (const key of keys) this.#recorded.add(key);
+    for (const job of this.#jobs.values()) job.isOfFiles = true;
   }
 
   /** Files name these links. */
@@ -132,6 +153,20 @@ export class SentOnce {
     this.#active.add(pair, ofRun - gone);
   }
 
+  /** An entry that a poll shows as refused is no link, also where files said that it may be one. */
+  #takeRefusals({ path, received }: Exchange): void {
+    const job = this.#jobs.get(path.slice(path.lastIndexOf('/') + 1));
+    if (!job?.isOfFiles || received?.status !== 200) return;
+    const results = (parse(received.body)?.results ?? []) as { error?: string }[];
+    for (const [index, { error }] of results.entries()) {
+      const { pair, title } = job.asked[index] ?? {};
+      if (!error || pair === undefined || title !== REFUSED_TITLE || job.refused.has(index))
+        continue;
+      job.refused.add(index);
+      this.#active.set(pair, Math.max(0, this.#active.of(pair) - 1));
+    }
+  }
+
   #free(pair: Pair): void {
     this.#freed.add(pair);
     this.#freedNow.add(pair);
@@ -143,6 +178,7 @@ export class SentOnce {
     const found = new Counts();
     for (const exchange of exchanges) {
       if (!isCreate(exchange)) {
+        this.#takeRefusals(exchange);
         // Nothing that was sent before has made a link, so that the import need not ask for each of them.
         if (saysNoLinks(exchange)) {
           for (const [pair] of [...this.#active.entries()]) this.#lower(pair, 0, sent);
@@ -152,6 +188,10 @@ export class SentOnce {
           if (isLast) this.#lower(pair, found.of(pair), sent);
         }
         continue;
+      }
+      const job = toldJob(exchange);
+      if (job !== undefined) {
+        this.#jobs.set(job, { asked: linksOf(exchange), isOfFiles: false, refused: new Set() });
       }
       const { key = `#${exchange.number}`, sentAt } = exchange;
       const earlier = this.#sendings.get(key);
