@@ -7,10 +7,13 @@ export const EXAMPLE_URL = 'https://go.example.com';
 /** A request and what the service responds to it, printed from a running one. */
 interface Example {
   curl: string;
-  /** The same through the client, which ran too. */
-  typescript: string;
+  /** The same through the client, which ran too; undefined where the client has no call for it. */
+  typescript?: string;
   status: number;
-  json: string;
+  /** The body of the response; undefined where it has none. */
+  json?: string;
+  /** Headers that are the response, such as where a redirect leads. */
+  location?: string | undefined;
 }
 
 interface Request {
@@ -28,7 +31,7 @@ const LARGE = Array.from({ length: 101 }, (_, index) => ({ target_url: `${TARGET
 /** Runs a request with every endpoint of the API, and one with every error that a caller can cause. */
 export async function runExamples(): Promise<{
   byOperation: Record<string, Example>;
-  byStatus: Record<string, Omit<Example, 'typescript'>>;
+  byStatus: Record<string, Example>;
 }> {
   await using server = await startTestServer({ plan: 'avance' });
   await using small = await startTestServer({
@@ -62,7 +65,7 @@ export async function runExamples(): Promise<{
       path: '/api/v1/links/lookup',
       body: { links: [{ target_url: 'https://example.com/pricing' }] },
     },
-    "const [found] = await Array.fromAsync(shortlink.links.lookup(['https://example.com/pricing']));",
+    "const [found] = await shortlink.links.lookup(['https://example.com/pricing']);",
   );
   const accepted = await shortlink.links.createBatch({ links: LARGE });
   if (accepted.status !== 'processing') throw new Error('101 links are no job');
@@ -103,6 +106,13 @@ export async function runExamples(): Promise<{
     'POST /api/v1/links/lookup': lookup,
     'GET /api/v1/jobs/{job_id}': job,
     'GET /api/v1/usage': usage,
+    'GET /': await view(server.url, ''),
+    'GET /{code}': await view(server.url, codeOf(create)),
+    'GET /openapi.json': await view(server.url, 'openapi.json'),
+    'GET /healthz': await view(server.url, 'healthz'),
+    'GET /readyz': await view(server.url, 'readyz'),
+    'GET /metrics': await view(server.url, 'metrics'),
+    'GET /internal/tls-check': await view(server.url, 'internal/tls-check?domain=127.0.0.1'),
   };
   return { byOperation, byStatus };
 }
@@ -125,6 +135,39 @@ async function exchange(url: string, { method, path, body, key, headers = {} }: 
   ];
   const json = JSON.stringify(shortened(value), null, 2).replaceAll(url, EXAMPLE_URL);
   return { curl: lines.join(' \\\n'), status: response.status, json };
+}
+
+function codeOf({ json = '' }: Example): string {
+  return JSON.parse(json).code;
+}
+
+/** Lines of a text that are shown. */
+const LINES = 6;
+
+/** Where programs of the same machine, which need no token, reach the service. */
+const LOCAL_URL = 'http://127.0.0.1:8787';
+
+/** What needs no key: a link that is followed, and what the operator's programs ask for. */
+async function view(url: string, path: string): Promise<Example> {
+  const response = await fetch(`${url}/${path}`, { redirect: 'manual' });
+  const location = response.headers.get('location') ?? undefined;
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const shown = isJson
+    ? JSON.stringify(outline(JSON.parse(text)), null, 2)
+    : text.split('\n').slice(0, LINES).join('\n');
+  const from = /^metrics|^internal/.test(path) ? LOCAL_URL : EXAMPLE_URL;
+  const at = `${from}/${path.replace('127.0.0.1', new URL(EXAMPLE_URL).hostname)}`;
+  const curl = `curl ${location === undefined ? '' : '--include '}'${at}'`;
+  const json = shown.replaceAll(url, EXAMPLE_URL);
+  return { curl, status: response.status, location, ...(json && { json }) };
+}
+
+/** The first fields of a large document, and all of a small one. */
+function outline(value: object): object {
+  const fields = Object.entries(value);
+  const isSmall = JSON.stringify(value).length < 1_000;
+  return isSmall ? value : Object.fromEntries(fields.slice(0, 2));
 }
 
 /** A value whose lists have at most three elements, so that it can be read. */

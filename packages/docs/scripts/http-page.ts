@@ -87,14 +87,15 @@ function operationSection(
 }
 
 /** The same request as a command and as a call, and the response to it. */
-function exampleBlocks({
-  curl,
-  typescript,
-  status,
-  json,
-}: Examples['byOperation'][string]): string {
-  const request = `::: code-group\n\n\`\`\`sh [curl]\n${curl}\n\`\`\`\n\n\`\`\`ts [TypeScript]\n${typescript}\n\`\`\`\n\n:::`;
-  return `${request}\n\n${status}:\n\n\`\`\`json\n${json}\n\`\`\``;
+function exampleBlocks(example: Examples['byOperation'][string]): string {
+  const { curl, typescript, status, json, location } = example;
+  const command = `\`\`\`sh [curl]\n${curl}\n\`\`\``;
+  const both = `::: code-group\n\n${command}\n\n\`\`\`ts [TypeScript]\n${typescript}\n\`\`\`\n\n:::`;
+  const request = typescript === undefined ? command.replace(' [curl]', '') : both;
+  const headers = location === undefined ? '' : `, with \`Location: ${location}\``;
+  const language = json?.startsWith('{') ? 'json' : 'txt';
+  const body = json === undefined ? '.' : `:\n\n\`\`\`${language}\n${json}\n\`\`\``;
+  return `${request}\n\n${status}${headers}${body}`;
 }
 
 function responseTable(responses: readonly (readonly [string, unknown])[]): string {

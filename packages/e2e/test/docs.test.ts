@@ -91,7 +91,15 @@ describe('the site', () => {
     expect(await page('/reference/cli')).toContain('--max-rejects');
     expect(await page('/reference/server')).toContain('keys rotate');
     expect(await page('/reference/settings')).toContain('SHORTLINK_TLS_ASK_TOKEN');
-    expect(await page('/reference/http-api')).toContain('POST /api/v1/links/batch');
+    const http = await page('/reference/http-api');
+    expect(http).toContain('POST /api/v1/links/batch');
+    // Each endpoint that a program asks has a request and its response.
+    const withoutRequest = http
+      .split('<h3 ')
+      .filter((part) => /^id="(get|post)[-"]/.test(part) && !part.includes('curl'))
+      .map((part) => /^id="([^"]*)/.exec(part)?.[1]);
+    expect(withoutRequest).toEqual(['get-analytics', 'get-analytics-file']);
+    expect(http).toContain('Location: https://example.com/docs');
     expect(await page('/reference/error-codes')).toContain('idempotency_conflict');
     expect(await page('/reference/exit-codes')).toContain('130');
     expect(await page('/reference/plans')).toContain('1,000,000');
