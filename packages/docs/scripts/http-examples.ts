@@ -45,8 +45,13 @@ export async function runExamples(): Promise<{
 
   /** Sends the request, and checks that the client's call does what its example says. */
   async function example(request: Request, typescript: string): Promise<Example> {
-    const call = new Function('shortlink', `return (async () => { ${typescript} })()`);
-    await call(shortlink);
+    const [, name = 'nothing'] = /^const \[?(\w+)/.exec(typescript) ?? [];
+    const call = new Function(
+      'shortlink',
+      `return (async () => { ${typescript} return ${name}; })()`,
+    );
+    if ((await call(shortlink)) === undefined)
+      throw new Error(`There is no ${name}: ${typescript}`);
     return { ...(await send(request)), typescript };
   }
 
