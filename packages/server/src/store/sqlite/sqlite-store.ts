@@ -16,7 +16,7 @@ import { WriteCore, type Writer } from './write-core.ts';
 import { InlineWriter } from './writers.ts';
 
 /** Entries that are looked up in one turn of the event loop, about a millisecond. Redirects wait little longer for a look-up. */
-const LOOKED_UP_TOGETHER = 50;
+const LOOKED_UP_TOGETHER = 25;
 
 export interface SqliteStoreParts {
   /** Connection for reads, on the thread that asks: they take microseconds. */
@@ -49,7 +49,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);
       for (let start = 0; start < entries.length; start += LOOKED_UP_TOGETHER) {
-        if (start > 0) await nextTurn();
+        await nextTurn();
         found.push(...find(entries.slice(start, start + LOOKED_UP_TOGETHER)));
       }
       return found;
