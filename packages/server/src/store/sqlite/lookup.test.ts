@@ -117,30 +117,48 @@ test('a link whose id is of the same time as `after` is found, and the time of t
   await store.close();
 });
 
-test('the oldest links of a target come first, however many were created between them', async () => {
-  const store = await open();
-  const { accountId } = await newCaller(store);
-  const rows = insertLinks(1, 30).replaceAll(
-    "'https://example.com/' || i",
-    "'https://example.com/x'",
-  );
-  change(rows);
-  // As if a million links had come between one and the next, of which some have an older id.
-  change('UPDATE links SET rowid = 1000000 + (rowid * 7 % 30) * 50000');
-  change('INSERT INTO unnumbered_links SELECT DISTINCT rowid >> 10 FROM links');
-  await indexAll(store);
-  const pages: string[][] = [];
-  let after: string | undefined;
-  for (let page = 0; page < 4; page += 1) {
-    const [links = []] = await store.findLinks(
-      accountId,
-      [{ ...target('https://example.com/x'), after }],
-      10,
+test.each([
+  { count: 30, most: 10 },
+  { count: 600, most: 20 },
+])(
+  'the oldest of $count links of a target come first, however many were created between them',
+  async ({ count, most }) => {
+    const store = await open();
+    const { accountId } = await newCaller(store);
+    const rows = insertLinks(1, count).replaceAll(
+      "'https://example.com/' || i",
+      "'https://example.com/x'",
     );
-    after = links.at(-1)?.id;
-    pages.push(links.map(({ code }) => code));
-  }
-  const codes = Array.from({ length: 30 }, (_, n) => String(n + 1).padStart(7, '0'));
-  expect(pages).toEqual([codes.slice(0, 10), codes.slice(10, 20), codes.slice(20), []]);
-  await store.close();
-});
+    change(rows);
+    // As if a million links had come between one and the next, of which some have an older id.
+    change('UPDATE links SET rowid = 1000000 + (rowid * 7 % 30) * 50000 + rowid / 30');
+    change('INSERT INTO unnumbered_links SELECT DISTINCT rowid >> 10 FROM links');
+    await indexAll(store);
+    const shown: string[] = [];
+    let after: string | undefined;
+    for (let page = 0; page < count / most; page += 1) {
+      const entry = { ...target('https://example.com/x'), after };
+      const [links = []] = await store.findLinks(accountId, [entry], most);
+      after = links.at(-1)?.id;
+      shown.push(...links.map(({ code }) => code));
+    }
+    expect(shown).toEqual(Array.from({ length: count }, (_, n) => String(n + 1).padStart(7, '0')));
+    await store.close();
+  },
+);
+
+test.each([3, 600])(
+  'of %i links whose targets have one number, those of the target are found',
+  async (count) => {
+    const store = await open();
+    const { accountId } = await newCaller(store);
+    const domain = await store.addDomain({ hostname: 'go.example', accountId, now: NOW });
+    change(insertLinks(1, count));
+    const url = 'https://example.com/1';
+    change(`UPDATE links SET target_url = '${url}', domain_id = '${domain?.id}' WHERE rowid = 2`);
+    await indexAll(store);
+    change('UPDATE links SET target_number = (SELECT target_number FROM links WHERE rowid = 1)');
+    expect(await find(store, accountId, url)).toEqual([['0000001']]);
+    await store.close();
+  },
+);

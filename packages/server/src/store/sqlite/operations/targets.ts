@@ -1,7 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry, LookupTarget } from '../../../domain/validate-lookup.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
-import { findLink, type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
+import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import {
   rowOf,
   rowsOf,
@@ -67,6 +67,8 @@ export function linkFinder(
   const ofAll = `${SELECT_LINK.text}
     WHERE target_number IN (SELECT bucket.value + entry.value FROM json_each(?) AS bucket, json_each(?) AS entry)
       AND link_details.account_id = ? LIMIT ${MAX_ROWS}`;
+  const ofCodes = `${SELECT_LINK.text}
+    WHERE code IN (SELECT value FROM json_each(?)) AND link_details.account_id = ?`;
   const ofOne = `${SELECT_LINK.text}
     WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
       AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
@@ -82,19 +84,25 @@ export function linkFinder(
     );
   };
   return (entries) => {
-    const targets = entries.filter((entry) => 'target_url' in entry);
-    const values = [JSON.stringify(buckets), JSON.stringify(targets.map(numberOf)), account_id];
+    const codes = entries.flatMap((entry) => ('code' in entry ? entry.code : []));
+    const numbers = entries.flatMap((entry) => ('code' in entry ? [] : numberOf(entry)));
+    const withCodes = db.all<LinkRow>({
+      text: ofCodes,
+      values: [JSON.stringify(codes), account_id],
+    });
+    const values = [JSON.stringify(buckets), JSON.stringify(numbers), account_id];
     const rows = db.all<LinkRow>({ text: ofAll, values });
+    const ofCode = Map.groupBy(withCodes, ({ code }) => code);
     const ofTarget = Map.groupBy(rows, keyOf);
     return entries.map((entry) => {
-      if ('code' in entry) {
-        const link = db.read(findLink(shortUrl, entry.code, account_id));
-        return link === undefined ? [] : [link];
+      let found: LinkRow[] | undefined;
+      if ('code' in entry) found = ofCode.get(entry.code);
+      else {
+        found = ofTarget.get(keyOf(entry));
+        const mayBeMore = rows.length === MAX_ROWS || (found?.length ?? 0) >= most;
+        if (mayBeMore || entry.after !== undefined) found = read(entry);
       }
-      let found = ofTarget.get(keyOf(entry)) ?? [];
-      const mayBeMore = rows.length === MAX_ROWS || found.length >= most;
-      if (mayBeMore || entry.after !== undefined) found = read(entry);
-      return found
+      return (found ?? [])
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, most)
         .map((row) => toLink(shortUrl, row));
