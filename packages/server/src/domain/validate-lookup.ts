@@ -30,6 +30,8 @@ export interface LookupTarget {
   domain_id: string | null;
   /** Only links with a higher id, in lower case. @default all */
   after?: string | undefined;
+  /** The number that an index has for the target (see `targetNumber`), where it is known already. */
+  number?: number | undefined;
 }
 
 /** Checks that a look-up has `links` or `codes`, and the entries of the list, see {@link checkEntries}. */

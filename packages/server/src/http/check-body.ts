@@ -20,8 +20,8 @@ export const MAX_LINK_BODY_BYTES = 256 * 1024;
 /** Entries of a look-up that are read together. */
 const READ_TOGETHER = 250;
 
-/** An entry of a look-up with its position in the body. */
-export type PlacedEntry = LookupEntry & { at: number };
+/** An entry of a look-up with its position in the body, and the number that it is read by. */
+export type PlacedEntry = LookupEntry & { at: number; number: number };
 
 /** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
 export interface BodyInputs {
@@ -59,11 +59,11 @@ const CHECKS: {
 };
 
 function toChunks(entries: readonly LookupEntry[], account_id: string): string[] {
-  const numbered = entries.map((entry, at): [number: number, entry: PlacedEntry] => [
-    'code' in entry ? at : targetNumber({ ...entry, account_id }),
-    { ...entry, at },
-  ]);
-  const placed = numbered.sort(([a], [b]) => a - b).map(([, entry]) => entry);
+  const placed = entries.map((entry, at): PlacedEntry => {
+    const number = 'code' in entry ? at : targetNumber({ ...entry, account_id });
+    return { ...entry, number, at };
+  });
+  placed.sort((a, b) => a.number - b.number);
   const chunks = [];
   for (let start = 0; start < placed.length; start += READ_TOGETHER) {
     chunks.push(JSON.stringify(placed.slice(start, start + READ_TOGETHER)));

@@ -45,7 +45,7 @@ export function* findLinks(
   const codes = entries.map((entry) => ('code' in entry ? [entry.code] : []));
   const asked = entries.flatMap((entry, place) => {
     if ('code' in entry) return [];
-    const number = targetNumber({ ...entry, account_id });
+    const number = entry.number ?? targetNumber({ ...entry, account_id });
     return [{ ...entry, after: entry.after ?? NO_ID, place, number }];
   });
   const found = yield* rowsOf<{ place: number; code: string }>(sql`

@@ -73,7 +73,8 @@ export function linkFinder(
     WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
       AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
     ORDER BY id_time, link_details.id LIMIT ${most}`;
-  const numberOf = (entry: LookupTarget) => targetNumber({ ...entry, account_id });
+  const numberOf = (target: LookupTarget) =>
+    target.number ?? targetNumber({ ...target, account_id });
   /** The first links of a target after another one. Those of each bucket are read in order. */
   const read = (entry: LookupTarget) => {
     const { target_url, domain_id, after = NO_ID } = entry;
@@ -93,22 +94,18 @@ export function linkFinder(
     const values = [JSON.stringify(buckets), JSON.stringify(numbers), account_id];
     const rows = db.all<LinkRow>({ text: ofAll, values });
     const ofCode = Map.groupBy(withCodes, ({ code }) => code);
-    const ofTarget = Map.groupBy(rows, keyOf);
+    const ofTarget = Map.groupBy(rows, ({ target_url }) => target_url);
     return entries.map((entry) => {
       let found: LinkRow[] | undefined;
       if ('code' in entry) found = ofCode.get(entry.code);
       else {
-        found = ofTarget.get(keyOf(entry));
+        const { target_url, domain_id } = entry;
+        found = ofTarget.get(target_url)?.filter((row) => row.domain_id === domain_id);
         const mayBeMore = rows.length === MAX_ROWS || (found?.length ?? 0) >= most;
         if (mayBeMore || entry.after !== undefined) found = read(entry);
       }
-      return (found ?? [])
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        .slice(0, most)
-        .map((row) => toLink(shortUrl, row));
+      found?.sort((a, b) => (a.id < b.id ? -1 : 1));
+      return found?.slice(0, most).map((row) => toLink(shortUrl, row)) ?? [];
     });
   };
 }
-
-const keyOf = ({ domain_id, target_url }: Omit<Targeted, 'account_id'>) =>
-  `${domain_id ?? ''} ${target_url}`;
