@@ -144,3 +144,18 @@ describe('what the journal knows of a row goes before what the file says', () =>
     expect(await world.import(settings)).toMatchObject({ created: 1, existing: 1, unknown: 0 });
   });
 });
+
+test('a row is in doubt only where no link of its kind is known, in whatever order the rows stand', async () => {
+  const [b, a] = ['https://example.com/b', 'https://example.com/a'];
+  const policy = { onUnknown: 'skip', batchSize: 1, concurrency: 1 } as const;
+  world.write('input.csv', fileOf('input.csv', [b, b, a]));
+  world.service.fault = (n) => (n === 0 ? { type: 'lost', created: false } : undefined);
+  expect(await world.import(policy)).toMatchObject({ created: 2, unknown: 1 });
+  for (const urls of [
+    [b, a],
+    [a, b],
+  ]) {
+    world.write('input.csv', fileOf('input.csv', urls));
+    expect(await world.import(policy), urls[0]).toMatchObject({ existing: 2, unknown: 0 });
+  }
+});

@@ -39,14 +39,14 @@ export const TABLES = `
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
   CREATE TEMP TABLE settled (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT);
   CREATE TEMP VIEW free_link AS
-    SELECT id, source, ${FREE}
+    SELECT id, source, short_url IS NULL AS is_open, ${FREE}
     WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
-    UNION ALL SELECT min(id), source, ${FREE}
+    UNION ALL SELECT min(id), source, 0, ${FREE}
     WHERE source > 0 AND short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
       AND short_url NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL)
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
-    SELECT id, source, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
+    SELECT id, source, 1 AS is_open, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
       AND key NOT IN (
         SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1)
       );
@@ -78,13 +78,13 @@ export const OWN_LINKS = [FIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
 /**
  * Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. Rows that say that their
- * link may exist go first.
+ * link may exist go first, and links that do exist: a row is in doubt only where none is left, in whatever order the rows stand.
  */
 const matchBy = (columns: string, where: string, links = 'free_link') => `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT number, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY doubt DESC, number) AS n FROM free_row
   ) JOIN (
-    SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY source, id) AS n
+    SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY is_open, source, id) AS n
     FROM ${links} WHERE ${where} AND id NOT IN (SELECT link FROM temp.match)
   ) USING (${columns}, n)`;
 
