@@ -45,6 +45,7 @@ const LIMITS = {
   expect: { poll: { timeout: 100_000 } },
 };
 
+const DRAWN_CASES = join(import.meta.dirname, 'packages/tools/test/drawn-cases.ts');
 const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
 
 /** The SDK from its sources, so that a change of it is tested at once, and nothing has to be built. */
@@ -74,7 +75,7 @@ const unit = (
     // Files share processes: to start one and to load everything again for each takes longer than most files' tests.
     // So a test file puts back what it replaces.
     isolate: false,
-    setupFiles,
+    setupFiles: [DRAWN_CASES, ...setupFiles],
     server: { deps: { inline } },
     ...LIMITS,
   },
@@ -85,6 +86,7 @@ const e2e = {
   root: 'packages/e2e',
   include: ['test/**/*.test.ts'],
   isolate: false,
+  setupFiles: [DRAWN_CASES],
   ...LIMITS,
   testTimeout: 300_000,
   hookTimeout: 300_000,

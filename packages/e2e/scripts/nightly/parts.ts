@@ -15,6 +15,8 @@ const ROWS = 1_000_000;
 const MUTANTS = 120;
 const FAILOVERS = 20;
 
+const UNIT_TESTS = ['sdk', 'tables', 'cli', 'server'];
+
 const e2e = (...words: (string | number)[]) => ['--filter', '@shortlink/e2e', ...words.map(String)];
 
 /**
@@ -63,6 +65,12 @@ export function partsOf(day: number): Record<string, Part> {
       command: ['failovers'],
       amount: FAILOVERS,
       unit: 'failovers of PostgreSQL under load',
+    },
+    drawn: {
+      command: ['suite', ...UNIT_TESTS.flatMap((name) => ['--project', name])],
+      amount: 1,
+      unit: 'times the tests of random cases, with others',
+      env: { SHORTLINK_TEST_SEED: String(day) },
     },
     fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
     million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
