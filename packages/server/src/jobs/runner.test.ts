@@ -32,12 +32,22 @@ function setUp(jobs: Record<string, number>) {
   return { left, ran, logged, store, runner: new JobRunner({ store, logger, now: () => 42 }) };
 }
 
-test('it takes up the unfinished jobs of an earlier run, in turns', async () => {
-  const { runner, ran, left } = setUp({ big: 40, small: 1, middle: 2 });
+test('it takes up the unfinished jobs of an earlier run: every second chunk is of the oldest, the others are in turns', async () => {
+  const { runner, ran, left } = setUp({ big: 40, middle: 2, small: 1 });
   await runner.start();
   await vi.advanceTimersByTimeAsync(0);
-  expect(ran.slice(0, 8)).toEqual(['big', 'big', 'big', 'small', 'middle', 'big', 'middle', 'big']);
+  expect(ran.slice(3, 9)).toEqual(['big', 'middle', 'big', 'small', 'big', 'middle']);
   expect([...left.values()].every((chunks) => chunks <= 0)).toBe(true);
+  await runner.stop();
+});
+
+test('of jobs of one size, the oldest ends first by far', async () => {
+  const { runner, ran } = setUp({ b: 20, c: 20, a: 20 });
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(0);
+  const [a = 0, b = 0, c = 0] = ['a', 'b', 'c'].map((id) => ran.lastIndexOf(id));
+  expect(b - a).toBeGreaterThan(10);
+  expect(c).toBeGreaterThan(b);
   await runner.stop();
 });
 

@@ -34,8 +34,9 @@ interface Failing {
 }
 
 /**
- * Runs accepted jobs, a few chunks at a time and in turns: a small job that comes after ten large ones is done after a chunk of
- * each, and requests get their turn between chunks. The rows of the jobs are the only queue, and each chunk is one transaction
+ * Runs accepted jobs, a few chunks at a time: every second one is of the oldest job, the others are of all jobs in turns. So a small job
+ * that comes after ten large ones is done soon, and the jobs of one caller don't end all at once: it sends the next while it waits for the
+ * others. Requests get their turn between chunks. The rows of the jobs are the only queue, and each chunk is one transaction
  * that locks its job's row. So the runners of any number of instances can work on the same jobs: no chunk runs twice, and a
  * runner that is killed leaves nothing behind that another one would have to wait for.
  */
@@ -53,6 +54,7 @@ export class JobRunner {
   #timer: NodeJS.Timeout | undefined;
   #scan: Promise<void> | undefined;
   #pending = 0;
+  #chunks = 0;
   #stopped = false;
 
   constructor({
@@ -119,7 +121,7 @@ export class JobRunner {
 
   #runChunks(): void {
     while (!this.#stopped && this.#running.size < CHUNKS_AT_A_TIME) {
-      const [jobId] = this.#queue;
+      const jobId = this.#next();
       if (jobId === undefined) return;
       // The other jobs have their turns before its next one.
       this.#queue.delete(jobId);
@@ -130,6 +132,14 @@ export class JobRunner {
       });
       this.#running.add(chunk);
     }
+  }
+
+  /** Ids of jobs begin with the time. */
+  #next(): string | undefined {
+    this.#chunks += 1;
+    const [next, ...others] = this.#queue;
+    const isOfOldest = next !== undefined && this.#chunks % 2 === 0;
+    return isOfOldest ? others.reduce((a, b) => (a < b ? a : b), next) : next;
   }
 
   async #runChunk(jobId: string): Promise<void> {
