@@ -87,10 +87,11 @@ export function refusalOf({ error, summary }: Pick<Ended, 'error' | 'summary'>):
   return isExplained(found) ? found : undefined;
 }
 
-/** Why the usage can't be read. */
-const USAGE_ERRORS = [
+/** Why the service can't be asked what it offers, or which links exist. */
+const ASKING_ERRORS = [
   'AuthenticationError',
   'ConnectionError',
+  'PermissionError',
   'RateLimitError',
   'ResponseShapeError',
   'ServerError',
@@ -100,8 +101,8 @@ const USAGE_ERRORS = [
 /** An error that the CLI has words for: its own, or what the system says of a disk that fails. */
 export function isUnderstood(error: unknown, { diskFault, dryRun }: RunPlan): boolean {
   if (!(error instanceof Error)) return false;
-  // What the service offers can't be known then, such as with a refused key.
-  if (dryRun && USAGE_ERRORS.includes(error.name)) return true;
+  // With a refused key, say.
+  if (dryRun && ASKING_ERRORS.includes(error.name)) return true;
   return ('code' in error && error.code === diskFault?.code) || isExplained(error);
 }
 

@@ -14,20 +14,23 @@ export interface Evidence {
   links: Counts;
   /** The same, with those that may exist. */
   taken: Counts;
+  /** Links of the journal that may exist, and whose requests may be sent again as they were, for whichever of their rows are left. */
+  open: Counts;
   /** Codes that the journal knows. */
   codes: ReadonlySet<string>;
   /** Keys of the requests in it. */
   keys: readonly string[];
-  /** Rows of the files that are no journals. */
-  rows: readonly ResultRow[];
+  /** Rows of which files say that their links may exist, once for each file but the own journal. */
+  doubts: Counts;
 }
 
 export const NO_EVIDENCE: Evidence = {
   links: new Counts(),
   taken: new Counts(),
+  open: new Counts(),
   codes: new Set(),
   keys: [],
-  rows: [],
+  doubts: new Counts(),
 };
 
 interface Reading {
@@ -48,14 +51,16 @@ export function readEvidence(reading: Reading): Evidence {
   const links = new Map(made.map((link) => [link.code, link]));
   const all = new Set<MadeLink>();
   const taken = new Counts();
-  const rows: ResultRow[] = [];
+  const doubts = new Counts();
   let codes: ReadonlySet<string> = new Set();
+  let open = new Counts();
   for (const [path, file] of disk.names) {
     if (dirname(path) !== paths.folder || isAside(path)) continue;
     const says = isJournal(path) ? readJournal(file) : readRows(file, user);
-    if (path === paths.journal) codes = says.codes;
+    if (path === paths.journal) ({ codes, open } = says);
     if (!isUsed(path, reading)) continue;
-    rows.push(...says.rows);
+    if (path !== paths.journal)
+      for (const [pair, count] of says.open.entries()) doubts.add(pair, count);
     const own = [...says.codes].flatMap((code) => links.get(code) ?? []);
     for (const link of own) all.add(link);
     const ofFile = countLinks(own);
@@ -65,7 +70,7 @@ export function readEvidence(reading: Reading): Evidence {
   const named = countLinks(all);
   taken.raise(named);
   const keys = recordedKeys(disk.get(paths.journal));
-  return { links: named, taken, codes, keys, rows };
+  return { links: named, taken, open, codes, keys, doubts };
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */
@@ -82,10 +87,10 @@ function isAside(path: string): boolean {
   return /\.old\d*$|\.tmp$|\/\.[^/]*$/.test(path);
 }
 
-type Says = Pick<Evidence, 'codes' | 'rows'> & { open: Counts };
+type Says = Pick<Evidence, 'codes'> & { open: Counts };
 
 function readJournal(file: FileNode): Says {
-  return { codes: recordedCodes(file), open: openLinks(file), rows: [] };
+  return { codes: recordedCodes(file), open: openLinks(file) };
 }
 
 const NOTHING = '';
@@ -98,7 +103,7 @@ function readRows(file: FileNode, user: UserTraits): Says {
   const rows = lines === NOTHING ? [] : (parseResults(lines, { format }) ?? []);
   const open = new Counts();
   for (const row of rows) if (row.status === 'unknown') open.add(pairOfResult(row, user));
-  return { codes: new Set(rows.flatMap(({ code }) => code || [])), open, rows };
+  return { codes: new Set(rows.flatMap(({ code }) => code || [])), open };
 }
 
 function pairOfResult({ target, domain }: ResultRow, user: UserTraits): Pair {

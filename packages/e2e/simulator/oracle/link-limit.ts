@@ -4,9 +4,13 @@ import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink } from '../services/service.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
 
+/** How often a run sends a row at most. */
+const ROUNDS = 3;
+
 /**
  * Where the service can be asked which links exist, there is never one more than rows that ever asked for it at one time, whatever was
- * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others.
+ * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others. With `--restart` the service is not asked:
+ * without keys, `--on-unknown retry` then sends again what got no response.
  */
 export class LinkLimit {
   readonly #user: UserTraits;
@@ -16,8 +20,14 @@ export class LinkLimit {
     this.#user = user;
   }
 
-  beginRun({ rows, restart }: RunPlan, { onSimilar }: Decisions, made: readonly MadeLink[]): void {
+  beginRun(
+    { rows, restart }: RunPlan,
+    { onSimilar, onUnknown }: Decisions,
+    made: readonly MadeLink[],
+  ): void {
     const user = this.#user;
+    const isRepeated = onUnknown === 'retry' && !user.idempotency;
+    const rounds = restart ? (isRepeated ? ROUNDS : 1) : 0;
     const [wanted, titled] = [new Counts(), new Counts()];
     for (const row of rows) {
       if (row.kind === 'invalid') continue;
@@ -34,7 +44,7 @@ export class LinkLimit {
     }
     const more = new Counts();
     for (const [pair, count] of wanted.entries()) {
-      more.add(pair, links.of(pair) + (restart ? count : 0));
+      more.add(pair, links.of(pair) + rounds * count);
     }
     for (const [text, count] of restart ? [] : titled.entries()) {
       const pair = text.slice(0, text.lastIndexOf('\t'));

@@ -159,9 +159,10 @@ export class Oracle {
     this.#countedRows = undefined;
     this.#told.clear();
     this.#named = new Counts();
-    const { codes, links, taken, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
+    const { codes, links, taken, open, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
     for (const code of codes) this.#told.add(code);
     this.#named.raise(links);
+    this.#wanted.raise(open);
     this.#sent.beginAgain(isAsked ? links : taken, keys);
   }
 
@@ -210,7 +211,7 @@ export class Oracle {
     const text = textOf(world.disk, world.disk.wholeOf(settings.output));
     const [{ user }, { made }] = [scenario, service];
     const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
-    const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.rows };
+    const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.doubts };
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {

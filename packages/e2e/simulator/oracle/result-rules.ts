@@ -1,9 +1,9 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { parseResults, parseTable } from '../scenario/file-text.ts';
-import { outputFormat, type ResultRow, targetOf, titleOf } from '../scenario/files.ts';
+import { outputFormat, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
-import { Counts, type Pair, pairOf, pairOfLink, pairOfRow } from './ledger.ts';
+import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
 
 interface ResultsToCheck {
   text: string | undefined;
@@ -12,8 +12,11 @@ interface ResultsToCheck {
   made: readonly MadeLink[];
   /** Whether each link has the title of its row: nothing was edited, and no response was in another order. */
   areTitlesCertain: boolean;
-  /** What a file says of its rows, since the journal was thrown away. */
-  stated: readonly ResultRow[];
+  /**
+   * Rows of which files say that their links may exist. A file does not say which link it means, so that what the journal knows of one row may
+   * stand for another with the same target, and so may a copy of the journal.
+   */
+  stated: Counts;
   /** Links of a pair that may exist without anybody knowing. */
   mayExist: (pair: Pair) => number;
   /** Links of a pair that a row must not be sent again for. */
@@ -103,13 +106,8 @@ export function checkResults(check: ResultsToCheck): readonly ReportedRow[] {
       throw new Error(`row ${index} was never refused`);
     if (status === 'failed' || status === 'unsent') left.add(pair);
   });
-  // A file does not say which link it means, so that what the journal knows of one row may stand for another with the same target.
-  const stated = new Counts();
-  for (const { status, target, domain } of check.stated) {
-    if (status === 'unknown') stated.add(pairOf(target, domain || user.domain));
-  }
   for (const [pair, count] of doubted.entries()) {
-    if (count > check.mayExist(pair) + stated.of(pair))
+    if (count > check.mayExist(pair) + check.stated.of(pair))
       throw new Error(`${pair} is unknown, and there is no doubt`);
   }
   for (const [pair, count] of left.entries()) {

@@ -35,6 +35,9 @@ interface Init {
   signal: AbortSignal;
 }
 
+/** Statuses of a service in trouble. 501 is none: it says for good that there is no such endpoint. */
+const PASSING = [500, 502, 503, 504, 507];
+
 /** Carries requests between a program and the service, as badly as a scenario wants it. */
 export class Network {
   readonly exchanges: Exchange[] = [];
@@ -176,7 +179,10 @@ export class Network {
       case '503 later':
         return answer(errorPage(503, 'Try later', { 'retry-after': `${1 + (form % 20)}` }), false);
       case '5xx before':
-        return answer(errorPage(500 + (form % 5), 'Something failed', {}), false);
+        return answer(
+          errorPage(PASSING[form % PASSING.length] ?? 500, 'Something failed', {}),
+          false,
+        );
       case '5xx after':
         return worked(() => answer(errorPage([500, 502, 504][form % 3] ?? 500, 'Late', {}), false));
       case 'page':
