@@ -138,7 +138,7 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'limit counted anew in each round',
     `${SEND}/send-new-rows.ts`,
-    'const links = found.new - forecast.left;',
+    'const links = found.new - forecast.unsent;',
     'const links = Math.min(forecast.links, found.new);',
   ),
   mutant(
@@ -156,7 +156,7 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'results taken in any order',
     `${BULK}/results.ts`,
-    'if (isInStep && results.every(isInPlace)) return results;',
+    'if (isInStep && isBegun) return results;',
     'if (targets.length) return results as readonly BatchResultItem[];',
   ),
   mutant(

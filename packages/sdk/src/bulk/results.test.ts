@@ -318,6 +318,20 @@ describe('settle', () => {
     ]);
   });
 
+  it('gives the links of one URL what a job that still runs has done, each its own', () => {
+    const a = 'https://a.io/';
+    const results = [
+      result(a, '1'),
+      { target_url: a, error: 'title: not allowed' },
+      result(a, '2'),
+      result('https://b.io/', '3'),
+    ];
+    const targets = [a, a, a, 'https://b.io/', a];
+    const links = targets.map((target_url) => ({ target_url }));
+    const codes = alignResults(links, results).map(({ code }) => code);
+    expect(codes).toEqual(['1', undefined, '2', '3', undefined]);
+  });
+
   it('of no result is unknown', () => {
     expect(outcomeOf(undefined)).toMatchObject({ outcome: 'unknown' });
   });

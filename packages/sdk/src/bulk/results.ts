@@ -86,7 +86,8 @@ export function alignResults(
   const isInPlace = (result: RecordedResult, index: number): result is BatchResultItem =>
     result.target_url === targets[index];
   // The usual case, which needs no copy.
-  if (isInStep && results.every(isInPlace)) return results;
+  const isBegun = results.every(isInPlace);
+  if (isInStep && isBegun) return results;
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
   const pair = (index: number, position = -1) => {
@@ -101,13 +102,14 @@ export function alignResults(
     const positionsOf = positionsByUrl(urls, spell);
     for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
-      const places = new Set(isInStep ? positions : []);
-      for (const index of indexes) {
-        if (places.has(index) && !resultOf.has(index)) pair(index, index);
-      }
       const isComplete = isInStep || indexes.length === positions.length;
       const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));
       const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
+      // A job that still runs has the results of its first links.
+      const places = new Set(isInStep || isBegun ? usable : []);
+      for (const index of indexes) {
+        if (places.has(index) && !resultOf.has(index)) pair(index, index);
+      }
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;

@@ -75,8 +75,17 @@ function isUnanswered(entry: Entry): boolean {
   return entry === null || (entry !== 0 && entry.length === 1);
 }
 
-/** Adds what a record says of the links of a batch. A link that is known to exist stays, whatever is said later. */
+/**
+ * Adds what a record says of the links of a batch. A link that is known to exist stays, whatever is said later, but where it is that of another
+ * row: results of a job that still runs do not say of which row they are, where several ask for one target.
+ */
 export function addEntries(known: Entry[], entries: readonly Entry[]): void {
+  if (known.some(isCreated)) {
+    const places = new Map(entries.map((entry, index) => [isCreated(entry) && entry[1], index]));
+    known.forEach((entry, index) => {
+      if (isCreated(entry) && (places.get(entry[1]) ?? index) !== index) known[index] = null;
+    });
+  }
   entries.forEach((entry, index) => {
     if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;
   });

@@ -143,6 +143,16 @@ describe('what became of a batch', () => {
     ]);
   });
 
+  test('whose results were those of other rows as long as some were missing: each link is that of one row', () => {
+    const batch = begin(['a', 'a', 'a', 'a']);
+    const part = [created('1'), created('2'), created('3'), unknown('lost')];
+    journal.decide(batch, { results: part, isFinal: false, job: 'j' });
+    const all = [created('1'), failed('bad'), created('2'), created('3')];
+    journal.decide(batch, { results: all, isFinal: true });
+    expect(linksIn(journal).map(({ code }) => code)).toEqual(['1', '2', '3']);
+    expect(journal.batch(batch.id)).toMatchObject({ created: 3, unanswered: 0, isOpen: false });
+  });
+
   test('that is released is forgotten, but for the links that are known', () => {
     const batch = begin(['a', 'b']);
     journal.decide(batch, { results: [created('x'), unknown('?')], isFinal: false });
