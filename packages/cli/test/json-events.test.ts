@@ -51,7 +51,7 @@ test('an import reports what it found, what it compares and what it expects', as
       first_rejects: [],
     },
     { event: 'compared', file, new: 2, existing: 0, changed: 0, changed_lines: [], gone: 0 },
-    expect.objectContaining({ event: 'forecast', file, links: 2, left: 0, plan: 'pro' }),
+    expect.objectContaining({ event: 'forecast', file, links: 2, unsent: 0, plan: 'pro' }),
   ]);
   expect(JSON.parse(first.stdout)).toMatchObject({ version: 2, created: 2, exit_code: 0 });
   await writeFile(file, GOOD.replace(',A', ',B'));

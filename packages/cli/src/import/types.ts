@@ -93,8 +93,8 @@ export interface Existing {
 export interface Forecast {
   /** Links that this run will try to create. */
   links: number;
-  /** New rows that will be left, because of the plan or of `--limit`. */
-  left: number;
+  /** New rows that this run will not send, because of the plan or of `--limit`. */
+  unsent: number;
   /** Whether it is the plan that has no room for all of them. */
   isShort: boolean;
   batchSize: number;

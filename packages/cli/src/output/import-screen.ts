@@ -122,7 +122,7 @@ function comparison({ new: fresh, existing, changed, changedLines, gone }: Exist
 }
 
 function planLines(forecast: Forecast): string[] {
-  const { links, left, requests, room, durationMs = 0, plan, requestsPerMinute } = forecast;
+  const { links, unsent, requests, room, durationMs = 0, plan, requestsPerMinute } = forecast;
   const limits = present(
     `batches of ${formatCount(forecast.batchSize)}`,
     requestsPerMinute !== undefined && `${plural(requestsPerMinute, 'request')} a minute`,
@@ -132,9 +132,9 @@ function planLines(forecast: Forecast): string[] {
   const work = present(
     links > 0 && `${plural(links, 'link')} to create in about ${plural(requests, 'request')}`,
     durationMs >= 1000 && `about ${formatDuration(durationMs)}`,
-    left > 0 && `${plural(left, 'row')} unsent`,
+    unsent > 0 && `${plural(unsent, 'row')} unsent`,
   ).join(', ');
   const text = plan === undefined ? limits : `${plan} plan: ${limits}`;
   const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
-  return present(capitalized, (requests > 1 || left > 0) && work);
+  return present(capitalized, (requests > 1 || unsent > 0) && work);
 }

@@ -57,10 +57,10 @@ function outcomeOf(summary: ImportSummary): string {
   const { rows, created, existing, rejected, failed, unknown, unsent, elapsedMs, dryRun } = summary;
   const counted = (count: number, words: string) => count > 0 && `${formatCount(count)} ${words}`;
   if (dryRun) {
-    const { links, left } = summary.forecast ?? { links: unsent, left: 0 };
+    const { links, unsent: kept } = summary.forecast ?? { links: unsent, unsent: 0 };
     const parts = present(
       `${links === 0 ? 'No link' : plural(links, 'link')} would be created`,
-      counted(left, 'unsent'),
+      counted(kept, 'unsent'),
       counted(existing, 'already imported'),
       unknown > 0 && `${plural(unknown, 'row')} unknown since an earlier run`,
       rejected > 0 && `${plural(rejected, 'row')} can't be sent`,

@@ -117,7 +117,7 @@ test('a plan has the forecast against the limits of the account', async () => {
   const { exitCode, summary } = await run(['--dry-run']);
   expect(exitCode).toBe(0);
   expect(bodies()).toEqual([]);
-  expect(summary.files[0].forecast).toMatchObject({ links: 1, left: 1, room: 1, plan: 'pro' });
+  expect(summary.files[0].forecast).toMatchObject({ links: 1, unsent: 1, room: 1, plan: 'pro' });
 });
 
 test('a dry run without a key checks the file, and says what it could not know', async () => {

@@ -87,7 +87,7 @@ test('--json prints one object with the documented fields', async () => {
         ...work,
         forecast: {
           links: 2,
-          left: 0,
+          unsent: 0,
           batch_size: 100,
           requests: 1,
           room: null,

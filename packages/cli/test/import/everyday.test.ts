@@ -514,7 +514,7 @@ describe('the forecast', () => {
       requests: 0,
       forecast: {
         links: 10,
-        left: 5,
+        unsent: 5,
         batchSize: 4,
         requests: 3,
         room: 10,

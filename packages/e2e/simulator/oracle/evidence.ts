@@ -14,8 +14,8 @@ export interface Evidence {
   links: Counts;
   /** The same, with those that may exist. */
   taken: Counts;
-  /** Links of the journal that may exist, and whose requests may be sent again as they were, for whichever of their rows are left. */
-  open: Counts;
+  /** Links of each pair once all requests of the journal were sent again as they were, for whichever of their rows are left. */
+  repeated: Counts;
   /** Codes that the journal knows. */
   codes: ReadonlySet<string>;
   /** Keys of the requests in it. */
@@ -27,7 +27,7 @@ export interface Evidence {
 export const NO_EVIDENCE: Evidence = {
   links: new Counts(),
   taken: new Counts(),
-  open: new Counts(),
+  repeated: new Counts(),
   codes: new Set(),
   keys: [],
   doubts: new Counts(),
@@ -69,8 +69,10 @@ export function readEvidence(reading: Reading): Evidence {
   }
   const named = countLinks(all);
   taken.raise(named);
+  const repeated = countLinks(all);
+  for (const [pair, count] of open.entries()) repeated.add(pair, count);
   const keys = recordedKeys(disk.get(paths.journal));
-  return { links: named, taken, open, codes, keys, doubts };
+  return { links: named, taken, repeated, codes, keys, doubts };
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */

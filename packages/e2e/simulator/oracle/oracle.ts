@@ -159,10 +159,10 @@ export class Oracle {
     this.#countedRows = undefined;
     this.#told.clear();
     this.#named = new Counts();
-    const { codes, links, taken, open, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
+    const { codes, links, taken, repeated, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
     for (const code of codes) this.#told.add(code);
     this.#named.raise(links);
-    this.#wanted.raise(open);
+    this.#wanted.raise(repeated);
     this.#sent.beginAgain(isAsked ? links : taken, keys);
   }
 

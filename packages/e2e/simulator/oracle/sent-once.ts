@@ -167,6 +167,12 @@ export class SentOnce {
     }
   }
 
+  /** Whether a request was in the journal when files were lost. Without entries that were refused, its key has an ending of its own. */
+  #takeRecorded(key: string): boolean {
+    const recorded = [...this.#recorded].find((one) => key === one || key.startsWith(`${one}-`));
+    return recorded !== undefined && this.#recorded.delete(recorded);
+  }
+
   #free(pair: Pair): void {
     this.#freed.add(pair);
     this.#freedNow.add(pair);
@@ -210,7 +216,7 @@ export class SentOnce {
           if (title === REFUSED_TITLE) this.#refused.add(pair);
           else links.add(pair);
         }
-        const isRecorded = this.#recorded.delete(key);
+        const isRecorded = this.#takeRecorded(key);
         for (const [pair, count] of links.entries()) if (!isRecorded) sent.add(pair, count);
         this.#sendings.set(key, { firstAt: sentAt, links });
       }

@@ -87,7 +87,7 @@ function checkForecast({ summary, settings, own, user }: SummaryToCheck): void {
   // A response that can't be read is asked for again.
   const usage = own.findLast(({ path, received }) => path.endsWith('/usage') && received);
   const room = roomIn(usage?.received?.body ?? '');
-  const news = forecast.links + forecast.left;
+  const news = forecast.links + forecast.unsent;
   const links = Math.min(news, settings.limit ?? news, room ?? news);
   const size = user.batchSize === 'auto' ? 10_000 : user.batchSize;
   const isRight =

@@ -137,9 +137,9 @@ export class JobRunner {
   /** Ids of jobs begin with the time. */
   #next(): string | undefined {
     this.#chunks += 1;
-    const [next, ...others] = this.#queue;
-    const isOfOldest = next !== undefined && this.#chunks % 2 === 0;
-    return isOfOldest ? others.reduce((a, b) => (a < b ? a : b), next) : next;
+    const inTurn = [...this.#queue];
+    const [next] = this.#chunks % 2 === 0 ? inTurn.sort() : inTurn;
+    return next;
   }
 
   async #runChunk(jobId: string): Promise<void> {

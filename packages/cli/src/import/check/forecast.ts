@@ -73,7 +73,7 @@ function forecast(
   const times = usage && timesOf(requests, settings.requestsPerMinute, usage, now);
   return {
     links: wanted,
-    left: links - wanted,
+    unsent: links - wanted,
     isShort: room !== undefined && room === wanted && room < links,
     batchSize,
     requests,

@@ -137,7 +137,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     if (found.new === 0 || mustDecide || isStopped()) break;
     forecast ??= planSending(found.new, service.usage, settings, deps);
     // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
-    const links = found.new - forecast.left;
+    const links = found.new - forecast.unsent;
     if (links <= 0) break;
     deps.onEvent({ type: 'sending', existing: found.existing, links });
     const plan = { links, batchSize: forecast.batchSize, idempotency: service.idempotency };
