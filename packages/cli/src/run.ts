@@ -16,8 +16,9 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   // Tab must not print anything but words to choose from into what somebody is typing.
   if (argv[0] === '__complete') {
     const { complete } = await import('./commands/completion/complete.ts');
-    io.stdout.write(await complete(argv.slice(1), io).catch(() => ''));
-    return 0;
+    const offers = await complete(argv.slice(1), io).catch(() => '');
+    io.stdout.write(offers ?? '');
+    return offers === undefined ? 1 : 0;
   }
   const { runCommand } = await import('./run-command.ts');
   return runCommand(argv, io);

@@ -5,12 +5,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { cli, testFolder } from '../test-io.ts';
 
-/** What is offered for a line whose last word is being typed, given as bash cuts it. */
-async function bash(...words: string[]): Promise<string[]> {
-  const argv = ['__complete', 'bash', String(words.length - 1), ...words];
-  const { stdout, stderr, exitCode } = await cli(argv);
-  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
-  return stdout.split('\n').filter((word) => word !== '');
+/** What is offered for a line of bash that ends at the cursor, or that files are. */
+async function bash(line: string): Promise<string[] | 'files'> {
+  const { stdout, stderr, exitCode } = await cli(['__complete', 'bash', line]);
+  expect(stderr).toBe('');
+  return exitCode === 1 ? 'files' : stdout.split('\n').filter((word) => word !== '');
 }
 
 /** The same, as fish and zsh give the words: without the program, and whole. */
@@ -21,67 +20,36 @@ async function fish(...words: string[]): Promise<string[]> {
 }
 
 test.each([
-  [['shortlink', 'im'], ['import']],
-  [
-    ['shortlink', 'co'],
-    ['config', 'completion'],
-  ],
-  [
-    ['shortlink', 'job', ''],
-    ['get', 'wait', 'help'],
-  ],
-  [
-    ['shortlink', '--profile', 'x', 'auth', 'lo'],
-    ['login', 'logout'],
-  ],
-  [
-    ['shortlink', 'completion', ''],
-    ['bash', 'zsh', 'fish'],
-  ],
-  [['shortlink', 'completion', 'bash', ''], []],
-  [['shortlink', 'config', 'get', 'b'], ['base_url']],
-  [['shortlink', 'config', 'set', 'profile', 'b'], []],
-  [
-    ['shortlink', 'import', '--on-unknown', ''],
-    ['stop', 'retry', 'skip'],
-  ],
-  [
-    ['shortlink', 'import', '--on-unknown', '=', 's'],
-    ['stop', 'skip'],
-  ],
-  [
-    ['shortlink', 'import', '--on-unknown', '='],
-    ['stop', 'retry', 'skip'],
-  ],
-  [['shortlink', 'import', 'a.csv', '--input-f'], ['--input-format']],
-  [['shortlink', 'import', '--input-format', 'csv', '--output-format', 'j'], ['jsonl']],
-  [
-    ['shortlink', 'create', '--redirect-type', '30'],
-    ['301', '302', '307'],
-  ],
-  [['shortlink', 'create', '--title', 'import', '--redi'], ['--redirect-type']],
-  [['shortlink', 'create', 'https', ':', '//example.com', '--redi'], ['--redirect-type']],
-  [
-    ['shortlink', 'job', 'wait', '--max'],
-    ['--max-wait', '--max-retries'],
-  ],
-  [['shortlink', 'usage', '--no'], ['--no-color']],
-  [['shortlink', 'create', 'm'], []],
-  [['shortlink', 'import', 'm'], [':file']],
-  [['shortlink', 'import', 'x', '-o', 'm'], [':file']],
-  [['shortlink', 'job', 'wait', 'id', '--output', '=', 'm'], [':file']],
-  [['shortlink', 'create', '--title', '--'], []],
-  [['shortlink', 'verify', '--tar'], ['--targets']],
-  [
-    ['shortlink', 'import', '--map', 't'],
-    ['target_url=', 'title=', 'tags='],
-  ],
-  [
-    ['shortlink', 'verify', '--map', ''],
-    ['short_url=', 'target_url='],
-  ],
-])('%j offers %j', async (words, expected) => {
-  expect(await bash(...words)).toEqual(expected);
+  ['shortlink im', ['import']],
+  ['shortlink co', ['config', 'completion']],
+  ['shortlink job ', ['get', 'wait', 'help']],
+  ['shortlink --profile x auth lo', ['login', 'logout']],
+  ['shortlink completion ', ['bash', 'zsh', 'fish']],
+  ['shortlink completion bash ', []],
+  ['shortlink config get b', ['base_url']],
+  ['shortlink config set profile b', []],
+  ['shortlink import --on-unknown ', ['stop', 'retry', 'skip']],
+  ['shortlink import --on-unknown=s', ['stop', 'skip']],
+  ['shortlink import --on-unknown=', ['stop', 'retry', 'skip']],
+  ['shortlink import a.csv --input-f', ['--input-format']],
+  ['shortlink import --input-format csv --output-format j', ['jsonl']],
+  ['shortlink create --redirect-type 30', ['301', '302', '307']],
+  ['shortlink create --title import --redi', ['--redirect-type']],
+  ['shortlink create https://example.com --redi', ['--redirect-type']],
+  ['shortlink create "--title=a b"  --redi', ['--redirect-type']],
+  ["shortlink create --title 'it is' --redi", ['--redirect-type']],
+  ['shortlink job wait --max', ['--max-wait', '--max-retries']],
+  ['shortlink usage --no', ['--no-color']],
+  ['shortlink create m', []],
+  ['shortlink import m', 'files'],
+  ['shortlink import x -o m', 'files'],
+  ['shortlink job wait id --output=m', 'files'],
+  ['shortlink create --title --', []],
+  ['shortlink verify --tar', ['--targets']],
+  ['shortlink import --map t', ['target_url=', 'title=', 'tags=']],
+  ['shortlink verify --map ', ['short_url=', 'target_url=']],
+])('%s offers %j', async (line, expected) => {
+  expect(await bash(line)).toEqual(expected);
 });
 
 test('descriptions, for shells that show them', async () => {
@@ -120,13 +88,12 @@ describe('from the file on the line', () => {
       '--map=title=Long URL',
       '--map=title=Über uns',
     ]);
-    // bash has quoted it, and wants only what follows its own cut.
-    const quoted = path.replace(' ', '\\ ');
-    const words = ['shortlink', 'import', quoted, '--map', 'target_url', '='];
-    expect(await bash(...words, 'Lo')).toEqual(['Long\\ URL']);
-    expect(await bash(...words, 'Long\\ U')).toEqual(['Long\\ URL']);
-    expect(await bash(...words, '"Long U')).toEqual(['Long URL']);
-    expect(await bash(...words)).toEqual(['Long\\ URL', 'Über\\ uns']);
+    // bash wants only what follows the place where it cuts the word.
+    const line = `shortlink import ${path.replace(' ', '\\ ')} --map target_url=`;
+    expect(await bash(`${line}Lo`)).toEqual(['Long\\ URL']);
+    expect(await bash(`${line}Long\\ U`)).toEqual(['Long\\ URL']);
+    expect(await bash(`${line}"Long U`)).toEqual(['Long URL']);
+    expect(await bash(line)).toEqual(['Long\\ URL', 'Über\\ uns']);
   });
 
   test('between quotes, bash gets no name that could be code', async () => {
@@ -134,13 +101,13 @@ describe('from the file on the line', () => {
       'evil.csv',
       'target_url,$(touch PWNED),a`b,Plain: name\nhttps://x.example\n',
     );
-    const words = ['shortlink', 'import', path, '--map'];
-    expect(await bash(...words, '"title=$')).toEqual([]);
-    expect(await bash(...words, 'title', '=', "'$")).toEqual([]);
-    expect(await bash(...words, 'title', '=', '""$')).toEqual([]);
-    expect(await bash(...words, 'title', '=', '$""')).toEqual([]);
-    expect(await bash(...words, '"title=')).toEqual(['title=target_url', 'title=Plain: name']);
-    expect(await bash(...words, 'title', '=', '$')).toEqual(['\\$\\(touch\\ PWNED\\)']);
+    const line = `shortlink import ${path} --map `;
+    expect(await bash(`${line}"title=$`)).toEqual([]);
+    expect(await bash(`${line}title='$`)).toEqual([]);
+    expect(await bash(`${line}title=""$`)).toEqual([]);
+    expect(await bash(`${line}title=$""`)).toEqual([]);
+    expect(await bash(`${line}"title=`)).toEqual(['title=target_url', 'title=Plain: name']);
+    expect(await bash(`${line}title=$`)).toEqual(['\\$\\(touch\\ PWNED\\)']);
   });
 
   test('columns of a file in which no column is recognized, and which other options describe', async () => {
@@ -167,12 +134,6 @@ describe('from the file on the line', () => {
   test('a name that could move the cursor, or turn the text around, is not offered', async () => {
     const path = await file('evil.csv', 'a\u001b[2J,b,c\u202e\nhttps://example.com,x\n');
     expect(await fish('import', path, '--map', 'title=')).toEqual(['title=b']);
-  });
-
-  test('a name that is the word for files is not offered', async () => {
-    const path = await file('odd.xlsx', workbook({ ':file': [['a']], Links: [['b']] }));
-    expect(await bash('shortlink', 'import', path, '--sheet', '')).toEqual(['Links']);
-    expect(await bash('shortlink', 'import', path, '--sheet', '=')).toEqual(['Links']);
   });
 
   test.each([
@@ -217,21 +178,28 @@ test('it stands in no help, and completion does not offer it', async () => {
   expect(await fish('')).not.toContain('__complete');
 });
 
-test('the script of bash is one that bash takes, and leaves nothing behind without the program', async () => {
+/** What the script of bash leaves in COMPREPLY for a line, one line each. */
+async function inBash(line: string, { before = '', program = '' } = {}): Promise<string> {
   const { stdout } = await cli(['completion', 'bash']);
-  const folder = await testFolder();
-  const script = `${stdout}\nCOMP_WORDS=(shortlink im)\nCOMP_CWORD=1\nPATH=${folder}\n_shortlink; echo "\${#COMPREPLY[@]}"`;
-  expect(execFileSync('/bin/bash', ['--norc', '-c', script], { encoding: 'utf8' })).toBe('0\n');
+  const script = `${before}\n${stdout}\n${program}\nCOMP_LINE='${line} more'\nCOMP_POINT=${line.length}\n_shortlink; printf '%s\\n' "\${COMPREPLY[@]}" "-"; complete -p shortlink`;
+  const cwd = await testFolder();
+  const printed = execFileSync('/bin/bash', ['--norc', '-c', script], { cwd, encoding: 'utf8' });
+  return printed.replace(/-\ncomplete -o default -F _shortlink shortlink\n$/, '');
+}
+
+test('the script of bash asks with the line up to the cursor, and takes each line of the response', async () => {
+  const program = 'shortlink() { printf "%s\\n" "$#$3" "a b" "*"; }';
+  expect(await inBash('shortlink im', { program })).toBe('3shortlink im\na b\n*\n');
 });
 
-test('files are left to readline, which quotes their names, also by a bash without compopt', async () => {
-  const { stdout } = await cli(['completion', 'bash']);
-  const cwd = await testFolder();
-  await writeFile(join(cwd, '$(touch PWNED)'), '');
-  const script = `enable -n compopt\n${stdout}\nshortlink() { echo :file; }\nCOMP_WORDS=(shortlink import '')\nCOMP_CWORD=2\n_shortlink; echo "\${#COMPREPLY[@]}"; complete -p shortlink`;
-  const printed = execFileSync('/bin/bash', ['--norc', '-c', script], { cwd, encoding: 'utf8' });
-  expect(printed).toBe('0\ncomplete -o default -F _shortlink shortlink\n');
-});
+test.each(['', 'enable -n compopt'])(
+  'it offers nothing itself without the program, and leaves files to readline, which quotes their names: %s',
+  async (before) => {
+    expect(await inBash('shortlink im', { before, program: 'PATH=' })).toBe('');
+    const program = 'shortlink() { return 1; }';
+    expect(await inBash('shortlink import ', { before, program })).toBe('');
+  },
+);
 
 test('another shell is a usage error', async () => {
   const result = await cli(['completion', 'tcsh']);

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { LINK_FIELDS } from '@shortlink/tables/basics';
 import type { Command, Option } from 'commander';
 import { configPath, readConfig } from '../../config/config-file.ts';
@@ -11,52 +12,47 @@ import { TABLE_FIELDS } from '../verify/verify.ts';
 /** A word that may stand at the cursor. */
 type Offer = readonly [word: string, description?: string];
 
-/** The shell's own completion of files: its script knows this word. */
-const FILES: Offer[] = [[':file']];
+/** Words of a line of bash, each behind a space, and what of a word bash replaces: it cuts it at = and : that are not quoted. */
+const BASH_WORD = /\s+((?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^\s"'\\])*)/gs;
+const BASH_TAIL = /(?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^=:"'\\])*$/s;
 
 /**
- * What `shortlink __complete <shell> <words>` prints: a line for each word that may stand at the cursor, as the script of the shell
- * wants it. bash gives the index of the word at the cursor first, cuts its words at = and :, and leaves quotes where they are.
+ * What `shortlink __complete <shell> <words>` prints: a line for each word that may stand at the cursor, as the script of the shell wants it.
+ * bash gives its line up to the cursor in place of the words. Undefined where it is the name of a file, which shells complete themselves.
  */
-export async function complete([shell, ...rest]: readonly string[], io: Io): Promise<string> {
-  const [index, , ...parts] = rest;
-  const cut = shell === 'bash' ? parts.slice(0, Number(index)) : [];
-  const words = shell === 'bash' ? joined(cut) : rest;
+export async function complete(
+  [shell, ...rest]: readonly string[],
+  io: Io,
+): Promise<string | undefined> {
+  const asTyped =
+    shell === 'bash' ? [...(rest[0] ?? '').matchAll(BASH_WORD)].map(([, word = '']) => word) : rest;
+  const words = shell === 'bash' ? asTyped.map(unquoted) : asTyped;
   const last = words.at(-1) ?? '';
-  const offers = await offersFor(words.slice(0, -1), last, io);
-  if (offers === FILES) return ':file\n';
-  const typed = cut.at(-1) ?? '';
-  const known = last.length - (/^[=:]$/.test(typed) ? 0 : unquoted(typed).length);
-  // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
-  const isQuoted = /["']/.test(typed.replaceAll(/\\./g, ''));
-  return (
-    offers
-      .filter(([word]) => shell !== 'bash' || word.startsWith(last))
-      // What a file holds must not move the cursor, nor hide.
-      .filter(([word]) => !/[\p{Cc}\p{Cf}]/u.test(word))
-      .filter(([word]) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
-      .map(([word, description = '']) => {
-        if (shell === 'zsh') return `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`;
-        if (shell === 'fish') return `${word}\t${description}\n`;
-        const rest = word.slice(known);
-        return `${/^["']/.test(typed) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&')}\n`;
-      })
-      // A name that looks like the word for files would be taken for it.
-      .filter((line) => line !== ':file\n')
-      .join('')
-  );
+  const all = await offersFor(words.slice(0, -1), last, io);
+  // What a file holds must not move the cursor, nor hide.
+  const offers = all?.filter(([word]) => !/[\p{Cc}\p{Cf}]/u.test(word));
+  if (shell === 'bash') return offers && forBash(offers, last, asTyped.at(-1) ?? '');
+  const line = ([word, description = '']: Offer) =>
+    shell === 'zsh'
+      ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`
+      : `${word}\t${description}\n`;
+  return offers?.map(line).join('');
 }
 
-function joined(parts: readonly string[]): string[] {
-  const words: string[] = [];
-  let isOpen = false;
-  for (const part of parts) {
-    const isCut = /^[=:]+$/.test(part);
-    if (isCut || isOpen) words.push((words.pop() ?? '') + unquoted(part));
-    else words.push(unquoted(part));
-    isOpen = isCut;
-  }
-  return words;
+function forBash(offers: readonly Offer[], last: string, typed: string): string {
+  const [tail = ''] = BASH_TAIL.exec(typed) ?? [];
+  const known = unquoted(typed.slice(0, typed.length - tail.length)).length;
+  // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
+  const isQuoted = /["']/.test(tail.replaceAll(/\\./g, ''));
+  return offers
+    .filter(([word]) => word.startsWith(last))
+    .filter(([word]) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
+    .map(([word]) => word.slice(known))
+    .map((word) =>
+      /^["']/.test(tail) ? word : word.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&'),
+    )
+    .map((word) => `${word}\n`)
+    .join('');
 }
 
 function unquoted(word: string): string {
@@ -64,7 +60,11 @@ function unquoted(word: string): string {
 }
 
 /** What may stand behind `words` where `typed` is being typed. commander parses the words, and throws where they are wrong. */
-async function offersFor(words: readonly string[], typed: string, io: Io): Promise<Offer[]> {
+async function offersFor(
+  words: readonly string[],
+  typed: string,
+  io: Io,
+): Promise<Offer[] | undefined> {
   const [, name, value = typed] = /^(--[^=]+)=(.*)$/s.exec(typed) ?? [];
   const flag = name ?? words.at(-1) ?? '';
   const before = name === undefined && flag.startsWith('-') ? words.slice(0, -1) : words;
@@ -82,9 +82,7 @@ async function offersFor(words: readonly string[], typed: string, io: Io): Promi
   const option = options.find(({ short, long }) => flag === long || flag === short);
   if (option?.required || option?.optional) {
     const values = await valuesOf(option, value, command, files, io);
-    return name === undefined || values === FILES
-      ? values
-      : values.map(([word]) => [`${name}=${word}`]);
+    return values?.map((word) => [name === undefined ? word : `${name}=${word}`]);
   }
   if (typed.startsWith('-')) {
     return options.flatMap(({ short, long, description }) =>
@@ -97,8 +95,7 @@ async function offersFor(words: readonly string[], typed: string, io: Io): Promi
   }
   const all = command.registeredArguments;
   const argument = all[files.length] ?? all.findLast(({ variadic }) => variadic);
-  if (argument?.argChoices !== undefined) return argument.argChoices.map((word) => [word]);
-  return argument?.name() === 'file' ? FILES : [];
+  return argument?.name() === 'file' ? undefined : (argument?.argChoices ?? []).map((w) => [w]);
 }
 
 async function valuesOf(
@@ -107,30 +104,33 @@ async function valuesOf(
   command: Command,
   files: readonly string[],
   io: Io,
-): Promise<Offer[]> {
-  const wordsOf = (words: readonly string[]): Offer[] => words.map((word) => [word]);
-  if (argChoices !== undefined) return wordsOf(argChoices);
+): Promise<readonly string[] | undefined> {
+  if (argChoices !== undefined) return argChoices;
   if (long === '--profile') {
-    const { config } = await readConfig(configPath(io), io.platform);
-    return wordsOf(Object.keys(config.profiles));
+    return Object.keys((await readConfig(configPath(io), io.platform)).config.profiles);
   }
-  if (long === '--sheet') {
-    const path = await fileOf(files, io);
-    if (path === undefined) return [];
-    const { sheetNames } = await import('./in-file.ts');
-    return wordsOf(await sheetNames(path));
-  }
-  if (long !== '--map') return /<file>/.test(flags) ? FILES : [];
+  if (long !== '--sheet' && long !== '--map') return /<file>/.test(flags) ? undefined : [];
   const [, field] = /^([^=]*)=/.exec(typed) ?? [];
-  if (field !== undefined) {
-    const path = await fileOf(files, io);
-    if (path === undefined) return [];
-    const { columnsIn } = await import('./in-file.ts');
-    const columns = await columnsIn(path, command.opts());
-    return wordsOf(columns.map((column) => `${field}=${column}`));
+  if (long === '--map' && field === undefined) {
+    const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
+    return fields.map((name) => `${name}=`);
   }
-  const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
-  return wordsOf(fields.map((name) => `${name}=`));
+  const path = await fileOf(files, io);
+  if (path === undefined) return [];
+  // Only who completes what is in a file loads the reader of tables.
+  const { openInput, sheetNames } = await import('@shortlink/tables');
+  if (long === '--sheet') return await sheetNames(path);
+  const { detectLayout } = await import('../../import/layout.ts');
+  const input = await openInput(path, Readable.from([]));
+  try {
+    // No column need be recognized: which one it is, is being typed.
+    const map = { target_url: '1', title: '', tags: '', domain_id: '', redirect_type: '' };
+    const settings = { inputFormat: 'auto' as const, ...command.opts(), map };
+    const { plan } = await detectLayout(input, settings);
+    return plan.columns.map((column) => `${field}=${column}`);
+  } finally {
+    await input.dispose();
+  }
 }
 
 /** Nobody waits longer for Tab than it takes to read such a workbook. */
