@@ -11,7 +11,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'links of equal targets exchanged',
     `${BULK}/results.ts`,
-    'if (isInStep && isBegun) return results;',
+    'if (isInStep && areInPlace) return results;',
     `if (isInStep && results.every(isInPlace)) {
     const left = results.toReversed();
     return targets.map((target_url) => {

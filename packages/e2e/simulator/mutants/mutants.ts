@@ -156,7 +156,7 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'results taken in any order',
     `${BULK}/results.ts`,
-    'if (isInStep && isBegun) return results;',
+    'if (isInStep && areInPlace) return results;',
     'if (targets.length) return results as readonly BatchResultItem[];',
   ),
   mutant(

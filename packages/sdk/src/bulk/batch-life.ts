@@ -167,7 +167,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
   async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<BatchEnd<T>> {
-    const results = resultsOf(this.#batch, taken, missing);
+    const results = resultsOf(this.#batch, taken, { missing });
     await this.#emit({ type: 'completed', results, job_id });
     return { settled: settle(this.#batch, results) };
   }
@@ -225,7 +225,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     taken: Job['results'] = [],
     job_id?: string,
   ): Promise<BatchEnd<T>> {
-    const results = resultsOf(this.#batch, taken);
+    const results = resultsOf(this.#batch, taken, { isBegun: true });
     await this.#emit({ type: outcome, error, results, job_id });
     const missing = { outcome, error: error.message, cause: error };
     return { settled: settle(this.#batch, results, missing) };

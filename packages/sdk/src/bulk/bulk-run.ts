@@ -212,8 +212,7 @@ export class BulkRun<T extends LinkInput> {
       return;
     }
     const recorded = await untilAborted(this.signal, record.results?.() ?? []);
-    const domainOf = (offset: number) => sentOf(batch.inputs[offset])?.domain_id;
-    const results = alignResults(batch.targets, recorded, domainOf);
+    const results = alignResults(batch.targets, recorded, (offset) => sentOf(batch.inputs[offset]));
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
     this.#settled.set(batch.first, settle(batch, results, missing));

@@ -1,6 +1,6 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
-import type { LinkInput } from '../wire/link.ts';
+import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
 import { sentOf, sentOffsets } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
@@ -41,17 +41,17 @@ export function settle<T extends LinkInput>(
 /**
  * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
  *
- * @param missing the error of links that have no result, where all other links have theirs
+ * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that the job still runs
  */
 export function resultsOf(
   batch: Batch<LinkInput>,
   results: readonly RecordedResult[],
-  missing?: string,
+  { missing, isBegun }: { missing?: string | undefined; isBegun?: boolean } = {},
 ): readonly BatchResultItem[] {
   const { first, inputs, targets, refused } = batch;
   const sent = sentOffsets(batch);
   const urls = sent.map((offset) => targets[offset] ?? '');
-  let all = alignResults(urls, results, (n) => sentOf(inputs[sent[n] ?? 0])?.domain_id);
+  let all = alignResults(urls, results, (n) => sentOf(inputs[sent[n] ?? 0]), isBegun);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -74,20 +74,27 @@ export function resultsOf(
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  *
  * @param targets the `target_url` of each link, as it was sent
- * @param domainOf the domain of the link at a position of `targets`
+ * @param linkOf the link at a position of `targets`, as it was sent
+ * @param isBegun whether these are the results of the first links, since their job still runs
  */
 export function alignResults(
   targets: readonly string[],
   results: readonly RecordedResult[],
-  domainOf: (position: number) => string | undefined,
+  linkOf: (position: number) => CreateLinkBody | undefined,
+  isBegun = false,
 ): readonly BatchResultItem[] {
   // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
   const isInStep = targets.length === results.length;
   const isInPlace = (result: RecordedResult, index: number): result is BatchResultItem =>
     result.target_url === targets[index];
   // The usual case, which needs no copy.
-  const isBegun = results.every(isInPlace);
-  if (isInStep && isBegun) return results;
+  const areInPlace = results.every(isInPlace);
+  if (isInStep && areInPlace) return results;
+  if (isBegun && areInPlace) {
+    return targets.map((target_url, index) =>
+      results[index]?.code ? { ...results[index], target_url } : { target_url },
+    );
+  }
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
   const pair = (index: number, position = -1) => {
@@ -102,14 +109,13 @@ export function alignResults(
     const positionsOf = positionsByUrl(urls, spell);
     for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
-      const isComplete = isInStep || indexes.length === positions.length;
-      const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));
-      const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
-      // A job that still runs has the results of its first links.
-      const places = new Set(isInStep || isBegun ? usable : []);
+      const places = new Set(isInStep ? positions : []);
       for (const index of indexes) {
         if (places.has(index) && !resultOf.has(index)) pair(index, index);
       }
+      const isComplete = isInStep || indexes.length === positions.length;
+      const links = indexes.map((index) => linkOf(index) ?? targets[index]);
+      const usable = isComplete ? positions : certain(results, positions, links);
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;
@@ -126,20 +132,19 @@ export function alignResults(
 
 /**
  * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
- * - The links differ by domain or spelling: none, because each result may be that of another one.
+ * - The links differ in anything: none, because each result may be that of another one.
  * - Results are missing: only those with a code, because it is not known which of the links were refused.
  * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
  */
 function certain(
   results: readonly RecordedResult[],
   positions: readonly number[],
-  links: number,
-  kinds: ReadonlySet<string>,
+  links: readonly unknown[],
 ): readonly number[] {
-  if (kinds.size > 1) return [];
+  if (new Set(links.map((link) => JSON.stringify(link))).size > 1) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
-  if (links > positions.length) return created;
+  if (links.length > positions.length) return created;
   return [...created, ...positions.filter((position) => !isCreated(position))];
 }
 
