@@ -158,10 +158,9 @@ export class Oracle {
     this.#wanted = new Counts();
     this.#countedRows = undefined;
     this.#told.clear();
-    this.#named = new Counts();
     const { codes, links, taken, repeated, keys } = hasLost ? this.#evidence : NO_EVIDENCE;
     for (const code of codes) this.#told.add(code);
-    this.#named.raise(links);
+    this.#named = links;
     this.#wanted.raise(repeated);
     this.#sent.beginAgain(isAsked ? links : taken, keys);
   }
@@ -215,8 +214,8 @@ export class Oracle {
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
-      // A file that was lost may have been the only one to name a link, or one that the user has decided against.
-      const counted = this.#countedLinks(user.losesFiles ? new Counts() : this.#named);
+      // A file that was lost, or a row of it, may have been the only one to name a link, or the user may have decided against it.
+      const counted = this.#countedLinks(user.losesFiles ? new Counts() : this.#evidence.links);
       const reported = checkResults({
         ...results,
         mayExist: (pair) =>

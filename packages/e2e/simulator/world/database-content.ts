@@ -87,6 +87,11 @@ export class Content implements DatabaseContent {
     return this.#tables.length > 0;
   }
 
+  /** How many records the journal in it has. */
+  get records(): unknown {
+    return this.hasTables ? this.prepare('SELECT records FROM seal').get()?.['records'] : undefined;
+  }
+
   /** Makes the tables of the file, once for all the files that this database stands for. */
   createTables(sql: string): void {
     const setting = /PRAGMA (\w+) = (\d+);?/g;

@@ -22,6 +22,8 @@ export class SimulatedDatabase {
   #synchronous = 'FULL';
   #isFolderSynced = false;
   #createsTables = false;
+  /** Of the journal when the transaction began. */
+  #recordsBefore: unknown;
   /** They belong to the connection, which needs no lock for them. */
   #hasTempTables = false;
   #isClosed = false;
@@ -64,6 +66,7 @@ export class SimulatedDatabase {
       const mayLose = this.#process.diskFault?.only === 'commit kept unsynced';
       if (!this.#isSyncing || mayLose) content.keepImage();
       content.prepare('BEGIN').run();
+      this.#recordsBefore = content.records;
     } else if (command.kind === 'commit') this.#commit();
     else if (command.kind === 'roll back') {
       this.#createsTables = false;
@@ -136,7 +139,9 @@ export class SimulatedDatabase {
   #commit(): void {
     const content = this.#content;
     try {
-      theWorld().diskStep('commit', this.#path, true);
+      // SQLite writes to no file whose own tables have not changed.
+      const hasWritten = this.#createsTables || content.records !== this.#recordsBefore;
+      if (hasWritten) theWorld().diskStep('commit', this.#path, true);
     } catch (error) {
       this.#process.journalFailedAt ??= theWorld().clock.turn;
       const { only } = this.#process.diskFault ?? {};
