@@ -10,7 +10,8 @@ import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
 
 /** What the files beside an input say of links, at one moment. */
 export interface Evidence {
-  /** Links of each pair that exist for sure. */
+  /** Links that exist for sure, and how many there are of each pair. */
+  named: ReadonlySet<MadeLink>;
   links: Counts;
   /** The same, with those that may exist. */
   taken: Counts;
@@ -25,6 +26,7 @@ export interface Evidence {
 }
 
 export const NO_EVIDENCE: Evidence = {
+  named: new Set(),
   links: new Counts(),
   taken: new Counts(),
   repeated: new Counts(),
@@ -48,7 +50,7 @@ interface Reading {
  */
 export function readEvidence(reading: Reading): Evidence {
   const { disk, paths, user, made } = reading;
-  const links = new Map(made.map((link) => [link.code, link]));
+  const byCode = new Map(made.map((link) => [link.code, link]));
   const all = new Set<MadeLink>();
   const taken = new Counts();
   const doubts = new Counts();
@@ -61,18 +63,18 @@ export function readEvidence(reading: Reading): Evidence {
     if (!isUsed(path, reading)) continue;
     if (path !== paths.journal)
       for (const [pair, count] of says.open.entries()) doubts.add(pair, count);
-    const own = [...says.codes].flatMap((code) => links.get(code) ?? []);
+    const own = [...says.codes].flatMap((code) => byCode.get(code) ?? []);
     for (const link of own) all.add(link);
-    const ofFile = countLinks(own);
+    const ofFile = countPairs(own);
     for (const [pair, count] of says.open.entries()) ofFile.add(pair, count);
     taken.raise(ofFile);
   }
-  const named = countLinks(all);
-  taken.raise(named);
-  const repeated = countLinks(all);
+  const links = countPairs(all);
+  taken.raise(links);
+  const repeated = countPairs(all);
   for (const [pair, count] of open.entries()) repeated.add(pair, count);
   const keys = recordedKeys(disk.get(paths.journal));
-  return { links: named, taken, repeated, codes, keys, doubts };
+  return { named: all, links, taken, repeated, codes, keys, doubts };
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */
@@ -112,7 +114,8 @@ function pairOfResult({ target, domain }: ResultRow, user: UserTraits): Pair {
   return pairOf(target, domain || user.domain);
 }
 
-function countLinks(links: Iterable<MadeLink>): Counts {
+/** How many links there are of each pair. */
+export function countPairs(links: Iterable<MadeLink>): Counts {
   const counts = new Counts();
   for (const link of links) counts.add(pairOfLink(link));
   return counts;

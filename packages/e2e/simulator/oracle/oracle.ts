@@ -7,7 +7,7 @@ import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
-import { type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
+import { countPairs, type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
 import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
 import {
   Counts,
@@ -215,7 +215,9 @@ export class Oracle {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
       // A file that was lost, or a row of it, may have been the only one to name a link, or the user may have decided against it.
-      const counted = this.#countedLinks(user.losesFiles ? new Counts() : this.#evidence.links);
+      const named = user.losesFiles ? [] : [...this.#evidence.named];
+      const isEarlier = (link: MadeLink) => this.#runOf(link) < this.#firstRun;
+      const counted = this.#countedLinks(countPairs(named.filter(isEarlier)));
       const reported = checkResults({
         ...results,
         mayExist: (pair) =>

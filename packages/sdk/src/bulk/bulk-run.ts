@@ -212,7 +212,8 @@ export class BulkRun<T extends LinkInput> {
       return;
     }
     const recorded = await untilAborted(this.signal, record.results?.() ?? []);
-    const results = alignResults(batch.targets, recorded, (offset) => sentOf(batch.inputs[offset]));
+    const domainOf = (offset: number) => sentOf(batch.inputs[offset])?.domain_id;
+    const results = alignResults(batch.targets, recorded, domainOf);
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
     this.#settled.set(batch.first, settle(batch, results, missing));

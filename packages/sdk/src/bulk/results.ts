@@ -1,6 +1,6 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
-import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
+import type { LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
 import { sentOf, sentOffsets } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './types.ts';
@@ -51,7 +51,8 @@ export function resultsOf(
   const { first, inputs, targets, refused } = batch;
   const sent = sentOffsets(batch);
   const urls = sent.map((offset) => targets[offset] ?? '');
-  let all = alignResults(urls, results, (n) => sentOf(inputs[sent[n] ?? 0]), isBegun);
+  const domainOf = (n: number) => sentOf(inputs[sent[n] ?? 0])?.domain_id;
+  let all = alignResults(urls, results, domainOf, isBegun);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -74,13 +75,13 @@ export function resultsOf(
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  *
  * @param targets the `target_url` of each link, as it was sent
- * @param linkOf the link at a position of `targets`, as it was sent
+ * @param domainOf the domain of the link at a position of `targets`
  * @param isBegun whether these are the results of the first links, since their job still runs
  */
 export function alignResults(
   targets: readonly string[],
   results: readonly RecordedResult[],
-  linkOf: (position: number) => CreateLinkBody | undefined,
+  domainOf: (position: number) => string | undefined,
   isBegun = false,
 ): readonly BatchResultItem[] {
   // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
@@ -114,8 +115,8 @@ export function alignResults(
         if (places.has(index) && !resultOf.has(index)) pair(index, index);
       }
       const isComplete = isInStep || indexes.length === positions.length;
-      const links = indexes.map((index) => linkOf(index) ?? targets[index]);
-      const usable = isComplete ? positions : certain(results, positions, links);
+      const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));
+      const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;
@@ -132,19 +133,20 @@ export function alignResults(
 
 /**
  * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
- * - The links differ in anything: none, because each result may be that of another one.
+ * - The links differ by domain or spelling: none, because each result may be that of another one.
  * - Results are missing: only those with a code, because it is not known which of the links were refused.
  * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
  */
 function certain(
   results: readonly RecordedResult[],
   positions: readonly number[],
-  links: readonly unknown[],
+  links: number,
+  kinds: ReadonlySet<string>,
 ): readonly number[] {
-  if (new Set(links.map((link) => JSON.stringify(link))).size > 1) return [];
+  if (kinds.size > 1) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
-  if (links.length > positions.length) return created;
+  if (links > positions.length) return created;
   return [...created, ...positions.filter((position) => !isCreated(position))];
 }
 
