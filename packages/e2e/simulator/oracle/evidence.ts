@@ -57,12 +57,15 @@ export function readEvidence(reading: Reading): Evidence {
   let codes: ReadonlySet<string> = new Set();
   let open = new Counts();
   for (const [path, file] of disk.names) {
-    if (dirname(path) !== paths.folder || isAside(path)) continue;
+    if (dirname(path) !== paths.folder || isLeft(path)) continue;
     const says = isJournal(path) ? readJournal(file) : readRows(file, user);
     if (path === paths.journal) ({ codes, open } = says);
-    if (!isUsed(path, reading)) continue;
+    // What an import has set aside is looked into where nothing else says which links there are.
+    const isOld = /\.old\d*$/.test(path);
+    if (!isOld && !isUsed(path, reading)) continue;
     if (path !== paths.journal)
       for (const [pair, count] of says.open.entries()) doubts.add(pair, count);
+    if (isOld) continue;
     const own = [...says.codes].flatMap((code) => byCode.get(code) ?? []);
     for (const link of own) all.add(link);
     const ofFile = countPairs(own);
@@ -86,9 +89,9 @@ function isUsed(path: string, { paths, user, decisions }: Reading): boolean {
   return onSimilar !== 'create' || Object.values(paths).includes(path);
 }
 
-/** Files that a run has left behind when it was killed, and those that the import has set aside itself. */
-function isAside(path: string): boolean {
-  return /\.old\d*$|\.tmp$|\/\.[^/]*$/.test(path);
+/** Files that a run has left behind when it was killed. */
+function isLeft(path: string): boolean {
+  return /\.tmp$|\/\.[^/]*$/.test(path);
 }
 
 type Says = Pick<Evidence, 'codes'> & { open: Counts };
