@@ -145,6 +145,16 @@ describe('what the journal knows of a row goes before what the file says', () =>
   });
 });
 
+test('what the cells of one row doubt is another link than that of a row of the same target which is sent', async () => {
+  const filled = await fillIn('input.csv');
+  const settings = { ...filled, onUnknown: 'skip', idempotency: true } as const;
+  world.write('input.csv', `${world.read('input.csv')}https://example.com/1,,,,,\n`);
+  world.service.fault = () => ({ type: 'lost', created: true });
+  expect(await world.import(settings)).toMatchObject({ unknown: 3, unsent: 0 });
+  expect(await world.import(settings)).toMatchObject({ unknown: 3, unsent: 0 });
+  expect(world.service.links).toHaveLength(3);
+});
+
 test('a row is in doubt only where no link of its kind is known, in whatever order the rows stand', async () => {
   const [b, a] = ['https://example.com/b', 'https://example.com/a'];
   const policy = { onUnknown: 'skip', batchSize: 1, concurrency: 1 } as const;

@@ -193,11 +193,11 @@ export const UNSETTLED_OTHERS = `
   SELECT id, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
 
 /** Links of files that may exist: those that rows have, and of their own results all that nothing else knows by now. */
-const DOUBTS = `source > 0 AND short_url IS NULL AND of_row IS NULL AND (
+const DOUBTS = `source > 0 AND short_url IS NULL AND (
   id IN (SELECT link FROM temp.match) OR ${CERTAIN} AND key NOT IN (SELECT key FROM temp.link WHERE source = 0))`;
 
-/** What files doubt is settled like what the journal doubts. */
-export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE ${DOUBTS}`;
+/** What files doubt is settled like what the journal doubts. A row itself says what its link was made with, and is compared by that. */
+export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
 /** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
 export const SETTLE = `
@@ -220,8 +220,6 @@ const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (
   ) OR ${DOUBTS}`;
 export const TO_ADOPT = `SELECT id, key, content, pair, code, short_url, error FROM temp.link WHERE ${ADOPTED} ORDER BY id`;
 export const DROP_ALL_DOUBTS = 'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL';
-export const DROP_DOUBTS =
-  'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL';
 
 /** The same of links that rows name themselves, for an input whose results are another file. */
 export const OWN_TO_ADOPT = `
@@ -230,7 +228,7 @@ export const OWN_TO_ADOPT = `
 
 export const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
 export const ANY_OTHER = `
-  SELECT 1 FROM temp.link WHERE source > 0 AND of_row IS NULL UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
+  SELECT 1 FROM temp.link WHERE source > 0 UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
 
 /** Bound: the numbers of the links of a batch, from the first to the one after the last. */
 export const ASKS_FOR = 'SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1';

@@ -111,7 +111,9 @@ export class Evidence {
     const said = [url, url && hashOf(url), fit, null, inDoubt, made];
     this.#rows.add([number, line, key, content, pair, ...said]);
     if (doubt !== undefined) {
-      this.#addOther([sql.KNOWN_BY.results, key, content, pair, null, null, doubt], made, number);
+      const isEdited = made !== null && made !== readMadeFor(madeFor(identity));
+      const as = isEdited ? editedContent(content, made) : content;
+      this.#addOther([sql.KNOWN_BY.results, key, as, pair, null, null, doubt], made, number);
     }
   }
 
@@ -178,7 +180,7 @@ export class Evidence {
     this.#journal.write(() => {
       if (!inPlace) this.#journal.add(readLinks(this.#db, sql.OWN_TO_ADOPT));
       this.#journal.add(readLinks(this.#db, sql.TO_ADOPT));
-      this.#db.exec(sql.DROP_DOUBTS);
+      this.#db.exec(sql.DROP_ALL_DOUBTS);
     });
     this.#journal.beginCreating();
     return await this.compare();
