@@ -274,6 +274,24 @@ describe('a batch in flight at a crash', () => {
     },
   );
 
+  test('is not sent again under a key that may be forgotten, though the clock was set back', async () => {
+    world.write('input.csv', file(row(1)));
+    const at = Date.now();
+    world.wallClock = () => at;
+    world.uptime = () => 1_000;
+    world.service.fault = () => ({ type: 'killed', created: true });
+    world.onEvent = ({ type }) => {
+      if (type === 'batch-sent') setTimeout(() => world.hardStop.abort(), 20);
+    };
+    await world.import({ idempotency: undefined });
+    world.onEvent = () => undefined;
+    world.service.fault = () => undefined;
+    world.wallClock = () => at + 14 * 3_600_000;
+    world.uptime = () => 25 * 3_600_000;
+    expect(await world.import({ idempotency: undefined })).toMatchObject({ created: 1, unknown: 0 });
+    expect(world.service.asked).toHaveLength(1);
+  });
+
   test.each([
     ['is over', 0],
     ['is over, though the clock was set forward meanwhile', 31 * 3_600_000],

@@ -71,6 +71,7 @@ export class SettleScene {
         signal: new AbortController().signal,
         stopSignal: this.stop.signal,
         wallClock: () => SENT_AT + ageMs,
+        uptime: () => ageMs,
       } as unknown as ImportDeps,
     });
     const links = linksIn(this.journal).map(({ error, ...link }) => ({

@@ -112,7 +112,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       // Where the service can be asked, nothing is sent again that it may have carried out.
       const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
       const settled = await settleOpenBatches({
-        ...{ journal, evidence, deps, idempotency: service.idempotency },
+        ...{ journal, evidence, deps, idempotency: service.idempotency, canAsk: service.canAsk },
         settings: { ...settings, onUnknown },
       });
       failure = settled.failure;

@@ -34,6 +34,8 @@ interface SettleInput {
   deps: ImportDeps;
   /** Whether requests have keys, so that they may be sent again. */
   idempotency: boolean;
+  /** Whether the service can be asked what they have created. */
+  canAsk?: boolean;
 }
 
 /** How settling the open batches ended. */
@@ -98,12 +100,15 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(
   batch: Batch,
-  { journal, idempotency, deps, evidence }: SettleInput,
+  { journal, idempotency, canAsk, deps, evidence }: SettleInput,
 ): boolean {
   if (!idempotency || !batch.mayRepeat) return false;
   const age = ageOf(batch, deps);
+  // Nobody sets the clock that runs since the machine was started. Where it says something else, it is better to ask.
+  const byUptime = deps.uptime() - (batch.uptimeMs ?? Number.POSITIVE_INFINITY);
+  const isUncertain = canAsk && (byUptime < 0 || byUptime >= KEY_LIFETIME_MS);
   // A clock that was set back says nothing of the age, neither now nor later.
-  if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
+  if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS || isUncertain) {
     journal.expired(batch.id);
     return false;
   }
