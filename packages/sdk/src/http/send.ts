@@ -1,6 +1,6 @@
 import ky from 'ky';
 import { TimeoutError } from '../errors/call-errors.ts';
-import type { Fetch, FetchInit, FetchResponse } from '../options.ts';
+import type { ClientSettings, Fetch, FetchInit, FetchResponse } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
 import { within } from './time.ts';
@@ -9,19 +9,14 @@ import { within } from './time.ts';
 const MAX_ERROR_BYTES = 1_048_576;
 
 /** One attempt, ready to be written. */
-export interface Attempt {
+export interface Attempt
+  extends Pick<ClientSettings, 'fetch' | 'fetchOptions' | 'maxResponseBytes' | 'timeoutMs'> {
   method: 'GET' | 'POST';
   url: string;
   headers: Readonly<Record<string, string>>;
   /** JSON text; undefined for GET. */
   body: string | undefined;
-  /** undefined is the runtime's own. */
-  fetch: Fetch | undefined;
-  fetchOptions: Readonly<Record<string, unknown>>;
-  maxResponseBytes: number;
   redact: Redact;
-  /** 0 is no limit. */
-  timeoutMs: number;
 }
 
 /** A response of whatever status, its body read to the end or to its bound. */
@@ -42,7 +37,7 @@ export interface RawResponse {
  * @throws TimeoutError; ConnectionError when there is no whole response
  */
 export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
-  const { timeoutMs } = attempt;
+  const timeoutMs = attemptLimit(attempt);
   const message = `No complete response within ${timeoutMs} ms`;
   const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
   return within({ signal, timeoutMs, timeoutError }, (signal) => exchange(attempt, signal));
@@ -117,7 +112,7 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
 const BYTES_PER_SECOND = 65_536;
 
 /** How long one attempt may take, in milliseconds: a large body is given the time to be sent. 0 is no limit. */
-export function attemptLimit(timeoutMs: number, body = ''): number {
+function attemptLimit({ timeoutMs, body }: Attempt): number {
   const bytes = new TextEncoder().encode(body).length;
   return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
 }

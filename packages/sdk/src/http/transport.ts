@@ -11,7 +11,7 @@ import { readData, readError } from './read-response.ts';
 import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
-import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
+import { type Attempt, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
 
@@ -96,13 +96,10 @@ export class HttpTransport {
   #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
     const options = check.given(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
-    const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
-    const { idempotency, timeoutMs, totalTimeoutMs, maxRetries } = {
-      ...this.#settings,
-      ...options,
-    };
+    const settings = { ...this.#settings, ...options };
+    const { totalTimeoutMs, maxRetries } = settings;
     const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && idempotency;
+    const setting = mayHaveKey && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
@@ -112,15 +109,12 @@ export class HttpTransport {
       onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
       hasIdempotencyKey: key !== undefined,
       attempt: {
+        ...settings,
         method,
-        url: baseUrl + path,
+        url: settings.baseUrl + path,
         headers: this.#headersOf(options, key, body !== undefined),
         body,
-        fetch,
-        fetchOptions,
-        maxResponseBytes,
         redact: this.#redact,
-        timeoutMs: attemptLimit(timeoutMs, body),
       },
       totalTimeoutMs,
       maxRetries,
