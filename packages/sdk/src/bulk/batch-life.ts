@@ -2,8 +2,7 @@ import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
-import type { BatchResponse } from '../wire/batch.ts';
-import type { Job } from '../wire/job.ts';
+import type { BatchResponse, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
 import { type Batch, cut } from './batch-plan.ts';

@@ -21,6 +21,11 @@ export interface RunOptions extends bulk.CreateManyOptions {
   resume: readonly bulk.BatchRecord[];
 }
 
+/** Links to take from the source, and what an earlier run recorded of them. */
+interface NextRange extends bulk.BatchRange {
+  record: bulk.BatchRecord | undefined;
+}
+
 /**
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both look again
  * after each change, so that nothing waits on a promise that may never settle.
@@ -128,11 +133,12 @@ export class BulkRun<T extends LinkInput> {
     try {
       while (!this.ending.aborted) {
         const count = this.plan.nextCount;
+        const range = count === 0 ? this.#nextRange() : undefined;
         if (count > 0 && this.#maySend(count)) {
           const batch = this.plan.take();
           if (batch !== undefined) this.#send(batch);
-        } else if (count === 0 && this.#mayTake()) {
-          await this.#takeNext();
+        } else if (range !== undefined) {
+          await this.#take(range);
         } else if (count === 0 && this.#sourceEnded && this.#inFlight === 0) {
           // All that was read before the source failed has been sent.
           this.#failure ??= this.#reader.failure;
@@ -155,33 +161,28 @@ export class BulkRun<T extends LinkInput> {
     return this.#inFlight === 0 || !isBusy;
   }
 
-  /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
-  #nextRange(): bulk.BatchRange & { record?: bulk.BatchRecord | undefined } {
+  /**
+   * The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. Undefined
+   * where they are not there yet. Reads them if there is memory for them.
+   */
+  #nextRange(): NextRange | undefined {
+    if (this.#sourceEnded) return undefined;
+    const { concurrency } = this.options;
     const { size } = this.plan;
     const first = this.#reader.taken;
-    const record = this.#records.at(-1);
-    if (record?.first === first) return { first, count: record.count, record };
-    return { first, count: record === undefined ? size : Math.min(size, record.first - first) };
-  }
-
-  /** Whether the next links are there to be taken from the source. Reads them if there is memory for them. */
-  #mayTake(): boolean {
-    if (this.#sourceEnded) return false;
-    const { concurrency } = this.options;
-    const { count, record } = this.#nextRange();
-    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * this.plan.size;
+    const next = this.#records.at(-1);
+    const record = next?.first === first ? next : undefined;
+    const count =
+      record?.count ?? Math.min(size, (next?.first ?? Number.POSITIVE_INFINITY) - first);
+    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * size;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
-    return (
-      isWithinMemory &&
-      this.#inFlight < concurrency &&
-      maySend &&
-      this.#reader.isReady(count, record !== undefined)
-    );
+    const mayTake = isWithinMemory && this.#inFlight < concurrency && maySend;
+    const isReady = mayTake && this.#reader.isReady(count, record !== undefined);
+    return isReady ? { first, count, record } : undefined;
   }
 
   /** @throws InvalidOptionError when a record lies beyond the end of the source: it is not the source of the earlier run */
-  async #takeNext(): Promise<void> {
-    const { first, count, record } = this.#nextRange();
+  async #take({ first, count, record }: NextRange): Promise<void> {
     const inputs = this.#reader.take(count);
     const isWhole = inputs.length === count;
     if (record !== undefined && isWhole) this.#records.pop();

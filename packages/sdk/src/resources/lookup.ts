@@ -9,6 +9,7 @@ import {
   readLookup,
 } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
+import type { ResponseBody } from '../wire/shape.ts';
 import type { ResourceParts } from './jobs.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
@@ -75,7 +76,7 @@ async function askAll(
 ): Promise<LookupResult[]> {
   const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
   const body = `{"${name}":[${jsons.join()}]}`;
-  const read = (value: unknown) => readLookup(value, jsons.length);
+  const read = (value: ResponseBody) => readLookup(value, jsons.length);
   let results: LookupResult[];
   try {
     ({ results } = (await transport.request({ ...request, body, read, options })).data);
