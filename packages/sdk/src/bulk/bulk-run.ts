@@ -1,10 +1,10 @@
 import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { type BatchEnd, BatchLife } from './batch-life.ts';
+import { BatchLife } from './batch-life.ts';
 import { type Batch, BatchPlan } from './batch-plan.ts';
 import { sentOf } from './batch-request.ts';
-import { alignResults, type SettledBatch, settle } from './results.ts';
+import { alignResults, type MissingOutcome, type SettledBatch, settle } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 import type * as bulk from './types.ts';
 
@@ -73,6 +73,12 @@ export class BulkRun<T extends LinkInput> {
   /** Lets the loop and the generator look again. */
   notify(): void {
     for (const wake of this.#wakes.splice(0)) wake();
+  }
+
+  /** The links of a batch have their outcomes; `missing` is that of links whose result says nothing. */
+  settle(batch: Batch<T>, results: readonly bulk.RecordedResult[], missing?: MissingOutcome): void {
+    this.#settled.set(batch.first, settle(batch, results, missing));
+    this.notify();
   }
 
   /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
@@ -217,8 +223,7 @@ export class BulkRun<T extends LinkInput> {
     const results = alignResults(batch.targets, recorded, domainOf);
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-    this.#settled.set(batch.first, settle(batch, results, missing));
-    this.notify();
+    this.settle(batch, results, missing);
   }
 
   #send(batch: Batch<T>): void {
@@ -228,13 +233,9 @@ export class BulkRun<T extends LinkInput> {
     else this.endWith(hopeless);
   }
 
-  #start(life: Promise<BatchEnd<T>>): void {
+  #start(life: Promise<void>): void {
     this.#inFlight += 1;
     life
-      .then(({ settled, again = [] }) => {
-        this.plan.put(...again);
-        if (settled !== undefined) this.#settled.set(settled.first, settled);
-      })
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;

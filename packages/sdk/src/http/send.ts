@@ -3,6 +3,7 @@ import { TimeoutError } from '../errors/call-errors.ts';
 import type { ClientSettings, Fetch, FetchInit, FetchResponse } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
+import type { ApiResponse } from './request.ts';
 import { within } from './time.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
@@ -19,13 +20,8 @@ export interface Attempt
   redact: Redact;
 }
 
-/** A response of whatever status, its body read to the end or to its bound. */
-export interface RawResponse {
-  /** 0 where a browser hides the status of a redirect. */
-  status: number;
-  /** Without the API key, if a service should put it there. */
-  headers: Headers;
-  requestId: string | undefined;
+/** A response of whatever status, 0 where a browser hides that of a redirect. Its body is read to the end or to its bound. */
+export interface RawResponse extends Omit<ApiResponse<unknown>, 'data'> {
   /** Cut where `isTooLarge`. */
   text: string;
   isTooLarge: boolean;

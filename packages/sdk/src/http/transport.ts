@@ -74,21 +74,19 @@ export class HttpTransport {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
     const startedAt = this.#clock.now();
-    const end = (error?: unknown) => {
-      const durationMs = this.#clock.now() - startedAt;
-      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
-    };
     const signal = asked.options?.signal;
+    let error: unknown;
     try {
       // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
-      const response = await this.#attempts(call, signal);
-      end();
-      return response;
-    } catch (error) {
+      return await this.#attempts(call, signal);
+    } catch (thrown) {
+      error = thrown;
       // The reason of an abort is the caller's, whatever it is.
       if (error !== signal?.reason && ShortlinkError.isInstance(error)) recaptureStack(error);
-      end(error);
       throw error;
+    } finally {
+      const durationMs = this.#clock.now() - startedAt;
+      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
     }
   }
 
