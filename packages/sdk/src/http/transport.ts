@@ -96,8 +96,8 @@ export class HttpTransport {
     const { method, path, body } = asked;
     const settings = { ...this.#settings, ...options };
     const { totalTimeoutMs, maxRetries } = settings;
-    const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && settings.idempotency;
+    const isRead = method === 'GET' || asked.createsNothing === true;
+    const setting = !isRead && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
@@ -105,6 +105,7 @@ export class HttpTransport {
       ...asked,
       id,
       onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
+      isRead,
       hasIdempotencyKey: key !== undefined,
       attempt: {
         ...settings,

@@ -173,7 +173,7 @@ export class Jobs {
   #mayPass(error: ShortlinkError): boolean {
     const { maxRetryAfterMs } = this.#parts.settings;
     if (RateLimitError.isInstance(error)) return !asksTooLongWait(error, maxRetryAfterMs);
-    return isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
+    return isRetryable(error, { isRead: true, hasIdempotencyKey: false });
   }
 
   #failed(jobId: string, seen: Job): JobFailedError {
