@@ -47,10 +47,8 @@ export async function lookup(
   const results: LookupResult[] = [];
   let waiting: string[] = [];
   let bytes = 0;
-  let index = 0;
   for await (const entry of entries) {
-    const json = toJson(entry, index);
-    index += 1;
+    const json = toJson(entry, results.length + waiting.length);
     const size = encoder.encode(json).length + 1;
     if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) {
       results.push(...(await ask(waiting)));

@@ -29,16 +29,6 @@ export const batchResultItem = {
 /** The results of a batch or a job. */
 export const results = [batchResultItem] as BatchResultItem[];
 
-/** A batch that was carried out at once. */
-export interface CompletedBatch extends Data<typeof completedBatch> {}
-export const completedBatch = {
-  status: 'completed' as const,
-  /** Number of links submitted. @default the length of `results` */
-  total: 0,
-  /** One item per link, in the order they were sent. */
-  results,
-};
-
 /** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
 export interface ProcessingBatch extends Data<typeof processingBatch> {}
 export const processingBatch = {
@@ -48,6 +38,16 @@ export const processingBatch = {
   job_id: '',
   /** Number of links submitted. @default the number of links that were sent */
   total: 0,
+};
+
+/** A batch that was carried out at once. */
+export interface CompletedBatch extends Data<typeof completedBatch> {}
+export const completedBatch = {
+  status: 'completed' as const,
+  /** Number of links submitted. @default the length of `results` */
+  total: 0,
+  /** One item per link, in the order they were sent. */
+  results,
 };
 
 /** Response to a batch. Compare `status` to tell the two apart. */
@@ -72,18 +72,6 @@ export function readBatch(value: ResponseBody, httpStatus: number): Read<BatchRe
   return isJob ? { data: job } : { missing: 'results and no job_id' };
 }
 
-/** Statuses of a job that the service documents. */
-export const JOB_STATUSES = ['processing', 'completed'] as const;
-
-/** Statuses that end a job without completing it. The service documents none; other services use these words. */
-export const JOB_FAILURE_STATUSES: readonly string[] = [
-  'failed',
-  'cancelled',
-  'canceled',
-  'error',
-  'expired',
-];
-
 /**
  * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
  * Fields that are not named here pass through.
@@ -101,6 +89,18 @@ export const job = {
   /** Items done so far, in the order they were sent. @default [] */
   results,
 };
+
+/** Statuses of a job that the service documents. */
+export const JOB_STATUSES = ['processing', 'completed'] as const;
+
+/** Statuses that end a job without completing it. The service documents none; other services use these words. */
+export const JOB_FAILURE_STATUSES: readonly string[] = [
+  'failed',
+  'cancelled',
+  'canceled',
+  'error',
+  'expired',
+];
 
 const readJobFields = reader<Job>(job);
 
