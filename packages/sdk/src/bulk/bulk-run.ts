@@ -21,11 +21,6 @@ export interface RunOptions extends bulk.CreateManyOptions {
   resume: readonly bulk.BatchRecord[];
 }
 
-/** Links to take from the source, and what an earlier run recorded of them. */
-interface NextRange extends bulk.BatchRange {
-  record: bulk.BatchRecord | undefined;
-}
-
 /**
  * One run of `createMany`: a loop that starts batches, and a generator that yields their links in order. Both look again
  * after each change, so that nothing waits on a promise that may never settle.
@@ -139,12 +134,12 @@ export class BulkRun<T extends LinkInput> {
     try {
       while (!this.ending.aborted) {
         const count = this.plan.nextCount;
-        const range = count === 0 ? this.#nextRange() : undefined;
+        const next = count === 0 ? this.#nextRange() : undefined;
         if (count > 0 && this.#maySend(count)) {
           const batch = this.plan.take();
           if (batch !== undefined) this.#send(batch);
-        } else if (range !== undefined) {
-          await this.#take(range);
+        } else if (next !== undefined) {
+          await this.#take(...next);
         } else if (count === 0 && this.#sourceEnded && this.#inFlight === 0) {
           // All that was read before the source failed has been sent.
           this.#failure ??= this.#reader.failure;
@@ -168,10 +163,10 @@ export class BulkRun<T extends LinkInput> {
   }
 
   /**
-   * The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. Undefined
-   * where they are not there yet. Reads them if there is memory for them.
+   * The next links to take from the source: a recorded range whole, with its record, or up to a batch of links before the next
+   * one. Undefined where they are not there yet. Reads them if there is memory for them.
    */
-  #nextRange(): NextRange | undefined {
+  #nextRange(): [range: bulk.BatchRange, record?: bulk.BatchRecord | undefined] | undefined {
     if (this.#sourceEnded) return undefined;
     const { concurrency } = this.options;
     const { size } = this.plan;
@@ -184,11 +179,11 @@ export class BulkRun<T extends LinkInput> {
     const maySend = record?.state !== 'planned' || this.#maySend(count);
     const mayTake = isWithinMemory && this.#inFlight < concurrency && maySend;
     const isReady = mayTake && this.#reader.isReady(count, record !== undefined);
-    return isReady ? { first, count, record } : undefined;
+    return isReady ? [{ first, count }, record] : undefined;
   }
 
   /** @throws InvalidOptionError when a record lies beyond the end of the source: it is not the source of the earlier run */
-  async #take({ first, count, record }: NextRange): Promise<void> {
+  async #take({ first, count }: bulk.BatchRange, record?: bulk.BatchRecord): Promise<void> {
     const inputs = this.#reader.take(count);
     const isWhole = inputs.length === count;
     if (record !== undefined && isWhole) this.#records.pop();
