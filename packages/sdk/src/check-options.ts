@@ -17,7 +17,11 @@ const CHECKS: Readonly<Record<string, (value: never) => unknown>> = {
   concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
   fetch: (value) => typeof value === 'function' || refuse('fetch', 'a function'),
   headers,
-  idempotency,
+  // On, off, or a key given by the caller.
+  idempotency: (value) =>
+    typeof value === 'boolean' ||
+    isIdempotencyKey(value) ||
+    refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters'),
   maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
   maxRetries: (value) => count('maxRetries', value, 0),
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
@@ -115,12 +119,6 @@ export function apiKey(value: string | undefined): string {
 /** An idempotency key that every service takes. */
 export function isIdempotencyKey(value: unknown): value is string {
   return typeof value === 'string' && TOKEN.test(value) && value.length <= 255;
-}
-
-/** The `idempotency` of a call: on, off, or a key given by the caller. */
-function idempotency(value: boolean | string): boolean | string {
-  if (typeof value === 'boolean' || isIdempotencyKey(value)) return value;
-  return refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters');
 }
 
 /** Address of the service. Returned without a slash at its end. */

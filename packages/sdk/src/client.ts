@@ -10,8 +10,8 @@ import {
   type ShortlinkOptions,
 } from './options.ts';
 import { Jobs } from './resources/jobs.ts';
-import { KnownJobs } from './resources/known-jobs.ts';
 import { Links } from './resources/links.ts';
+import { KnownJobs } from './resources/poll-timing.ts';
 import { UsageResource } from './resources/usage.ts';
 
 /** What the clients of one account share. */

@@ -75,10 +75,10 @@ export type {
   BatchResponse,
   BatchResultItem,
   CompletedBatch,
+  Job,
   ProcessingBatch,
 } from './wire/batch.ts';
 export type { ErrorBody, ErrorCode, ErrorDetail, PlanLimitName } from './wire/error-body.ts';
-export type { Job } from './wire/job.ts';
 // Limits and plans of the service
 export {
   DEFAULT_REDIRECT_TYPE,

@@ -1,5 +1,5 @@
 import type { Log, Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
-import type { Job } from './wire/job.ts';
+import type { Job } from './wire/batch.ts';
 
 /** The second argument of `fetch`. It also holds the options of {@link ShortlinkOptions.fetchOptions}. */
 export interface FetchInit {

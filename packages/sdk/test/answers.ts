@@ -1,4 +1,4 @@
-import type { Job } from '../src/wire/job.ts';
+import type { Job } from '../src/wire/batch.ts';
 import type { Link } from '../src/wire/link.ts';
 
 export const LINK: Link = {

@@ -3,9 +3,8 @@ import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
 import type { AttemptWatch } from '../src/http/request.ts';
 import type { RequestOptions, WaitOptions } from '../src/options.ts';
-import type { BatchResponse, BatchResultItem } from '../src/wire/batch.ts';
+import type { BatchResponse, BatchResultItem, Job } from '../src/wire/batch.ts';
 import type { ErrorBody } from '../src/wire/error-body.ts';
-import type { Job } from '../src/wire/job.ts';
 import { MAX_SYNC_BATCH_LINKS } from '../src/wire/limits.ts';
 import type { CreateLinkBody } from '../src/wire/link.ts';
 

@@ -4,8 +4,8 @@ import type { Clock } from '../src/http/time.ts';
 import { HttpTransport } from '../src/http/transport.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { Jobs } from '../src/resources/jobs.ts';
-import { KnownJobs } from '../src/resources/known-jobs.ts';
 import { Links } from '../src/resources/links.ts';
+import { KnownJobs } from '../src/resources/poll-timing.ts';
 import { UsageResource } from '../src/resources/usage.ts';
 import { InstantClock } from './fake-clock.ts';
 

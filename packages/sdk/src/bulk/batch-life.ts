@@ -2,35 +2,31 @@ import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
-import type { BatchResponse } from '../wire/batch.ts';
-import type { Job } from '../wire/job.ts';
+import type { BatchResponse, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
 import { type Batch, cut } from './batch-plan.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
-import { resultsOf, type SettledBatch, settle } from './results.ts';
+import { resultsOf } from './results.ts';
 import type { BatchRange, BatchStep } from './types.ts';
-
-/** How a batch's life ended: with outcomes, or with nothing created, and then it may be sent again, whole or in parts. */
-export interface BatchEnd<T extends LinkInput> {
-  settled?: SettledBatch<T>;
-  again?: readonly Batch<T>[];
-}
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
-/** One batch from its request to its end. Neither method rejects for what the service, the network or the journal does. */
+/**
+ * One batch from its request to its end: its links have outcomes, or nothing was created, and then the plan has them again where
+ * they may still be sent. Neither method rejects for what the service, the network or the journal does.
+ */
 export class BatchLife<T extends LinkInput> implements AttemptWatch {
   readonly #run: BulkRun<T>;
   readonly #batch: Batch<T>;
   readonly #range: BatchRange;
-  /** Aborts the requests: with the run, or at its soft end while nothing can have been created. */
+  /** Aborts the requests. */
   readonly #abort = new AbortController();
   /** What is reported right before the next request is written, and the report under way. */
   #unreported: BatchStep[] = [{ type: 'sent' }];
-  #reporting: Promise<boolean> | undefined;
+  #reporting: Promise<void> | undefined;
   /** Links in the last request. */
   #sent = 0;
   /** Whether links may have been created, as far as it was known when the last request ended. */
@@ -43,7 +39,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /** Sends the batch and follows it to its end. */
-  async send(): Promise<BatchEnd<T>> {
+  async send(): Promise<void> {
     const { ending, options, plan } = this.#run;
     const wasFilling = plan.isFilling;
     if (!(await this.#emit({ type: 'planned' })) || ending.aborted) return this.#unsent();
@@ -74,7 +70,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
    *
    * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
    */
-  async follow(job_id: string, total?: number): Promise<BatchEnd<T>> {
+  async follow(job_id: string, total?: number): Promise<void> {
     const { deps, options, signal } = this.#run;
     const onProgress = async (job: Job) => {
       try {
@@ -95,9 +91,9 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       if (total !== undefined && !isFailed) this.#endWithUnknown(error);
       // The last response that was received has the links that the job created until then.
       const job = isFailed || JobTimeoutError.isInstance(error) ? error.job : undefined;
-      const end = await this.#notTaken('unknown', error, job?.results, job_id);
+      await this.#notTaken('unknown', error, job?.results, job_id);
       if (endsRun(error)) this.#run.endWith(error);
-      return end;
+      return;
     }
     const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
     return this.#completed(job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
@@ -105,26 +101,29 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   async beforeSend(): Promise<void> {
     this.#reporting = this.#report();
-    const isRecorded = await this.#reporting;
-    // What may have created links is followed to its end, also when it has to be sent again under its key.
-    if (isRecorded && (this.#mayBeDone || !this.#run.ending.aborted)) this.#mayBeDone = true;
-    else this.#end();
+    await this.#reporting;
+    this.#endWithRun();
+    this.#mayBeDone ||= !this.#abort.signal.aborted;
   }
 
-  async #report(): Promise<boolean> {
+  async #report(): Promise<void> {
     for (const step of this.#unreported.splice(0)) {
-      if (!(await this.#emit(step))) return false;
+      if (!(await this.#emit(step))) return;
     }
-    return true;
   }
 
   nothingDone(): void {
     this.#mayBeDone = false;
-    if (this.#run.ending.aborted) this.#end();
+    this.#endWithRun();
   }
 
-  #end(): void {
-    this.#abort.abort(this.#run.signal.reason);
+  /**
+   * Aborts the requests where the run has ended. After a soft end, what may have created links is followed to its end, also when
+   * it has to be sent again under its key; a batch that waits for a rate limit has created nothing, so it isn't sent.
+   */
+  #endWithRun(): void {
+    const { signal, ending } = this.#run;
+    if (signal.aborted || (ending.aborted && !this.#mayBeDone)) this.#abort.abort(signal.reason);
   }
 
   /**
@@ -134,11 +133,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   async #post(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
     const { signal } = this.#abort;
-    const ignoreAbort = onAbort(this.#run.signal, () => this.#end());
-    // A batch that waits for a rate limit has created nothing, so that nothing is lost by not sending it.
-    const ignoreEnding = onAbort(this.#run.ending, () => {
-      if (!this.#mayBeDone) this.#end();
-    });
+    const ends = [this.#run.signal, this.#run.ending];
+    const unfollow = ends.map((end) => onAbort(end, () => this.#endWithRun()));
     try {
       for (;;) {
         const request = batchRequest(this.#batch, options.domain_id, key);
@@ -158,22 +154,21 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         }
       }
     } finally {
-      ignoreAbort();
-      ignoreEnding();
+      for (const stop of unfollow) stop();
       // So that the next event comes after this one.
       await this.#reporting;
     }
   }
 
   /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
-  async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<BatchEnd<T>> {
+  async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<void> {
     const results = resultsOf(this.#batch, taken, { missing });
     await this.#emit({ type: 'completed', results, job_id });
-    return { settled: settle(this.#batch, results) };
+    this.#run.settle(this.#batch, results);
   }
 
   /** The POST ended with an error, after which links may have been created. */
-  async #failed(error: ShortlinkError, wasFilling: boolean): Promise<BatchEnd<T>> {
+  async #failed(error: ShortlinkError, wasFilling: boolean): Promise<void> {
     const { options, plan } = this.#run;
     const verdict = judgeError(error, {
       count: this.#sent,
@@ -192,25 +187,24 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       case 'unsent':
         await this.#emit({ type: 'unsent', error });
         this.#run.endWith(error);
-        return {};
+        return;
     }
     await this.#emit({ type: 'resized', error });
     if (verdict.type === 'resized') {
       plan.resized(verdict.size);
-      return { again: [this.#batch] };
+      return plan.put(this.#batch);
     }
     if (verdict.type === 'filled') plan.filled();
     else plan.split(this.#range.count);
     const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
-    return { again: cut(this.#batch, room) };
+    plan.put(...cut(this.#batch, room));
   }
 
   /** The run ended while nothing of this batch can have been created. */
-  async #unsent(cause?: unknown): Promise<BatchEnd<T>> {
+  async #unsent(cause?: unknown): Promise<void> {
     const message = 'The run ended before this batch was sent';
     const error = new ConnectionError(message, { outcome: 'not-sent', cause });
     await this.#emit({ type: 'unsent', error });
-    return {};
   }
 
   /** Ends the run before anything is awaited, so that no other batch goes out meanwhile. */
@@ -224,11 +218,10 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     error: ShortlinkError,
     taken: Job['results'] = [],
     job_id?: string,
-  ): Promise<BatchEnd<T>> {
+  ): Promise<void> {
     const results = resultsOf(this.#batch, taken, { isBegun: true });
     await this.#emit({ type: outcome, error, results, job_id });
-    const missing = { outcome, error: error.message, cause: error };
-    return { settled: settle(this.#batch, results, missing) };
+    this.#run.settle(this.#batch, results, { outcome, error: error.message, cause: error });
   }
 
   /** Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends. */

@@ -23,12 +23,14 @@ export function batchRequest(
   domain_id: string | undefined,
   key: string | undefined,
 ): BatchRequest | undefined {
-  const { first, inputs, refused } = batch;
+  const { first, inputs, targets, refused } = batch;
   const write = (asPlain: (link: CreateLinkBody) => unknown) => {
     const links: unknown[] = [];
     for (const offset of sentOffsets(batch)) {
       try {
-        links.push(asPlain(fieldsOf(batch, offset)));
+        const link = pickLinkFields(inputs[offset] as LinkInput);
+        targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
+        links.push(asPlain(link));
       } catch (reason) {
         const cause = check.unwritable(`source[${first + offset}]`, reason);
         refused.set(first + offset, { error: cause.message, cause });
@@ -56,13 +58,6 @@ export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): numbe
     if (!refused.has(first + offset)) offsets.push(offset);
   }
   return offsets;
-}
-
-/** Exactly the fields of one link. @throws whatever its getters and its `toJSON` throw */
-function fieldsOf({ inputs, targets }: Batch<LinkInput>, offset: number): CreateLinkBody {
-  const link = pickLinkFields(inputs[offset] as LinkInput);
-  targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
-  return link;
 }
 
 /** What would be sent of a link; undefined where it can't be written. */

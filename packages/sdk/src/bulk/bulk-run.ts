@@ -1,10 +1,10 @@
 import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { type BatchEnd, BatchLife } from './batch-life.ts';
+import { BatchLife } from './batch-life.ts';
 import { type Batch, BatchPlan } from './batch-plan.ts';
 import { sentOf } from './batch-request.ts';
-import { alignResults, type SettledBatch, settle } from './results.ts';
+import { alignResults, type MissingOutcome, type SettledBatch, settle } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 import type * as bulk from './types.ts';
 
@@ -70,6 +70,12 @@ export class BulkRun<T extends LinkInput> {
     for (const wake of this.#wakes.splice(0)) wake();
   }
 
+  /** The links of a batch have their outcomes; `missing` is that of links whose result says nothing. */
+  settle(batch: Batch<T>, results: readonly bulk.RecordedResult[], missing?: MissingOutcome): void {
+    this.#settled.set(batch.first, settle(batch, results, missing));
+    this.notify();
+  }
+
   /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
   endWith(reason: unknown): void {
     this.#failure ??= { reason };
@@ -128,11 +134,12 @@ export class BulkRun<T extends LinkInput> {
     try {
       while (!this.ending.aborted) {
         const count = this.plan.nextCount;
+        const next = count === 0 ? this.#nextRange() : undefined;
         if (count > 0 && this.#maySend(count)) {
           const batch = this.plan.take();
           if (batch !== undefined) this.#send(batch);
-        } else if (count === 0 && this.#mayTake()) {
-          await this.#takeNext();
+        } else if (next !== undefined) {
+          await this.#take(...next);
         } else if (count === 0 && this.#sourceEnded && this.#inFlight === 0) {
           // All that was read before the source failed has been sent.
           this.#failure ??= this.#reader.failure;
@@ -155,33 +162,28 @@ export class BulkRun<T extends LinkInput> {
     return this.#inFlight === 0 || !isBusy;
   }
 
-  /** The next links to take from the source: a recorded range whole, or up to a batch of links before the next one. */
-  #nextRange(): bulk.BatchRange & { record?: bulk.BatchRecord | undefined } {
+  /**
+   * The next links to take from the source: a recorded range whole, with its record, or up to a batch of links before the next
+   * one. Undefined where they are not there yet. Reads them if there is memory for them.
+   */
+  #nextRange(): [range: bulk.BatchRange, record?: bulk.BatchRecord | undefined] | undefined {
+    if (this.#sourceEnded) return undefined;
+    const { concurrency } = this.options;
     const { size } = this.plan;
     const first = this.#reader.taken;
-    const record = this.#records.at(-1);
-    if (record?.first === first) return { first, count: record.count, record };
-    return { first, count: record === undefined ? size : Math.min(size, record.first - first) };
-  }
-
-  /** Whether the next links are there to be taken from the source. Reads them if there is memory for them. */
-  #mayTake(): boolean {
-    if (this.#sourceEnded) return false;
-    const { concurrency } = this.options;
-    const { count, record } = this.#nextRange();
-    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * this.plan.size;
+    const next = this.#records.at(-1);
+    const record = next?.first === first ? next : undefined;
+    const count =
+      record?.count ?? Math.min(size, (next?.first ?? Number.POSITIVE_INFINITY) - first);
+    const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * size;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
-    return (
-      isWithinMemory &&
-      this.#inFlight < concurrency &&
-      maySend &&
-      this.#reader.isReady(count, record !== undefined)
-    );
+    const mayTake = isWithinMemory && this.#inFlight < concurrency && maySend;
+    const isReady = mayTake && this.#reader.isReady(count, record !== undefined);
+    return isReady ? [{ first, count }, record] : undefined;
   }
 
   /** @throws InvalidOptionError when a record lies beyond the end of the source: it is not the source of the earlier run */
-  async #takeNext(): Promise<void> {
-    const { first, count, record } = this.#nextRange();
+  async #take({ first, count }: bulk.BatchRange, record?: bulk.BatchRecord): Promise<void> {
     const inputs = this.#reader.take(count);
     const isWhole = inputs.length === count;
     if (record !== undefined && isWhole) this.#records.pop();
@@ -216,8 +218,7 @@ export class BulkRun<T extends LinkInput> {
     const results = alignResults(batch.targets, recorded, domainOf);
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-    this.#settled.set(batch.first, settle(batch, results, missing));
-    this.notify();
+    this.settle(batch, results, missing);
   }
 
   #send(batch: Batch<T>): void {
@@ -227,13 +228,9 @@ export class BulkRun<T extends LinkInput> {
     else this.endWith(hopeless);
   }
 
-  #start(life: Promise<BatchEnd<T>>): void {
+  #start(life: Promise<void>): void {
     this.#inFlight += 1;
     life
-      .then(({ settled, again = [] }) => {
-        this.plan.put(...again);
-        if (settled !== undefined) this.#settled.set(settled.first, settled);
-      })
       .catch((error: unknown) => this.endWith(error))
       .finally(() => {
         this.#inFlight -= 1;

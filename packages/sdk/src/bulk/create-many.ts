@@ -27,20 +27,16 @@ export function createMany<T extends LinkInput>(
   asGiven?: bulk.CreateManyOptions,
 ): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
-  const { concurrency = DEFAULT_CONCURRENCY, batchSize = 'auto' } = options;
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
   const hasOwnKeys = options.idempotencyKey !== undefined;
-  const onUnknown = options.onUnknown ?? (hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop');
-  const maxDelayMs =
-    options.maxDelayMs ?? (hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS);
-
+  const { batchSize = 'auto', resume = [] } = options;
   const run = new BulkRun(deps, source, {
+    concurrency: DEFAULT_CONCURRENCY,
+    maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS,
+    onUnknown: hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop',
     ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
-    concurrency,
-    onUnknown,
-    maxDelayMs,
-    resume: checkRecords(options.resume ?? []),
+    resume: checkRecords(resume),
   });
   return run.items();
 }

@@ -110,9 +110,8 @@ export function alignResults(
     const positionsOf = positionsByUrl(urls, spell);
     for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
-      const places = new Set(isInStep ? positions : []);
-      for (const index of indexes) {
-        if (places.has(index) && !resultOf.has(index)) pair(index, index);
+      for (const index of isInStep ? indexes : []) {
+        if (!resultOf.has(index) && spell(urls[index] ?? '') === url) pair(index, index);
       }
       const isComplete = isInStep || indexes.length === positions.length;
       const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));

@@ -1,8 +1,7 @@
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import type { RequestOptions, WaitOptions } from '../options.ts';
-import type { BatchResponse, BatchResultItem } from '../wire/batch.ts';
-import type { Job } from '../wire/job.ts';
+import type { BatchResponse, BatchResultItem, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
 
 /** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */

@@ -1,4 +1,4 @@
-import type { Job } from '../wire/job.ts';
+import type { Job } from '../wire/batch.ts';
 import { ApiError, ServerError } from './api-errors.ts';
 import { type ErrorFields, ShortlinkError } from './shortlink-error.ts';
 

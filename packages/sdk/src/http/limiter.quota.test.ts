@@ -102,6 +102,29 @@ describe('the end of a window', () => {
     expect(await burst(scene)).toEqual({ sent: 8, waitMs: 60_000 });
   });
 
+  it('takes it off the next window also when a response still tells of this one', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000, 10));
+    scene.clock.time += 29_500;
+    const turn = await scene.take();
+    await scene.take();
+    scene.limiter.finish(turn, { windows: [minute(4, 1_000, 10)] });
+    scene.clock.time += 500;
+    expect(await burst(scene)).toEqual({ sent: 8, waitMs: 60_000 });
+  });
+
+  it('is not before any response allows it', async () => {
+    const scene = setUp();
+    await scene.send(minute(5, 30_000, 10));
+    scene.clock.time += 400;
+    await scene.send(minute(4, 29_000, 10));
+    // The first response says: after 29 s at the earliest. The second one would allow 28.4 s.
+    scene.clock.time += 28_300;
+    await scene.take();
+    scene.clock.time += 700;
+    expect(await burst(scene)).toEqual({ sent: 10, waitMs: 60_000 });
+  });
+
   it('takes nothing off the next window when it can not have begun', async () => {
     const scene = setUp();
     await scene.send(minute(5, 30_000, 10));

@@ -1,7 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JOB, LINK } from '../../test/answers.ts';
-import { readBatch } from '../wire/batch.ts';
-import { readJob } from '../wire/job.ts';
+import { readBatch, readJob } from '../wire/batch.ts';
 import { readLink } from '../wire/link.ts';
 import { createRedact } from './failure.ts';
 import { readData, readError } from './read-response.ts';
@@ -46,7 +46,15 @@ describe('readData', () => {
   );
 
   it('says of a response without fields that it is no object', () => {
-    expect(() => link('[]')).toThrow("The service's 201 response is not an object");
+    const notAnObject = "The service's 201 response is not an object";
+    expect(() => link('[]')).toThrow(notAnObject);
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const read = () => readData(response(JSON.stringify(value), 201), readJob, redact);
+        if (typeof value === 'object' && value !== null && !Array.isArray(value)) read();
+        else expect(read).toThrow(notAnObject);
+      }),
+    );
   });
 
   it('keeps the whole text of a response that is not cut off', () => {

@@ -2,7 +2,7 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import { isObject, type Read } from '../wire/shape.ts';
+import { isObject, type Read, type ResponseBody } from '../wire/shape.ts';
 import type { Redact } from './failure.ts';
 import type { RawResponse } from './send.ts';
 
@@ -20,7 +20,7 @@ const EXCERPT_LENGTH = 120;
  */
 export function readData<T>(
   response: RawResponse,
-  read: (value: unknown, status: number) => Read<T>,
+  read: (value: ResponseBody, status: number) => Read<T>,
   redact: Redact,
 ): T {
   const { status, requestId, text, isTooLarge } = response;
@@ -39,10 +39,10 @@ export function readData<T>(
     // The parser's message quotes the body, which may hold anything.
     throw shapeError('is not JSON', '');
   }
+  if (!isObject(value)) throw shapeError('is not an object', '');
   const result = read(value, status);
   if ('data' in result) return result.data;
-  const { missing } = result;
-  throw shapeError(missing === '' ? 'is not an object' : `has no ${missing}`, missing);
+  throw shapeError(`has no ${result.missing}`, result.missing);
 }
 
 /** Statuses of a wrong address, among others. */

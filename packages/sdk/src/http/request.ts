@@ -1,5 +1,5 @@
 import type { RequestOptions } from '../options.ts';
-import type { Read } from '../wire/shape.ts';
+import type { Read, ResponseBody } from '../wire/shape.ts';
 
 /** One logical request: what a method of a resource asks for, whatever attempts it takes. */
 export interface TransportRequest<T> {
@@ -11,7 +11,7 @@ export interface TransportRequest<T> {
   /** JSON. */
   body?: string | undefined;
   /** Reads a 2xx response. */
-  read: (value: unknown, status: number) => Read<T>;
+  read: (value: ResponseBody, status: number) => Read<T>;
   options?: RequestOptions | undefined;
   watch?: AttemptWatch | undefined;
   /** The service counts the request against no quota, so it is sent even where a quota is used up. */

@@ -11,9 +11,9 @@ import {
   retryWaitMs,
 } from './retry.ts';
 
-const GET: RetryCall = { method: 'GET', hasIdempotencyKey: false };
-const POST: RetryCall = { method: 'POST', hasIdempotencyKey: false };
-const KEYED: RetryCall = { method: 'POST', hasIdempotencyKey: true };
+const GET: RetryCall = { isRead: true, hasIdempotencyKey: false };
+const POST: RetryCall = { isRead: false, hasIdempotencyKey: false };
+const KEYED: RetryCall = { isRead: false, hasIdempotencyKey: true };
 
 const api = (status: number, retryAfterMs?: number) =>
   createApiError({ message: 'no', status, headers: new Headers(), retryAfterMs });

@@ -4,9 +4,8 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 
 /** What the rules need to know of a call. */
 export interface RetryCall {
-  method: 'GET' | 'POST';
-  /** A POST that changes nothing counts as a GET. */
-  createsNothing?: boolean | undefined;
+  /** The request only asks: a GET, or a POST that changes nothing. */
+  isRead: boolean;
   /** The request carries an `Idempotency-Key`, so the service carries it out once however often it is sent. */
   hasIdempotencyKey: boolean;
   /** When an attempt was first lost: since then the service may have carried the request out, whatever it says to the next one. */
@@ -15,7 +14,7 @@ export interface RetryCall {
 
 /** Whether a failed attempt may be repeated without creating a link twice: the table of `packages/docs/sdk/exactly-once.md`, row by row. */
 export function isRetryable(error: unknown, call: RetryCall): boolean {
-  const isRepeatable = isRead(call) || call.hasIdempotencyKey;
+  const isRepeatable = call.isRead || call.hasIdempotencyKey;
   // 429: refused before any work.
   if (RateLimitError.isInstance(error)) return true;
   // Never connected; or lost after sending.
@@ -32,11 +31,6 @@ export function isRetryable(error: unknown, call: RetryCall): boolean {
   // The service, or a proxy before it, failed in a way that may pass. 501 doesn't pass: it says "not implemented".
   const mayPass = error.status === 408 || (error.status >= 500 && error.status !== 501);
   return isRepeatable && mayPass;
-}
-
-/** A request that only asks. */
-function isRead({ method, createsNothing }: RetryCall): boolean {
-  return method === 'GET' || createsNothing === true;
 }
 
 /**
@@ -95,8 +89,8 @@ const KEY_LIFETIME_MS = 23 * 3_600_000;
 
 /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
 export function isKeyForgotten(call: RetryCall, now: number): boolean {
-  const { lostAt } = call;
-  return !isRead(call) && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
+  const { isRead, lostAt } = call;
+  return !isRead && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 
 /**
@@ -106,7 +100,7 @@ export function isKeyForgotten(call: RetryCall, now: number): boolean {
 export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkError {
   const { lostAt } = call;
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
-  if (isRead(call) || isSettled) return last;
+  if (call.isRead || isSettled) return last;
   const message = `An attempt may have been carried out; the last one failed: ${last.message}`;
   return new ConnectionError(message, { outcome: 'unknown', cause: last });
 }

@@ -1,36 +1,27 @@
 import ky from 'ky';
 import { TimeoutError } from '../errors/call-errors.ts';
-import type { Fetch, FetchInit, FetchResponse } from '../options.ts';
+import type { ClientSettings, Fetch, FetchInit, FetchResponse } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
+import type { ApiResponse } from './request.ts';
 import { within } from './time.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
 const MAX_ERROR_BYTES = 1_048_576;
 
 /** One attempt, ready to be written. */
-export interface Attempt {
+export interface Attempt
+  extends Pick<ClientSettings, 'fetch' | 'fetchOptions' | 'maxResponseBytes' | 'timeoutMs'> {
   method: 'GET' | 'POST';
   url: string;
   headers: Readonly<Record<string, string>>;
   /** JSON text; undefined for GET. */
   body: string | undefined;
-  /** undefined is the runtime's own. */
-  fetch: Fetch | undefined;
-  fetchOptions: Readonly<Record<string, unknown>>;
-  maxResponseBytes: number;
   redact: Redact;
-  /** 0 is no limit. */
-  timeoutMs: number;
 }
 
-/** A response of whatever status, its body read to the end or to its bound. */
-export interface RawResponse {
-  /** 0 where a browser hides the status of a redirect. */
-  status: number;
-  /** Without the API key, if a service should put it there. */
-  headers: Headers;
-  requestId: string | undefined;
+/** A response of whatever status, 0 where a browser hides that of a redirect. Its body is read to the end or to its bound. */
+export interface RawResponse extends Omit<ApiResponse<unknown>, 'data'> {
   /** Cut where `isTooLarge`. */
   text: string;
   isTooLarge: boolean;
@@ -42,7 +33,7 @@ export interface RawResponse {
  * @throws TimeoutError; ConnectionError when there is no whole response
  */
 export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
-  const { timeoutMs } = attempt;
+  const timeoutMs = attemptLimit(attempt);
   const message = `No complete response within ${timeoutMs} ms`;
   const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
   return within({ signal, timeoutMs, timeoutError }, (signal) => exchange(attempt, signal));
@@ -117,7 +108,7 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
 const BYTES_PER_SECOND = 65_536;
 
 /** How long one attempt may take, in milliseconds: a large body is given the time to be sent. 0 is no limit. */
-export function attemptLimit(timeoutMs: number, body = ''): number {
+function attemptLimit({ timeoutMs, body }: Attempt): number {
   const bytes = new TextEncoder().encode(body).length;
   return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
 }

@@ -67,23 +67,19 @@ export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {
     const { signal, timeoutMs = 0, timeoutError } = limit;
+    signal?.throwIfAborted();
     const end = (reason: unknown) => {
       release();
       reject(reason);
       controller.abort(reason);
     };
-    const onAbort = () => end(signal?.reason);
+    const unfollow = onAbort(signal, () => end(signal?.reason));
     const cancelTimer =
       timeoutMs > 0 ? startTimer(timeoutMs, () => end(timeoutError?.())) : undefined;
     const release = () => {
       cancelTimer?.();
-      signal?.removeEventListener('abort', onAbort);
+      unfollow();
     };
-    if (signal?.aborted) {
-      onAbort();
-      return;
-    }
-    signal?.addEventListener('abort', onAbort);
     work(controller.signal).finally(release).then(resolve, reject);
   });
 }

@@ -11,7 +11,7 @@ import { readData, readError } from './read-response.ts';
 import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
-import { type Attempt, attemptLimit, randomHex, send, userAgent } from './send.ts';
+import { type Attempt, randomHex, send, userAgent } from './send.ts';
 import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
 
@@ -74,21 +74,19 @@ export class HttpTransport {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
     const startedAt = this.#clock.now();
-    const end = (error?: unknown) => {
-      const durationMs = this.#clock.now() - startedAt;
-      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
-    };
     const signal = asked.options?.signal;
+    let error: unknown;
     try {
       // Awaited, not only returned: one that has failed already would be unhandled for a moment, and workerd reports that.
-      const response = await this.#attempts(call, signal);
-      end();
-      return response;
-    } catch (error) {
+      return await this.#attempts(call, signal);
+    } catch (thrown) {
+      error = thrown;
       // The reason of an abort is the caller's, whatever it is.
       if (error !== signal?.reason && ShortlinkError.isInstance(error)) recaptureStack(error);
-      end(error);
       throw error;
+    } finally {
+      const durationMs = this.#clock.now() - startedAt;
+      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
     }
   }
 
@@ -96,13 +94,10 @@ export class HttpTransport {
   #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
     const options = check.given(asGiven, CALL_OPTIONS);
     const { method, path, body } = asked;
-    const { baseUrl, fetch, fetchOptions, maxResponseBytes } = this.#settings;
-    const { idempotency, timeoutMs, totalTimeoutMs, maxRetries } = {
-      ...this.#settings,
-      ...options,
-    };
-    const mayHaveKey = method === 'POST' && !asked.createsNothing;
-    const setting = mayHaveKey && idempotency;
+    const settings = { ...this.#settings, ...options };
+    const { totalTimeoutMs, maxRetries } = settings;
+    const isRead = method === 'GET' || asked.createsNothing === true;
+    const setting = !isRead && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
@@ -110,17 +105,15 @@ export class HttpTransport {
       ...asked,
       id,
       onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
+      isRead,
       hasIdempotencyKey: key !== undefined,
       attempt: {
+        ...settings,
         method,
-        url: baseUrl + path,
+        url: settings.baseUrl + path,
         headers: this.#headersOf(options, key, body !== undefined),
         body,
-        fetch,
-        fetchOptions,
-        maxResponseBytes,
         redact: this.#redact,
-        timeoutMs: attemptLimit(timeoutMs, body),
       },
       totalTimeoutMs,
       maxRetries,

@@ -5,9 +5,9 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
 import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
-import type { Job } from '../wire/job.ts';
+import type { Job } from '../wire/batch.ts';
 import { Jobs, type ResourceParts } from './jobs.ts';
-import { KnownJobs } from './known-jobs.ts';
+import { KnownJobs } from './poll-timing.ts';
 
 const JOB_ID = '0190a0b0-0000-7000-8000-000000000001';
 

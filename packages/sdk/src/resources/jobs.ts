@@ -18,11 +18,12 @@ import {
   WAIT_OPTIONS,
   type WaitOptions,
 } from '../options.ts';
-import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/job.ts';
+import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/batch.ts';
 import { jobPath } from '../wire/routes.ts';
-import type { AcceptedJob, KnownJobs } from './known-jobs.ts';
 import {
+  type AcceptedJob,
   firstPollDelay,
+  type KnownJobs,
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,
   type PollSample,
@@ -172,7 +173,7 @@ export class Jobs {
   #mayPass(error: ShortlinkError): boolean {
     const { maxRetryAfterMs } = this.#parts.settings;
     if (RateLimitError.isInstance(error)) return !asksTooLongWait(error, maxRetryAfterMs);
-    return isRetryable(error, { method: 'GET', hasIdempotencyKey: false });
+    return isRetryable(error, { isRead: true, hasIdempotencyKey: false });
   }
 
   #failed(jobId: string, seen: Job): JobFailedError {

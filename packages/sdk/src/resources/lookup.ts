@@ -9,6 +9,7 @@ import {
   readLookup,
 } from '../wire/lookup.ts';
 import { ROUTES } from '../wire/routes.ts';
+import type { ResponseBody } from '../wire/shape.ts';
 import type { ResourceParts } from './jobs.ts';
 
 /** A target that is looked up: a URL as it was sent when its links were created, or a URL with a domain. */
@@ -46,10 +47,8 @@ export async function lookup(
   const results: LookupResult[] = [];
   let waiting: string[] = [];
   let bytes = 0;
-  let index = 0;
   for await (const entry of entries) {
-    const json = toJson(entry, index);
-    index += 1;
+    const json = toJson(entry, results.length + waiting.length);
     const size = encoder.encode(json).length + 1;
     if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) {
       results.push(...(await ask(waiting)));
@@ -75,7 +74,7 @@ async function askAll(
 ): Promise<LookupResult[]> {
   const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
   const body = `{"${name}":[${jsons.join()}]}`;
-  const read = (value: unknown) => readLookup(value, jsons.length);
+  const read = (value: ResponseBody) => readLookup(value, jsons.length);
   let results: LookupResult[];
   try {
     ({ results } = (await transport.request({ ...request, body, read, options })).data);

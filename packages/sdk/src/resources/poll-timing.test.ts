@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InstantClock } from '../../test/fake-clock.ts';
-import { KnownJobs } from './known-jobs.ts';
 import {
   firstPollDelay,
+  KnownJobs,
   MAX_POLL_INTERVAL_MS,
   MIN_POLL_INTERVAL_MS,
   nextPollDelay,

@@ -1,5 +1,5 @@
 import type { LinkInput } from './link.ts';
-import { type Data, isObject, optional, type Read, reader } from './shape.ts';
+import { type Data, number, optional, type Read, type ResponseBody, reader } from './shape.ts';
 
 /** Links to create in one request. */
 export interface BatchInput {
@@ -29,16 +29,6 @@ export const batchResultItem = {
 /** The results of a batch or a job. */
 export const results = [batchResultItem] as BatchResultItem[];
 
-/** A batch that was carried out at once. */
-export interface CompletedBatch extends Data<typeof completedBatch> {}
-export const completedBatch = {
-  status: 'completed' as const,
-  /** Number of links submitted. @default the length of `results` */
-  total: 0,
-  /** One item per link, in the order they were sent. */
-  results,
-};
-
 /** A batch accepted as a job: poll it with `jobs.wait(job_id)`. */
 export interface ProcessingBatch extends Data<typeof processingBatch> {}
 export const processingBatch = {
@@ -48,6 +38,16 @@ export const processingBatch = {
   job_id: '',
   /** Number of links submitted. @default the number of links that were sent */
   total: 0,
+};
+
+/** A batch that was carried out at once. */
+export interface CompletedBatch extends Data<typeof completedBatch> {}
+export const completedBatch = {
+  status: 'completed' as const,
+  /** Number of links submitted. @default the length of `results` */
+  total: 0,
+  /** One item per link, in the order they were sent. */
+  results,
 };
 
 /** Response to a batch. Compare `status` to tell the two apart. */
@@ -60,8 +60,7 @@ const readProcessing = reader<ProcessingBatch>(processingBatch);
  * Reads the response to a batch. It must have `results` or a `job_id`; with both, the batch is a job unless the service
  * says that it is done, by a status other than 202 and the word `completed` or none.
  */
-export function readBatch(value: unknown, httpStatus: number): Read<BatchResponse> {
-  if (!isObject(value)) return { missing: '' };
+export function readBatch(value: ResponseBody, httpStatus: number): Read<BatchResponse> {
   const job = readProcessing(value);
   const isJob = job.job_id !== '';
   const { results, status = 'completed' } = value;
@@ -71,4 +70,43 @@ export function readBatch(value: unknown, httpStatus: number): Read<BatchRespons
     return { data: { ...data, total: data.total || results.length } };
   }
   return isJob ? { data: job } : { missing: 'results and no job_id' };
+}
+
+/**
+ * A batch job. Where a service leaves a field out, or sends null or another type, the client fills in its default.
+ * Fields that are not named here pass through.
+ */
+export interface Job extends Data<typeof job> {}
+export const job = {
+  /** Identifier of the job: the `job_id` of the batch. @default the id that was asked for */
+  id: '',
+  /** `processing` or `completed`; a service may have other words. @default 'processing' */
+  status: '' as 'processing' | 'completed' | (string & {}),
+  /** Number of links submitted. @default 0 */
+  total: 0,
+  /** Number of links processed so far. @default the length of `results` */
+  processed: 0,
+  /** Items done so far, in the order they were sent. @default [] */
+  results,
+};
+
+/** Statuses of a job that the service documents. */
+export const JOB_STATUSES = ['processing', 'completed'] as const;
+
+/** Statuses that end a job without completing it. The service documents none; other services use these words. */
+export const JOB_FAILURE_STATUSES: readonly string[] = [
+  'failed',
+  'cancelled',
+  'canceled',
+  'error',
+  'expired',
+];
+
+const readJobFields = reader<Job>(job);
+
+/** Reads the response to a poll. No field is required, see {@link Job}. */
+export function readJob(value: ResponseBody): Read<Job> {
+  const data = readJobFields(value);
+  const processed = number(value['processed'], data.results.length);
+  return { data: { ...data, status: data.status || 'processing', processed } };
 }

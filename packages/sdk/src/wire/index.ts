@@ -6,12 +6,14 @@
  */
 
 // Shapes and constants, which need no zod: links, batches and jobs
-export type {
-  BatchInput,
-  BatchResponse,
-  BatchResultItem,
-  CompletedBatch,
-  ProcessingBatch,
+export {
+  type BatchInput,
+  type BatchResponse,
+  type BatchResultItem,
+  type CompletedBatch,
+  JOB_STATUSES,
+  type Job,
+  type ProcessingBatch,
 } from './batch.ts';
 // Errors and usage
 export {
@@ -22,7 +24,6 @@ export {
   PLAN_LIMIT_NAMES,
   type PlanLimitName,
 } from './error-body.ts';
-export { JOB_STATUSES, type Job } from './job.ts';
 // Limits, plans and permissions
 export {
   DEFAULT_REDIRECT_TYPE,

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readJob } from './job.ts';
+import { readJob } from './batch.ts';
 
 const DEFAULTS = { id: '', status: 'processing', total: 0, processed: 0, results: [] };
 
@@ -22,18 +21,3 @@ it('counts the results where a service does not say how many links were processe
   const results = [{ target_url: 'a' }, { target_url: 'b' }];
   expect(readJob({ results })).toMatchObject({ data: { processed: 2 } });
 });
-
-it('reads any object, and nothing else', () => {
-  fc.assert(
-    fc.property(fc.anything(), (value) => {
-      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-      expect('data' in readJob(value)).toBe(isObject && isPlain(value));
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
-}

@@ -1,5 +1,5 @@
 import { DEFAULT_REDIRECT_TYPE, type RedirectType } from './limits.ts';
-import { type Data, isObject, type Read, reader } from './shape.ts';
+import { type Data, type Read, type ResponseBody, reader } from './shape.ts';
 
 /** A link to create. Only these fields are sent, so a {@link Link}, or a row of a database, may be given as it is. Null counts as not given. */
 export interface LinkInput {
@@ -81,8 +81,7 @@ export const link = {
 const readFields = reader<Link>(link);
 
 /** Reads the response to a create. Only `code` and `short_url` are required, see {@link Link}. */
-export function readLink(value: unknown): Read<Link> {
-  if (!isObject(value)) return { missing: '' };
+export function readLink(value: ResponseBody): Read<Link> {
   const data = readFields(value);
   if (data.code === '') return { missing: 'code' };
   return data.short_url === '' ? { missing: 'short_url' } : { data };

@@ -1,5 +1,5 @@
 import { type Link, link, readLink, type Sent } from './link.ts';
-import { type Data, isObject, type Read } from './shape.ts';
+import { type Data, isObject, type Read, type ResponseBody } from './shape.ts';
 
 /** The most entries of one look-up, whatever the plan's batch size is. */
 export const MAX_LOOKUP_ENTRIES = 10_000;
@@ -40,8 +40,7 @@ export const lookupResponse = { results: [lookupResult] as LookupResult[] };
  * Reads the response to a look-up of `count` entries. It is read less leniently than others: a result that is left out, or
  * a link that can't be read, would look as if the link didn't exist, and the caller might create it once more.
  */
-export function readLookup(value: unknown, count: number): Read<LookupResponse> {
-  if (!isObject(value)) return { missing: '' };
+export function readLookup(value: ResponseBody, count: number): Read<LookupResponse> {
   const { results: given } = value;
   if (!Array.isArray(given)) return { missing: 'results' };
   if (given.length !== count) {
@@ -52,8 +51,9 @@ export function readLookup(value: unknown, count: number): Read<LookupResponse> 
     const found: unknown = isObject(result) ? result['links'] : undefined;
     if (!Array.isArray(found)) return { missing: `results[${index}].links` };
     const links: Link[] = [];
-    for (const link of found.map(readLink)) {
-      if ('missing' in link) return { missing: `${link.missing || 'link'} in results[${index}]` };
+    for (const item of found) {
+      const link = isObject(item) ? readLink(item) : { missing: 'link' };
+      if ('missing' in link) return { missing: `${link.missing} in results[${index}]` };
       links.push(link.data);
     }
     results.push({ ...result, links, more: result.more === true });

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import * as batch from './batch.ts';
 import { type ErrorBody, errorBody } from './error-body.ts';
-import { type Job, job } from './job.ts';
 import { type Link, link } from './link.ts';
 import { type LookupResponse, lookupResponse } from './lookup.ts';
 import { type Usage, usage } from './usage.ts';
@@ -59,7 +58,7 @@ export const completedBatchSchema = rich<batch.CompletedBatch>(batch.completedBa
 export const processingBatchSchema = rich<batch.ProcessingBatch>(batch.processingBatch);
 
 /** The response to a poll. */
-export const jobSchema = rich<Job>(job);
+export const jobSchema = rich<batch.Job>(batch.job);
 
 /** The response to a look-up. An addition of the reference server. */
 export const lookupSchema = schema<LookupResponse>(lookupResponse);

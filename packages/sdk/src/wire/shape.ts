@@ -13,7 +13,10 @@
  * | `undefined`   | why an item failed                                                           |
  */
 
-/** What was read, or the name of the required field that is missing; empty for the response as a whole. */
+/** The body of a response, each field of which may be anything. */
+export type ResponseBody = Record<string, unknown>;
+
+/** What was read, or the name of the required field that is missing. */
 export type Read<T> = { data: T } | { missing: string };
 
 /** The object that has this shape. A field that may be undefined may also be left out. */

@@ -1,4 +1,4 @@
-import { type Data, isObject, optional, type Read, reader } from './shape.ts';
+import { type Data, optional, type Read, type ResponseBody, reader } from './shape.ts';
 
 /** What the plan allows; null is unlimited. */
 const limit = null as number | null;
@@ -113,7 +113,7 @@ export const usage = {
 
 const readFields = reader<Usage>(usage);
 
-/** Reads the response of the usage endpoint. Any object is accepted: no field is required, see {@link Usage}. */
-export function readUsage(value: unknown): Read<Usage> {
-  return isObject(value) ? { data: readFields(value) } : { missing: '' };
+/** Reads the response of the usage endpoint. No field is required, see {@link Usage}. */
+export function readUsage(value: ResponseBody): Read<Usage> {
+  return { data: readFields(value) };
 }
