@@ -288,7 +288,10 @@ describe('a batch in flight at a crash', () => {
     world.service.fault = () => undefined;
     world.wallClock = () => at + 14 * 3_600_000;
     world.uptime = () => 25 * 3_600_000;
-    expect(await world.import({ idempotency: undefined })).toMatchObject({ created: 1, unknown: 0 });
+    expect(await world.import({ idempotency: undefined })).toMatchObject({
+      created: 1,
+      unknown: 0,
+    });
     expect(world.service.asked).toHaveLength(1);
   });
 
