@@ -10,9 +10,13 @@ import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
 
 /** What the files beside an input say of links, at one moment. */
 export interface Evidence {
-  /** Links that exist for sure, and how many there are of each pair. */
-  named: ReadonlySet<MadeLink>;
+  /** Links of each pair that exist for sure. */
   links: Counts;
+  /**
+   * The same links where no file was lost: it, or a row of it, may have been the only one to name a link, or the user may have decided
+   * against it.
+   */
+  named: Iterable<MadeLink>;
   /** The same, with those that may exist. */
   taken: Counts;
   /** Links of each pair once all requests of the journal were sent again as they were, for whichever of their rows are left. */
@@ -26,8 +30,8 @@ export interface Evidence {
 }
 
 export const NO_EVIDENCE: Evidence = {
-  named: new Set(),
   links: new Counts(),
+  named: [],
   taken: new Counts(),
   repeated: new Counts(),
   codes: new Set(),
@@ -77,7 +81,7 @@ export function readEvidence(reading: Reading): Evidence {
   const repeated = countPairs(all);
   for (const [pair, count] of open.entries()) repeated.add(pair, count);
   const keys = recordedKeys(disk.get(paths.journal));
-  return { named: all, links, taken, repeated, codes, keys, doubts };
+  return { links, named: user.losesFiles ? [] : all, taken, repeated, codes, keys, doubts };
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */

@@ -190,9 +190,8 @@ export class Oracle {
     }
     this.#checkJournal(ofRun, process);
     // Of a request that was left open since a run has last looked at keys, nobody can tell its age once the clock is set back.
-    const isSetBack = (plan.clockJump?.byMs ?? 0) < 0;
     const isUnseen = (exchange: Exchange) => exchange.run >= this.#lastLook && isLeftOpen(exchange);
-    if (isSetBack) {
+    if ((plan.clockJump?.byMs ?? 0) < 0) {
       const open = network.exchanges.filter((exchange) => exchange.key !== undefined);
       this.#sent.forgetAge(open.filter(isUnseen));
     }
@@ -214,10 +213,8 @@ export class Oracle {
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
-      // A file that was lost, or a row of it, may have been the only one to name a link, or the user may have decided against it.
-      const named = user.losesFiles ? [] : [...this.#evidence.named];
-      const isEarlier = (link: MadeLink) => this.#runOf(link) < this.#firstRun;
-      const counted = this.#countedLinks(countPairs(named.filter(isEarlier)));
+      const named = [...this.#evidence.named].filter((link) => this.#runOf(link) < this.#firstRun);
+      const counted = this.#countedLinks(countPairs(named));
       const reported = checkResults({
         ...results,
         mayExist: (pair) =>
