@@ -82,13 +82,13 @@ export function report({ file, mode, status, summary, lost }) {
 /** What sending takes, and what the plan of the account has room for. */
 function forecastOf(forecast) {
   if (!forecast) return [];
-  const { links, requests, duration_ms, room, plan, left } = forecast;
+  const { links, requests, duration_ms, room, plan, unsent } = forecast;
   const parts = [
     `links: ${links}`,
     `requests: ${requests}`,
     ...(duration_ms >= 60_000 ? [`about ${Math.ceil(duration_ms / 60_000)} min`] : []),
     ...(room === null ? [] : [`room for ${room} in the ${plan} plan`]),
-    ...(left > 0 ? [`${left} left for another run`] : []),
+    ...(unsent > 0 ? [`${unsent} unsent`] : []),
   ];
   return [`Forecast: ${parts.join(', ')}`];
 }

@@ -335,7 +335,7 @@ describe('apply', () => {
     expect(result).toMatchObject({ exitCode: 5, outputs: { created: '2', unsent: '1' } });
     expect(result.log).toMatch(/^::error file=links\.csv::The plan's limit is reached/m);
     expect(shown(result.summary)).toContain(
-      'room for 2 in the custom plan, 1 left for another run',
+      'room for 2 in the custom plan, 1 unsent',
     );
     expect([...(await host.links()).values()].filter((url) => url !== '')).toHaveLength(2);
   });
