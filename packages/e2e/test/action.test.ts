@@ -334,9 +334,7 @@ describe('apply', () => {
     const result = await run({ key });
     expect(result).toMatchObject({ exitCode: 5, outputs: { created: '2', unsent: '1' } });
     expect(result.log).toMatch(/^::error file=links\.csv::The plan's limit is reached/m);
-    expect(shown(result.summary)).toContain(
-      'room for 2 in the custom plan, 1 unsent',
-    );
+    expect(shown(result.summary)).toContain('room for 2 in the custom plan, 1 unsent');
     expect([...(await host.links()).values()].filter((url) => url !== '')).toHaveLength(2);
   });
 
