@@ -54,6 +54,21 @@ test('links of before and of a server of the version before are found once all a
   await store.close();
 });
 
+test('links that a version before put into buckets of 200,000 are found, and those of now', async () => {
+  const store = await open();
+  const { accountId } = await newCaller(store);
+  change(insertLinks(1, 30));
+  change('UPDATE links SET rowid = rowid * 100000');
+  change('INSERT INTO unnumbered_links SELECT DISTINCT rowid >> 10 FROM links');
+  await indexAll(store);
+  change(`
+    UPDATE links SET target_number = (target_number & 4294967295) + (rowid / 200000 << 32) WHERE rowid < 2000000`);
+  const urls = Array.from({ length: 30 }, (_, n) => `https://example.com/${n + 1}`);
+  const codes = urls.map((_, n) => [String(n + 1).padStart(7, '0')]);
+  expect(await find(store, accountId, ...urls)).toEqual(codes);
+  await store.close();
+});
+
 test('housekeeping numbers all links', async () => {
   await (await open()).close();
   change(

@@ -13,7 +13,7 @@ export interface SqliteEngine extends Engine {
   counters: Counters;
 }
 
-/** A link that was just inserted by another process makes no difference: every bucket up to the newest is looked into. */
+/** A link that was just inserted by another process makes no difference: its bucket exists already, or is found as soon as it does. */
 const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
 
 export const table: Engine['table'] = (columns, rows) => {
