@@ -2,19 +2,22 @@ import { titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink } from '../services/service.ts';
-import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
+import type { Exchange } from '../world/network.ts';
+import { Counts, type Pair, pairOfLink, pairOfRow, parse } from './ledger.ts';
 
 /** How often a run sends a row at most. */
 const ROUNDS = 3;
 
 /**
  * Where the service can be asked which links exist, there is never one more than rows that ever asked for it at one time, whatever was
- * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others. With `--restart` the service is not asked:
- * without keys, `--on-unknown retry` then sends again what got no response.
+ * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others. With `--restart` the service is not asked,
+ * nor where a response has hidden that it can be: without keys, `--on-unknown retry` then sends again what got no response.
  */
 export class LinkLimit {
   readonly #user: UserTraits;
   readonly #allowed = new Counts();
+  /** What rows may ask for if the service does not say in this run that it can be asked. */
+  #unasked = new Counts();
 
   constructor(user: UserTraits) {
     this.#user = user;
@@ -36,6 +39,10 @@ export class LinkLimit {
       titled.add(titledPair(pair, titleOf(row, user)));
     }
     this.#allowed.raise(wanted);
+    this.#unasked = new Counts();
+    for (const [pair, count] of isRepeated ? wanted.entries() : []) {
+      this.#unasked.add(pair, ROUNDS * count);
+    }
     if (!restart && onSimilar !== 'create') return;
     const [links, titledLinks] = [new Counts(), new Counts()];
     for (const link of made) {
@@ -53,7 +60,8 @@ export class LinkLimit {
     this.#allowed.raise(more);
   }
 
-  check(made: readonly MadeLink[]): void {
+  check(made: readonly MadeLink[], ofRun: readonly Exchange[]): void {
+    if (ofRun.some(hidesFeatures)) this.#allowed.raise(this.#unasked);
     const links = new Counts();
     for (const link of made) links.add(pairOfLink(link));
     for (const [pair, count] of links.entries()) {
@@ -65,6 +73,12 @@ export class LinkLimit {
       }
     }
   }
+}
+
+/** Whether a response of the usage names no features, or is none. */
+function hidesFeatures({ path, received }: Exchange): boolean {
+  if (path !== '/api/v1/usage' || received?.status !== 200) return false;
+  return (parse(received.body) as { features?: unknown } | undefined)?.features === undefined;
 }
 
 function titledPair(pair: Pair, title: string): string {

@@ -203,7 +203,7 @@ export class Oracle {
     }
     this.#checkSent(ofRun, settings);
     checkLinks(this.#countedLinks(this.#named), this.#wanted);
-    this.#limit?.check(service.made);
+    this.#limit?.check(service.made, ofRun);
     countShares(this.shares, plan, scenario.user, this.#sent, this.#limit);
     if (hasSecond) return;
     const text = textOf(world.disk, world.disk.wholeOf(settings.output));

@@ -219,6 +219,11 @@ export class SentOnce {
         const isRecorded = this.#takeRecorded(key);
         for (const [pair, count] of links.entries()) if (!isRecorded) sent.add(pair, count);
         this.#sendings.set(key, { firstAt: sentAt, links });
+      } else if (isRefused(exchange) && this.#takeRecorded(key)) {
+        // Files said of its links that they may exist.
+        for (const { pair } of linksOf(exchange)) {
+          this.#active.set(pair, Math.max(0, this.#active.of(pair) - 1));
+        }
       }
     }
     return sent;
