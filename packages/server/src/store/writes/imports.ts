@@ -133,24 +133,24 @@ function* findAddresses(
   { table }: Tables,
   addresses: readonly Alias[],
 ): Reading<Map<string, Found>> {
+  const paths = addresses.filter(({ domain_id }) => domain_id !== ANY_DOMAIN);
   // The CROSS JOINs let SQLite look each address up, in this order.
   const byAlias = yield* rowsOf<Found & Alias>(sql`
     SELECT listed.domain_id, listed.path, links.code, account_id, target_url
-    FROM ${table(['domain_id', 'path'], addresses)} CROSS JOIN aliases JOIN links ON links.code = aliases.code
+    FROM ${table(['domain_id', 'path'], paths)} CROSS JOIN aliases JOIN links ON links.code = aliases.code
     WHERE aliases.domain_id = listed.domain_id AND aliases.path = listed.path`);
-  const codes = addresses
-    .map((address) => ({ ...address, code: address.path.slice(1) }))
-    .filter(({ code }) => CODE.test(code));
-  const byCode = yield* rowsOf<Found & Alias>(sql`
-    SELECT listed.domain_id, path, links.code, account_id, target_url
-    FROM ${table(['domain_id', 'path', 'code'], codes)} CROSS JOIN links
-    WHERE links.code = listed.code AND listed.domain_id IN (coalesce(links.domain_id, ''), ${ANY_DOMAIN})`);
-  return new Map(
-    [...byAlias, ...byCode].map(({ domain_id, path, ...found }) => [
-      keyOf({ domain_id, path }),
-      found,
-    ]),
-  );
+  const named = new Set(addresses.map(({ path }) => path.slice(1)));
+  const codes = [...named].filter((code) => CODE.test(code)).map((code) => ({ code }));
+  const byCode = yield* rowsOf<Found & { domain_id: string | null }>(sql`
+    SELECT links.code, account_id, target_url, domain_id
+    FROM ${table(['code'], codes)} CROSS JOIN links WHERE links.code = listed.code`);
+  const found = new Map<string, Found>();
+  for (const { domain_id, path, ...link } of byAlias) found.set(keyOf({ domain_id, path }), link);
+  for (const { domain_id, ...link } of byCode) {
+    for (const id of [ANY_DOMAIN, domain_id ?? ''])
+      found.set(keyOf({ domain_id: id, path: `/${link.code}` }), link);
+  }
+  return found;
 }
 
 /** A code of one of so many equal parts of all codes, in which each is as likely as any other. */
@@ -166,14 +166,15 @@ function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']
   return digits;
 }
 
-/** As many new codes as there are links: none is in use, and none is an alias, which it would keep from its link. */
+/** A new code for each link that brings none: it is not in use, and no alias, which it would keep from its link. */
 function* freeCodes(engine: Engine, links: readonly ImportedLink[]): Reading<string[]> {
   const free = new Set<string>();
   const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
   const domains = [ANY_DOMAIN, ...new Set(links.map((link) => link.domain_id ?? ''))];
+  const count = links.filter(({ code }) => code === undefined).length;
   const addresses = (code: string) => domains.map((domain_id) => ({ domain_id, path: `/${code}` }));
-  for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < links.length; draw += 1) {
-    const drawn = Array.from({ length: links.length - free.size }, engine.generateCode);
+  for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < count; draw += 1) {
+    const drawn = Array.from({ length: count - free.size }, engine.generateCode);
     const known = yield* findAddresses(engine, drawn.flatMap(addresses));
     for (const code of drawn) {
       const isTaken = addresses(code).some((address) => known.has(keyOf(address)));
