@@ -1,4 +1,5 @@
 import type { Random } from '../random.ts';
+import { leadTo, linkOf, maySee } from './leads.ts';
 import {
   type Account,
   type Attempt,
@@ -11,7 +12,7 @@ import { judgeAnswer } from './oracle.ts';
 import { type Action, choose } from './plan.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';
-import { PUBLIC_URL, type World } from './world.ts';
+import { type Instance, PUBLIC_URL, type World } from './world.ts';
 
 /** A client sends a create again under its idempotency key for this long; the service remembers the key for 24 h. */
 const SAME_KEY_MS = 23 * 3_600_000;
@@ -161,31 +162,52 @@ export class Clients {
     });
   }
 
-  /** Follows a link that was acknowledged. */
+  /** Follows a link that was acknowledged, or an old address of one that moves in. */
   follow(which: number): void {
+    const { creates, leads } = this.#ledger;
     const created = choose(
-      this.#ledger.creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged),
+      creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged),
       which,
     );
     const instance = choose(
       this.#world.instances.filter(({ isStopping }) => !isStopping),
       which,
     );
-    if (created === undefined || instance === undefined) return;
-    const items = created.kind === 'link' ? [created.acknowledged] : created.acknowledged.results;
-    const index = which % items.length;
-    const { code } = items[index];
-    const clicks = this.#ledger.clicks.get(code) ?? { sent: 0, answered: 0 };
-    this.#ledger.clicks.set(code, clicks);
+    const isMoved = (path: string) => leads.get(path)?.[0]?.target === undefined;
+    const moved = choose([...leads.keys()].filter(isMoved), which);
+    if (instance === undefined) return;
+    if (moved !== undefined && (which % 3 === 0 || created === undefined)) {
+      this.visit(instance, moved, undefined);
+    } else if (created !== undefined) {
+      const { code, target } = linkOf(created, which);
+      this.visit(instance, code, target);
+    }
+  }
+
+  /** Visitors of every instance follow a link, so that each of them has to know where it leads. */
+  visitAll(path: string, target: string | undefined): void {
+    const running = this.#world.instances.filter(({ isStopping }) => !isStopping);
+    for (const instance of running) this.visit(instance, path, target);
+  }
+
+  /** @param target - where the link leads, as long as it is not corrected, or has not moved in */
+  visit(instance: Instance, path: string, target: string | undefined): void {
+    const clicks = this.#ledger.clicks.get(path) ?? { sent: 0, answered: 0 };
+    // Those of an old address are counted under the code of its link.
+    if (target !== undefined) this.#ledger.clicks.set(path, clicks);
     clicks.sent += 1;
     this.#open += 1;
-    this.#story.note(`a visitor follows ${code} at ${instance.name}`);
-    void instance.request(new Request(`${PUBLIC_URL}/${code}`), {}).then((answer) => {
+    const sentAt = this.#scheduler.steady;
+    this.#story.note(`a visitor follows ${path} at ${instance.name}`);
+    void instance.request(new Request(`${PUBLIC_URL}/${path}`), {}).then((answer) => {
       this.#open -= 1;
       if (answer === undefined) return;
       clicks.answered += 1;
-      if (answer.status !== 302 || answer.headers.get('location') !== targetOf(created, index)) {
-        this.#story.report(`${code} of create ${created.number} is ${answer.status}`);
+      const leads = this.#ledger.leads.get(path) ?? [leadTo(target)];
+      const found = answer.headers.get('location') ?? undefined;
+      const isRight = answer.status === (found === undefined ? 404 : 302);
+      if (!isRight || !maySee(leads, found, sentAt)) {
+        this.#story.report(`${path} is ${answer.status} and leads to ${found}`);
       }
     });
   }

@@ -2,6 +2,7 @@ import { Random } from '../random.ts';
 import { Clients } from './clients.ts';
 import type { Account, Key } from './ledger.ts';
 import type { Server } from './load-server.ts';
+import { Operator } from './operator.ts';
 import { judgeEnd, judgeState } from './oracle.ts';
 import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
@@ -55,6 +56,7 @@ class History {
   readonly #owner: Owner = { name: 'clients', alive: true };
   readonly #story: Story;
   readonly #clients: Clients;
+  readonly #links: Operator;
 
   constructor(server: Server, plan: Plan, random: Random) {
     this.#plan = plan;
@@ -63,6 +65,7 @@ class History {
     this.#world = new World(server, this.#scheduler, random);
     this.#story = new Story(this.#scheduler);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
+    this.#links = new Operator(this.#world, this.#story, this.#clients);
     this.#world.onFault = () => this.ledger.faults.push(this.ledger.events);
     this.#world.onCommit = () => this.#story.report(judgeState(this.#world, this.ledger));
   }
@@ -199,6 +202,16 @@ class History {
         this.#world.rows('UPDATE links SET target_number = NULL');
         this.#world.rows('INSERT OR IGNORE INTO unnumbered_links SELECT rowid >> 10 FROM links');
         return;
+      case 'correct': {
+        const { creates } = this.ledger;
+        const done = creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged);
+        const created = choose(done, which);
+        if (created !== undefined) void this.#links.correct(created, size);
+        return;
+      }
+      case 'move':
+        void this.#links.move(account, size);
+        return;
       case 'follow':
         return this.#clients.follow(which);
       case 'wait':
@@ -274,6 +287,7 @@ class History {
   /** Nothing fails any more and one server runs: requests end, jobs end, clicks are written. */
   async #comeToRest(): Promise<void> {
     await this.#clients.untilIdle();
+    await this.#links.untilIdle();
     this.#world.isFaulty = false;
     this.#story.note('the disk works');
     if (this.#world.instances.every(({ isStopping }) => isStopping)) await this.#world.start(0);

@@ -1,4 +1,6 @@
 import type { PlanLimits } from '@shortlink/sdk/wire';
+import type { ImportedLink } from '../../../server/src/store/operator-store.ts';
+import type { Lead } from './leads.ts';
 import type { Answer, Witness } from './world.ts';
 
 /** An account as its clients know it. */
@@ -56,6 +58,14 @@ export interface Attempt {
   witness: Witness;
 }
 
+/** Links that the operator moves in, in one step. */
+export interface Move {
+  account: Account;
+  links: ImportedLink[];
+  /** Whether the operator was told that they are there. */
+  isCertain: boolean;
+}
+
 /** All that clients sent and received: what the service is measured by. */
 export interface Ledger {
   accounts: Account[];
@@ -63,6 +73,9 @@ export interface Ledger {
   attempts: Attempt[];
   /** Redirects that were asked for, and those that were given, by code. */
   clicks: Map<string, { sent: number; answered: number }>;
+  /** Where corrected and moved links lead, and led before, by the path of their short URL. */
+  leads: Map<string, Lead[]>;
+  moves: Move[];
   /** How many events there were each time the disk failed. */
   faults: number[];
   /** Whether something died, or the disk failed, so that responses and clicks may be lost. */

@@ -1,17 +1,5 @@
-import type { Patch } from '../patches.ts';
-
-/** A bug that is planted on purpose, to see that the simulator finds it. */
-export interface Mutant {
-  /** What it does wrong. */
-  bug: string;
-  patches: readonly Patch[];
-}
-
-/** @param file - below the server's sources */
-const one = (bug: string, file: string, find: string, replace: string): Mutant => ({
-  bug,
-  patches: [{ file: `server/src/${file}`, find, replace }],
-});
+import { type Mutant, one } from './mutant.ts';
+import { operatorMutants } from './operator-mutants.ts';
 
 const COUNTERS = 'store/sqlite/operations/counters.ts';
 const CREATE = 'store/writes/create.ts';
@@ -278,4 +266,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'if (await this.flush()) break;',
     'break;',
   ),
+
+  ...operatorMutants,
 };

@@ -1,4 +1,5 @@
 import { bounds, endOf, judgeClicks, judgeWindows, WINDOWS } from './counters.ts';
+import { judgeCorrections, judgeMoves, movedTo } from './leads.ts';
 import { type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
 import type { World } from './world.ts';
 
@@ -37,7 +38,7 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
-  if (attempt.what === 'lookup') return judgeLookup(attempt, create);
+  if (attempt.what === 'lookup') return judgeLookup(ledger, attempt, create);
   if (create.badEntry !== undefined) return status === 400 ? undefined : `a bad entry is ${status}`;
   if (status === 403) return judgePlanLimit(ledger, create, json);
   if (status === 409) {
@@ -102,7 +103,8 @@ function judgePlanLimit(
   const mayExist = ledger.creates.filter(
     (other) => other.account === account && other !== create && !isRefused(other),
   );
-  const used = mayExist.reduce((sum, other) => sum + other.count, 0);
+  const moved = movedTo(ledger, account);
+  const used = mayExist.reduce((sum, other) => sum + other.count, moved);
   return used + count > bounds(account, 'links').least
     ? undefined
     : `refused by the total of links at ${used} + ${count}`;
@@ -152,7 +154,7 @@ function judgePoll(attempt: Attempt, create: Create): string | undefined {
 }
 
 /** A look-up of the first and the last link of a create that was acknowledged before it, and of a target that no link has. */
-function judgeLookup(attempt: Attempt, create: Create): string | undefined {
+function judgeLookup(ledger: Ledger, attempt: Attempt, create: Create): string | undefined {
   const { status, json } = attempt.answer ?? {};
   if (status !== 200) return `a look-up is ${status}`;
   const found: { target_url: string; code: string }[][] = json.results.map(
@@ -164,6 +166,8 @@ function judgeLookup(attempt: Attempt, create: Create): string | undefined {
     const index = indexes[place];
     if (index === undefined || attempt.account !== create.account) return links.length === 0;
     const expected = create.kind === 'link' ? code : results?.[index].code;
+    // A corrected link is found by where it leads now.
+    if (ledger.leads.has(expected)) return true;
     const [link] = links;
     return (
       links.length === 1 &&
@@ -192,7 +196,7 @@ export function judgeState(world: World, ledger: Ledger): string | undefined {
     if (row.used !== row.made + row.owed) {
       return `${account.name} has ${row.made} links and ${row.owed} to come, and ${row.used} are counted`;
     }
-    const { most } = bounds(account, 'links');
+    const most = bounds(account, 'links').most + movedTo(ledger, account);
     if (row.used > most) return `${account.name} has ${row.used} links, and its plan ${most}`;
   }
   return undefined;
@@ -204,7 +208,8 @@ export async function judgeEnd(world: World, ledger: Ledger): Promise<string | u
   for (const { code, target_url } of world.rows<{ code: string; target_url: string }>(
     'SELECT code, target_url FROM links',
   )) {
-    const [number = 0, index = 0] = target_url.split('/').slice(3).map(Number);
+    const first = ledger.leads.get(code)?.[0]?.target ?? target_url;
+    const [number = 0, index = 0] = first.split('/').slice(3).map(Number);
     const links = stored.get(number) ?? [];
     stored.set(number, links);
     links.push({ code, index });
@@ -214,7 +219,12 @@ export async function judgeEnd(world: World, ledger: Ledger): Promise<string | u
       judgeStored(create, stored.get(create.number) ?? []) ?? (await judgeJob(world, create));
     if (problem !== undefined) return `create ${create.number}: ${problem}`;
   }
-  return judgeWindows(world, ledger) ?? judgeClicks(world, ledger);
+  return (
+    (await judgeCorrections(world, ledger)) ??
+    (await judgeMoves(world, ledger)) ??
+    judgeWindows(world, ledger) ??
+    judgeClicks(world, ledger)
+  );
 }
 
 function judgeStored(

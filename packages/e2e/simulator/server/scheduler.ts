@@ -33,6 +33,8 @@ interface Scope {
 /** Steps without a result after which a history counts as stuck. */
 const MAX_STEPS = 20_000;
 
+const LEAP_MS = 250;
+
 const scopes = new AsyncLocalStorage<Scope>();
 const real = {
   setImmediate: globalThis.setImmediate,
@@ -52,6 +54,8 @@ export class Scheduler {
   now: number;
   /** Milliseconds since the start; never goes back. */
   elapsed = 0;
+  /** The same, but no more than {@link LEAP_MS} of time that passes at once: what should happen within a second had its turn in a second of it. */
+  steady = 0;
   readonly #random: Random;
   readonly #steps: Step[] = [];
   readonly #timers = new Set<Timer>();
@@ -99,6 +103,7 @@ export class Scheduler {
   advance(ms: number): void {
     this.now += ms;
     this.elapsed += ms;
+    this.steady += Math.min(ms, LEAP_MS);
   }
 
   /** Sleeps on virtual time. */

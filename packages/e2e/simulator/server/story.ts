@@ -8,6 +8,8 @@ export class Story {
     creates: [],
     attempts: [],
     clicks: new Map(),
+    leads: new Map(),
+    moves: [],
     faults: [],
     wasRough: false,
     events: 0,

@@ -7,7 +7,7 @@ import type { Owner, Scheduler } from './scheduler.ts';
 export const PUBLIC_URL = 'https://sho.rt';
 
 /** What codes of links are made of. */
-const LETTERS = [...'23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
+export const LETTERS = [...'23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
 
 /** How often a statement, the same statement once more, or a commit of the database fails while faults are on. */
 const FAULTS = { statement: 0.01, again: 0.4, commit: 0.15 } as const;
@@ -61,6 +61,7 @@ export class World {
   readonly #db: InstanceType<Server['Database']>;
   readonly #operator: Owner = { name: 'operator', alive: true };
   readonly #operatorStore: Store;
+  readonly #failingStore: Store;
   /** Whether the write that runs now may fail. */
   #mayFail = false;
   /** The statement that failed last in that write. */
@@ -75,6 +76,7 @@ export class World {
     server.migrate(this.#db, server.migrations, scheduler.now);
     this.#addFaults();
     this.#operatorStore = this.#openStore(false);
+    this.#failingStore = this.#openStore(true);
   }
 
   /** Rows of the database, past the service. */
@@ -82,9 +84,14 @@ export class World {
     return this.#db.all<T>({ text: sql, values });
   }
 
-  /** Carries out an operator's command, which runs in a process of its own. */
-  operate<T>(command: (store: Store, server: Server) => Promise<T>): Promise<T> {
-    return this.scheduler.run(this.#operator, () => command(this.#operatorStore, this.#server));
+  /**
+   * Carries out an operator's command, which runs in a process of its own.
+   *
+   * @param mayFail - whether the disk may fail it
+   */
+  operate<T>(command: (store: Store, server: Server) => Promise<T>, mayFail = false): Promise<T> {
+    const store = mayFail ? this.#failingStore : this.#operatorStore;
+    return this.scheduler.run(this.#operator, () => command(store, this.#server));
   }
 
   /**

@@ -1,0 +1,93 @@
+import { type Create, type Ledger, targetOf } from './ledger.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { World } from './world.ts';
+
+/** A target that a link has or may have. Times are steady ones, see {@link Scheduler.steady}. */
+export interface Lead {
+  /** Undefined: it leads nowhere. */
+  target: string | undefined;
+  begun: number;
+  /** When the operator knew how it ended; undefined until then. */
+  done: number | undefined;
+  /** Whether it was told that it has this target. */
+  isCertain?: boolean;
+}
+
+/** How long an instance may show what was before, in milliseconds: a second, and what the order of steps adds to it. */
+export const SEEN_MS = 1_500;
+
+/** A link of a create that was acknowledged, by any number, and where it leads until it is corrected. */
+export function linkOf(create: Create, which: number): { code: string; target: string } {
+  const items = create.kind === 'link' ? [create.acknowledged] : create.acknowledged.results;
+  const index = which % items.length;
+  return { code: items[index].code, target: targetOf(create, index) };
+}
+
+/** Where a link has led from the beginning. */
+export function leadTo(target: string | undefined): Lead {
+  return { target, begun: Number.NEGATIVE_INFINITY, done: Number.NEGATIVE_INFINITY };
+}
+
+/** Whether a link may lead there at a time: no later correction has certainly taken the place of that one before. */
+export function mayLeadTo(leads: readonly Lead[], target: string | undefined, at: number): boolean {
+  const isReplaced = ({ done = Number.POSITIVE_INFINITY }: Lead) =>
+    leads.some((later) => later.isCertain && later.begun > done && (later.done ?? at) < at);
+  return leads.some((lead) => lead.target === target && !isReplaced(lead));
+}
+
+/** Whether a visitor may be sent there, who asks at this time. */
+export function maySee(leads: readonly Lead[], target: string | undefined, at: number): boolean {
+  return mayLeadTo(leads, target, at - SEEN_MS);
+}
+
+/** Each corrected link leads where it should, and its history says how it came to that. */
+export async function judgeCorrections(world: World, ledger: Ledger): Promise<string | undefined> {
+  for (const [code, leads] of ledger.leads) {
+    const [first] = leads;
+    const [row] = world.rows<{ target_url: string }>(
+      'SELECT target_url FROM links WHERE code = ?',
+      code,
+    );
+    if (row === undefined || first?.target === undefined) continue;
+    if (!mayLeadTo(leads, row.target_url, Number.POSITIVE_INFINITY))
+      return `${code} leads to ${row.target_url} in the end`;
+    const { corrections } = await world.operate((store) => store.linkHistory(code));
+    const chain = [first.target, ...corrections.map(({ new_target }) => new_target)];
+    const isChain = corrections.every(({ old_target }, at) => old_target === chain[at]);
+    const isWhole = leads.every(
+      ({ target, isCertain }) => !isCertain || chain.includes(`${target}`),
+    );
+    if (!isChain || !isWhole || chain.at(-1) !== row.target_url)
+      return `the history of ${code} is ${chain.join(' -> ')}`;
+  }
+  return undefined;
+}
+
+/** What moved in is there once, under its old addresses. The same import again changes nothing, or does all of what failed. */
+export async function judgeMoves(world: World, ledger: Ledger): Promise<string | undefined> {
+  for (const [index, { account, links, isCertain }] of ledger.moves.entries()) {
+    const accountId = account.id;
+    const outcomes = await world.operate((store) => store.importLinks({ accountId, links }));
+    const states = new Set(outcomes.map(({ state }) => state));
+    const [state] = states;
+    const isRight = state === 'exists' || (state === 'created' && !isCertain);
+    if (states.size !== 1 || !isRight) return `move ${index + 1} again: ${[...states].join()}`;
+    for (const { target_url, code, aliases } of links) {
+      const rows = world.rows<{ code: string; paths: number }>(
+        `SELECT code, (SELECT count(*) FROM aliases WHERE aliases.code = links.code) AS paths
+         FROM links WHERE target_url = ?`,
+        target_url,
+      );
+      const [link] = rows;
+      const isWhole = link?.paths === aliases.length && link.code === (code ?? link.code);
+      if (rows.length !== 1 || !isWhole) return `of ${target_url} there is ${JSON.stringify(rows)}`;
+    }
+  }
+  return undefined;
+}
+
+/** Links that moved to an account, whatever its plan allows. */
+export function movedTo(ledger: Ledger, { id }: { id: string }): number {
+  const moves = ledger.moves.filter(({ account }) => account.id === id);
+  return moves.reduce((sum, { links }) => sum + links.length, 0);
+}

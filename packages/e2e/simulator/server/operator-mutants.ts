@@ -1,0 +1,50 @@
+import { type Mutant, one } from './mutant.ts';
+
+const IMPORTS = 'store/writes/imports.ts';
+const OPERATORS = 'store/writes/operators.ts';
+
+/** Planted bugs of corrections, and of links that move in. */
+export const operatorMutants: Readonly<Record<string, Mutant>> = {
+  'correction-unconditional': one(
+    'A correction replaces another one that it does not know.',
+    OPERATORS,
+    'if (target_url !== (ifTarget ?? target_url)) {',
+    'if (ifTarget === code) {',
+  ),
+  'history-turned-round': one(
+    'The history of a link tells what was corrected the wrong way round.',
+    OPERATORS,
+    'made_by, old_target, new_target,',
+    'made_by, new_target, old_target,',
+  ),
+  'correction-not-seen': one(
+    'Other processes are not told of a link that changed.',
+    'store/sqlite/migrations/changes.ts',
+    'AFTER UPDATE OF code, target_url, redirect_type',
+    'AFTER UPDATE OF code, redirect_type',
+  ),
+  'moved-links-not-counted': one(
+    'Links that move in are not in the total of their account.',
+    IMPORTS,
+    'UPDATE link_totals SET used = used +',
+    'UPDATE link_totals SET used = used + 0 *',
+  ),
+  'one-alias-each': one(
+    'Of several old addresses of a link, one is kept.',
+    IMPORTS,
+    'plan.aliases.push(...missing.map(',
+    'plan.aliases.push(...missing.slice(0, 1).map(',
+  ),
+  'moved-again': one(
+    'The same import once more creates the links that bring no code again.',
+    IMPORTS,
+    'for (const { domain_id, path, ...link } of byAlias)',
+    'for (const { domain_id, path, ...link } of byAlias.slice(1))',
+  ),
+  'unknown-address-remembered': one(
+    'An address that led nowhere once leads nowhere for a long time.',
+    'store/redirect-cache.ts',
+    'UNKNOWN_CODE_MAX_AGE_MS = 250;',
+    'UNKNOWN_CODE_MAX_AGE_MS = 86_400_000;',
+  ),
+};
