@@ -153,6 +153,21 @@ describe('what became of a batch', () => {
     expect(journal.batch(batch.id)).toMatchObject({ created: 3, unanswered: 0, isOpen: false });
   });
 
+  test('is not forgotten when a later response says less of it', () => {
+    const batch = begin(['a', 'b', 'c']);
+    const results = [created('x'), created('y'), unknown(NO_RESPONSE)];
+    journal.decide(batch, { results, isFinal: false, job: 'j' });
+    journal.decide(batch, {
+      results: [unknown('lost'), failed('no'), failed('no')],
+      isFinal: true,
+    });
+    expect(links()).toEqual([
+      ['a', 'x', null],
+      ['b', 'y', null],
+    ]);
+    expect(journal.batch(batch.id)).toMatchObject({ created: 2, unanswered: 0, isOpen: false });
+  });
+
   test('that is released is forgotten, but for the links that are known', () => {
     const batch = begin(['a', 'b']);
     journal.decide(batch, { results: [created('x'), unknown('?')], isFinal: false });
