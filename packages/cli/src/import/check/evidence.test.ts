@@ -58,3 +58,20 @@ test('doubts are settled without all of them being in memory at once', async () 
   expect(journal.batches().map(({ created }) => created)).toEqual([9_000, 9_000, 4_500, 4_500]);
   journal.close();
 });
+
+test('rows that could not be read again are read by the next comparison', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const identity = linkIdentity({ target_url: 'https://example.com/1' }, undefined);
+  const evidence = new Evidence(journal);
+  const addRow = () =>
+    evidence.addRow(0, { line: 2, own: undefined, doubt: undefined, made_for: '' }, identity);
+  addRow();
+  const own = { code: 'c1', short_url: 'https://s.example/c1', made_for: '' };
+  evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
+  evidence.addRows = () => Promise.reject(new Error('too many open files'));
+  await expect(evidence.compare()).rejects.toThrow('too many open files');
+  evidence.addRows = async () => addRow();
+  expect((await evidence.compare()).existing).toBe(1);
+  journal.close();
+});

@@ -95,7 +95,13 @@ export class Evidence {
     const isSorted = this.#hasClaims || this.knowsMore;
     if (this.keepsRows ? !isSorted || this.#order === undefined : !isSorted && !isNeeded) return;
     this.begin(!isSorted && this.#journal.hasLinks() ? 'in order' : 'sorted');
-    await this.addRows();
+    try {
+      await this.addRows();
+    } catch (error) {
+      // The next comparison, which that of the results is, reads them again.
+      this.keepsRows = false;
+      throw error;
+    }
   }
 
   /** Adds a row of the input by its number. */
