@@ -222,8 +222,7 @@ export class BulkRun<T extends LinkInput> {
   }
 
   #send(batch: Batch<T>): void {
-    const left = this.#sourceEnded ? this.#held : Number.POSITIVE_INFINITY;
-    const hopeless = this.plan.hopeless(left);
+    const hopeless = this.plan.hopeless(this.#held);
     if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
     else this.endWith(hopeless);
   }

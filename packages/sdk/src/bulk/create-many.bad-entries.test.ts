@@ -311,6 +311,14 @@ describe('createMany: bad entries that the response does not name', () => {
     expect(outcomes(items)).toBe(`${'f'.repeat(100)}${'c'.repeat(900)}`);
   });
 
+  it('do not end a run of few links, also where these are read some at a time', async () => {
+    const service = pickyService({ isBad: (position) => position < 25, details: 0 });
+    const options = { batchSize: 3, concurrency: 1 };
+    const { items, error } = await runCreateMany(service, links(30), options);
+    expect(error).toBeUndefined();
+    expect(outcomes(items)).toBe(`${'f'.repeat(25)}${'c'.repeat(5)}`);
+  });
+
   it('are not looked for when the responses are lost', async () => {
     const service = new FakeService();
     service.afterBatch = (n) => {
