@@ -22,10 +22,10 @@ export function bucketOf(rowid: string): Statement<never> {
   return sqlText(`(${rowid} / 1000000 * 5 << 32)`);
 }
 
-/** The buckets that exist: one step in the index for each. */
+/** The buckets that exist, and the first one: a step in the index for each. */
 const BUCKETS = `
   WITH RECURSIVE found (bucket) AS (
-    SELECT min(target_number) >> 32 << 32 FROM links WHERE target_number >= 0
+    SELECT 0
     UNION ALL
     SELECT (SELECT min(target_number) FROM links WHERE target_number >= bucket + (1 << 32)) >> 32 << 32
       FROM found WHERE bucket IS NOT NULL)
@@ -67,7 +67,9 @@ export function linkFinder(
   account_id: string,
   most: number,
 ): (entries: readonly LookupEntry[]) => Link[][] {
-  const buckets = db.all<{ bucket: number }>(BUCKETS).map(({ bucket }) => bucket);
+  const buckets = db
+    .all<{ bucket: number }>({ text: BUCKETS, values: [] })
+    .map(({ bucket }) => bucket);
   const ofAll = `${SELECT_LINK.text}
     WHERE target_number IN (SELECT bucket.value + entry.value FROM json_each(?) AS bucket, json_each(?) AS entry)
       AND link_details.account_id = ? LIMIT ${MAX_ROWS}`;
