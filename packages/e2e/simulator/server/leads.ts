@@ -9,7 +9,7 @@ export interface Lead {
   begun: number;
   /** When the operator knew how it ended; undefined until then. */
   done: number | undefined;
-  /** Whether it was told that it has this target. */
+  /** Whether the operator was told that the link has this target. */
   isCertain?: boolean;
 }
 

@@ -124,10 +124,13 @@ export class Operator {
   ): Promise<T | undefined> {
     const { scheduler } = this.#world;
     this.#open += 1;
+    const { faults } = this.#ledger;
+    const faultsBefore = faults.length;
     try {
       await scheduler.pause(this.#owner);
       return await this.#world.operate((store) => command(store, scheduler.now), true);
-    } catch {
+    } catch (error) {
+      if (faults.length === faultsBefore) this.#story.report(`without a fault: ${error}`);
       return undefined;
     } finally {
       this.#open -= 1;

@@ -54,7 +54,7 @@ export class Scheduler {
   now: number;
   /** Milliseconds since the start; never goes back. */
   elapsed = 0;
-  /** The same, but no more than {@link LEAP_MS} of time that passes at once: what should happen within a second had its turn in a second of it. */
+  /** The same, but of time that passes at once, only the first {@link LEAP_MS} count: timers have had their turn in it. */
   steady = 0;
   readonly #random: Random;
   readonly #steps: Step[] = [];

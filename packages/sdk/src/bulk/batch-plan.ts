@@ -101,9 +101,9 @@ export class BatchPlan<T extends LinkInput> {
     return this.#fillAttempts < MOST_FILL_ATTEMPTS;
   }
 
-  /** The last of the errors because of which no other batch is worth a request, where `held` links were read and are not yielded. */
-  hopeless(held: number): ShortlinkError | undefined {
-    const isSame = this.#sameErrors >= MOST_SAME_ERRORS && held > FEW_LINKS;
+  /** The last of the errors because of which no other batch is worth a request, where so many links are left, or known of. */
+  hopeless(links: number): ShortlinkError | undefined {
+    const isSame = this.#sameErrors >= MOST_SAME_ERRORS && links > FEW_LINKS;
     const isHopeless = isSame || this.#refusedLinks >= MOST_REFUSED_LINKS;
     return isHopeless && this.largestTaken === 0 ? this.#lastError : undefined;
   }

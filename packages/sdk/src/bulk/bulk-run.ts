@@ -222,7 +222,9 @@ export class BulkRun<T extends LinkInput> {
   }
 
   #send(batch: Batch<T>): void {
-    const hopeless = this.plan.hopeless(this.#held);
+    // A source that is read a few links at a time may have no more than these.
+    const known = this.#sourceEnded ? this.#held : this.#reader.taken;
+    const hopeless = this.plan.hopeless(known);
     if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
     else this.endWith(hopeless);
   }

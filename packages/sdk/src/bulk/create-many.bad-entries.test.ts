@@ -319,6 +319,14 @@ describe('createMany: bad entries that the response does not name', () => {
     expect(outcomes(items)).toBe(`${'f'.repeat(25)}${'c'.repeat(5)}`);
   });
 
+  it('end a run of many links soon, also where these are read some at a time', async () => {
+    const service = pickyService({ isBad: () => true, details: 0 });
+    const options = { batchSize: 10, concurrency: 1 };
+    const { error } = await runCreateMany(service, links(1_000), options);
+    expect(error).toMatchObject({ status: 400 });
+    expect(service.asked.length).toBeLessThan(120);
+  });
+
   it('are not looked for when the responses are lost', async () => {
     const service = new FakeService();
     service.afterBatch = (n) => {

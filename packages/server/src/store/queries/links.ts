@@ -119,16 +119,8 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
     is_active: Boolean(row.is_active) && row.disabled_at === null && row.removed_at === null,
     click_count: row.click_count,
     tags: row.tags === null ? [] : JSON.parse(row.tags),
-    created_at: isoTime(row.created_at),
+    created_at: new Date(row.created_at).toISOString(),
   };
-}
-
-let lastTime = { ms: 0, text: '1970-01-01T00:00:00.000Z' };
-
-/** Links that were created together have one time: writing it out for each would take a third of {@link toLink}. */
-function isoTime(ms: number): string {
-  if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() };
-  return lastTime.text;
 }
 
 /** The most clicked links of an account, the most clicked one first. A few rows are read, however many links there are. */

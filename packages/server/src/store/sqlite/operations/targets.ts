@@ -15,11 +15,11 @@ import type { SqliteEngine } from './engine.ts';
 
 /**
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one
- * after the other are a bucket, together in the index, so that new links are written to one end of it. A look-up looks into each bucket. Every
- * fifth number is used, since a version before had buckets of 200,000 links and looks into all of those.
+ * after the other are a bucket, together in the index, so that new links are written to one part of it. A look-up looks into each bucket. A
+ * version before had buckets of 200,000 links, and looks into as many more.
  */
 export function bucketOf(rowid: string): Statement<never> {
-  return sqlText(`(${rowid} / 1000000 * 5 << 32)`);
+  return sqlText(`(${rowid} / 1000000 << 32)`);
 }
 
 /** The buckets that exist, and the first one: a step in the index for each. */
@@ -54,7 +54,7 @@ export function isIndexed(db: Database): boolean {
   return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
 }
 
-/** Rows of one statement for several entries. Where there are more, each entry is read by itself. */
+/** Rows of one statement for the 250 entries that are read together. Where there are more, each entry is read by itself. */
 const MAX_ROWS = 500;
 
 /**
