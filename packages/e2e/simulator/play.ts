@@ -153,6 +153,7 @@ class Stage {
     const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
+    this.#service.settle();
     world.log(
       () =>
         `=== run ${this.#run}: ${plan.rows.length} rows, --on-unknown ${decided.onUnknown}, --on-similar ${decided.onSimilar}`,

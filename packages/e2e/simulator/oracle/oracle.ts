@@ -8,7 +8,14 @@ import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
 import { countPairs, type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
-import { addRecorded, checkCodes, checkJobs, hasBatches, isJournal } from './journal-rules.ts';
+import {
+  addRecorded,
+  checkCodes,
+  checkJobs,
+  hasBatches,
+  isJournal,
+  openLinks,
+} from './journal-rules.ts';
 import {
   Counts,
   checkLinks,
@@ -69,6 +76,8 @@ export class Oracle {
   #named = new Counts();
   /** Codes that were in the journal when the run began. */
   #known: ReadonlySet<string> = new Set();
+  /** Links that were in doubt in a journal then: what the service said of them is not recorded yet. */
+  #open = new Counts();
   /** Rows as they were in any run, with their titles. */
   readonly #asked = new Counts();
   /** Whether links have the titles of the rows with which they are compared. */
@@ -124,6 +133,9 @@ export class Oracle {
     else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
     this.#known = new Set(this.#told);
+    this.#open = new Counts();
+    for (const [path, file] of world.disk.names)
+      if (isJournal(path)) this.#open.raise(openLinks(file));
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) {
       const known = toldLinks(service.made, this.#told);
@@ -222,7 +234,7 @@ export class Oracle {
         counted: (pair) => counted.of(pair),
       });
       checkAgreement(reported, summary, settings, {
-        wasKnown: ({ code }) => this.#known.has(code),
+        wasKnown: (link) => this.#known.has(link.code) && this.#open.of(pairOfLink(link)) === 0,
         isNew: (link) => this.#runOf(link) === this.#run,
       });
       // What the results say, the next run has to know.

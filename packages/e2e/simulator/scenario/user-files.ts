@@ -94,8 +94,10 @@ export class UserFiles {
 
   /** Somebody writes to the input while it is imported, and changes nothing. */
   touchInput(): void {
-    this.#world.log(() => '--- somebody writes to the input');
     const path = this.paths.input;
+    // Of a file that is just written over, there is nothing whole to write again.
+    if (this.#disk.wholeOf(path) !== path) return;
+    this.#world.log(() => '--- somebody writes to the input');
     const text = this.#disk.get(path)?.bytes.toString() ?? '';
     this.#disk.place(path, text, this.#world.wallClock() + 1);
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BatchPlan } from './batch-plan.ts';
@@ -84,6 +84,23 @@ describe('links that are refused one by one', () => {
     expect(plan.hopeless(MANY)).toBeUndefined();
     const last = refuse(plan, 1);
     expect(plan.hopeless(MANY)).toBe(last);
+  });
+
+  it('are chosen at random then: a run that begins with the same links tries others', () => {
+    const inputs = Array.from({ length: 100 }, () => ({ target_url: 'https://example.com' }));
+    const takenAt = (random: number) => {
+      vi.spyOn(Math, 'random').mockReturnValueOnce(random);
+      const plan = new BatchPlan<LinkInput>(100);
+      plan.put({ first: 0, inputs, targets: [], refused: new Map() });
+      refuse(plan, 2);
+      const { first, inputs: links } = plan.take() ?? {};
+      return [first, links?.length];
+    };
+    expect([takenAt(0), takenAt(0.42), takenAt(0.999)]).toEqual([
+      [0, 1],
+      [42, 1],
+      [99, 1],
+    ]);
   });
 
   it('end no run of which a link was taken', () => {

@@ -71,13 +71,13 @@ export class BatchPlan<T extends LinkInput> {
     return Math.min(this.#waiting[0]?.inputs.length ?? 0, this.isSampling ? 1 : this.size);
   }
 
-  /** The next batch, or, while {@link isSampling}, a link from the middle of the largest one. */
+  /** The next batch, or, while {@link isSampling}, a link of the largest one: at random, so that each run tries others. */
   take(): Batch<T> | undefined {
     const sizes = this.isSampling ? this.#waiting.map(({ inputs }) => inputs.length) : [0];
     const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
     if (batch === undefined) return undefined;
-    const middle = Math.floor(batch.inputs.length / 2);
-    const [before, from] = cut(batch, this.isSampling ? middle : 0);
+    const place = this.isSampling ? Math.floor(Math.random() * batch.inputs.length) : 0;
+    const [before, from] = cut(batch, place);
     const [next, after] = cut(from, this.isSampling ? 1 : this.size);
     this.put(before, after);
     return next;
