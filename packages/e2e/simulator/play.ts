@@ -301,9 +301,7 @@ class Stage {
       });
     }
     if (editMs !== undefined && !this.#scenario.user.fromStdin) {
-      clock.after(editMs, process, () => {
-        this.#files.touchInput();
-      });
+      clock.after(editMs, process, () => this.#files.touchInput());
     }
   }
 }

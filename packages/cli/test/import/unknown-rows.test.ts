@@ -64,6 +64,14 @@ describe.each(['input.csv', 'input.jsonl'] as const)('rows of %s that are unknow
     expect(await world.import(skip)).toMatchObject({ unknown: 2, created: 1, existing: 1 });
   });
 
+  test('are new where another target was written over theirs', async () => {
+    const settings = await fillIn(name);
+    world.write(name, world.read(name).replace('example.com/2', 'example.com/other'));
+    const skip = { ...settings, onUnknown: 'skip' } as const;
+    expect(await world.import(skip)).toMatchObject({ unknown: 1, created: 1, stopped: undefined });
+    expect(world.created()).toEqual({ links: 3, duplicates: 0 });
+  });
+
   test('are sent with --on-unknown retry, once', async () => {
     const settings = { ...(await fillIn(name, false)), onUnknown: 'retry' } as const;
     expect(await world.import(settings)).toMatchObject({ created: 2, unknown: 0 });

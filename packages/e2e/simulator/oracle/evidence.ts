@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
+import { fitOf, linkIdentity } from '../../../cli/src/import/map/link-identity.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import type { Paths, ResultRow } from '../scenario/files.ts';
-import type { UserTraits } from '../scenario/scenario.ts';
+import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink } from '../services/service.ts';
 import type { Disk, FileNode } from '../world/disk.ts';
@@ -62,7 +63,7 @@ export function readEvidence(reading: Reading): Evidence {
   let open = new Counts();
   for (const [path, file] of disk.names) {
     if (dirname(path) !== paths.folder || isLeft(path)) continue;
-    const says = isJournal(path) ? readJournal(file) : readRows(file, user);
+    const says = isJournal(path) ? readJournal(file) : readRows(file, user, byCode);
     if (path === paths.journal) ({ codes, open } = says);
     // What an import has set aside is looked into where nothing else says which links there are.
     const isOld = /\.old\d*$/.test(path);
@@ -82,6 +83,11 @@ export function readEvidence(reading: Reading): Evidence {
   for (const [pair, count] of open.entries()) repeated.add(pair, count);
   const keys = recordedKeys(disk.get(paths.journal));
   return { links, named: user.losesFiles ? [] : all, taken, repeated, codes, keys, doubts };
+}
+
+/** Whether links may be known no more: of one whose target was written over, nothing but the journal knows what it was made for. */
+export function hasForgotten({ losesJournal, losses, rows }: RunPlan): boolean {
+  return losesJournal || losses.length > 0 || rows.some(({ was }) => was !== undefined);
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */
@@ -106,15 +112,24 @@ function readJournal(file: FileNode): Says {
 
 const NOTHING = '';
 
-function readRows(file: FileNode, user: UserTraits): Says {
+/** What stands in a row with another target than its link has is that of a row that was edited or copied. */
+function readRows(file: FileNode, user: UserTraits, made: ReadonlyMap<string, MadeLink>): Says {
   const text = file.bytes.toString();
   // Of a line that is cut, nobody can tell how it went on.
   const lines = text.slice(0, text.lastIndexOf('\n') + 1);
   const format = /^\s*\{/.test(lines) ? 'jsonl' : 'csv';
   const rows = lines === NOTHING ? [] : (parseResults(lines, { format }) ?? []);
   const open = new Counts();
-  for (const row of rows) if (row.status === 'unknown') open.add(pairOfResult(row, user));
-  return { codes: new Set(rows.flatMap(({ code }) => code || [])), open };
+  const codes = new Set<string>();
+  for (const row of rows) {
+    const pair = pairOfResult(row, user);
+    const link = { target_url: row.target, domain_id: row.domain || user.domain };
+    const identity = linkIdentity(link, undefined);
+    if (row.status === 'unknown' && fitOf(identity, row.made_for) !== 0) open.add(pair);
+    const own = made.get(row.code);
+    if (own !== undefined && pairOfLink(own) === pair) codes.add(row.code);
+  }
+  return { codes, open };
 }
 
 function pairOfResult({ target, domain }: ResultRow, user: UserTraits): Pair {

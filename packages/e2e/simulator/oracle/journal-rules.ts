@@ -74,9 +74,20 @@ function pairOf(sent: Sent, domain: string | undefined): string {
   return of === '' ? sent.target_url : `${sent.target_url}\n${of}`;
 }
 
-/** Whether a journal knows of a request, or of a link. */
-export function hasBatches(journal: FileNode): boolean {
-  return recordedBatches(journal).some(({ isOpen }) => isOpen);
+/** What the journals of a disk say to be open: whether any batch is, and links that may exist. */
+export interface Open {
+  hasBatches: boolean;
+  links: Counts;
+}
+
+export function openBefore(names: Iterable<[string, FileNode]>): Open {
+  const open: Open = { hasBatches: false, links: new Counts() };
+  for (const [path, file] of names) {
+    if (!isJournal(path)) continue;
+    open.hasBatches ||= recordedBatches(file).some(({ isOpen }) => isOpen);
+    open.links.raise(openLinks(file));
+  }
+  return open;
 }
 
 /** The codes that a journal knows. */

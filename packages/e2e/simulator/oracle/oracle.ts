@@ -7,15 +7,8 @@ import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
-import { countPairs, type Evidence, NO_EVIDENCE, readEvidence } from './evidence.ts';
-import {
-  addRecorded,
-  checkCodes,
-  checkJobs,
-  hasBatches,
-  isJournal,
-  openLinks,
-} from './journal-rules.ts';
+import { countPairs, type Evidence, hasForgotten, NO_EVIDENCE, readEvidence } from './evidence.ts';
+import { addRecorded, checkCodes, checkJobs, type Open, openBefore } from './journal-rules.ts';
 import {
   Counts,
   checkLinks,
@@ -66,18 +59,16 @@ export class Oracle {
   #lastLook = 0;
   readonly #sent = new SentOnce();
   readonly #limit: LinkLimit | undefined;
-  /** Whether a batch of an earlier run may be settled by this one, beyond its `--limit`. */
-  #hasBatches = false;
+  /** What journals said to be open when the run began: it may settle such batches beyond its `--limit`. */
+  #before: Open = { hasBatches: false, links: new Counts() };
   /** Codes that the journal must know. */
   readonly #told = new Set<string>();
   /** What files say of links where the journal does not know all of them: the import has to find it there. */
   #evidence: Evidence = NO_EVIDENCE;
   /** Links that files named when the journal was begun anew. */
   #named = new Counts();
-  /** Codes that were in the journal when the run began. */
+  /** Codes that the journal must have known for sure when the run began. */
   #known: ReadonlySet<string> = new Set();
-  /** Links that were in doubt in a journal then: what the service said of them is not recorded yet. */
-  #open = new Counts();
   /** Rows as they were in any run, with their titles. */
   readonly #asked = new Counts();
   /** Whether links have the titles of the rows with which they are compared. */
@@ -121,8 +112,7 @@ export class Oracle {
     this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
     // Whoever decides to create what files under other names have makes these files as good as lost.
     const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
-    const hasLost =
-      plan.losesJournal || plan.losses.length > 0 || isDecided || decisions.hasMoved === true;
+    const hasLost = hasForgotten(plan) || isDecided || decisions.hasMoved === true;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
     if (hasEvidence) {
       this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
@@ -132,10 +122,10 @@ export class Oracle {
     if ((plan.restart && !plan.dryRun) || hasLost) this.#beginAgain(hasLost, isAsked);
     else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
-    this.#known = new Set(this.#told);
-    this.#open = new Counts();
-    for (const [path, file] of world.disk.names)
-      if (isJournal(path)) this.#open.raise(openLinks(file));
+    this.#before = openBefore(world.disk.names);
+    const told = made.filter((link) => this.#told.has(link.code));
+    const known = told.filter((link) => this.#before.links.of(pairOfLink(link)) === 0);
+    this.#known = new Set(known.map(({ code }) => code));
     if (plan.rows !== this.#countedRows) this.#countRows(plan);
     if (settings.onUnknown === 'retry' && !plan.dryRun) {
       const known = toldLinks(service.made, this.#told);
@@ -143,9 +133,6 @@ export class Oracle {
       this.#sent.retry(known);
     }
     if (!plan.dryRun) this.#limit?.beginRun(plan, decisions, service.made);
-    this.#hasBatches = [...world.disk.names].some(
-      ([path, file]) => isJournal(path) && hasBatches(file),
-    );
     const output = world.disk.wholeOf(settings.output);
     this.#outputBefore = world.disk.get(output)?.bytes;
     this.#isOutputDurable = world.disk.isDurable(output);
@@ -234,7 +221,7 @@ export class Oracle {
         counted: (pair) => counted.of(pair),
       });
       checkAgreement(reported, summary, settings, {
-        wasKnown: (link) => this.#known.has(link.code) && this.#open.of(pairOfLink(link)) === 0,
+        wasKnown: ({ code }) => this.#known.has(code),
         isNew: (link) => this.#runOf(link) === this.#run,
       });
       // What the results say, the next run has to know.
@@ -272,7 +259,7 @@ export class Oracle {
       before: this.#isCertain(earlier, plan) ? earlier : undefined,
       madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
       mayRepeat: this.#sent.isAnyFree || scenario.user.idempotency,
-      hadBatches: this.#hasBatches,
+      hadBatches: this.#before.hasBatches,
     });
   }
 

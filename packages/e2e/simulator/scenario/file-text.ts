@@ -62,7 +62,7 @@ export function inputText(
   }
 }
 
-/** The results that each row had in the file before: an owner who edits a title leaves the cells beside it. */
+/** The results that each row had in the file before: an owner who edits a title or a target leaves the cells beside it. */
 function resultsOf(
   rows: readonly RowPlan[],
   user: Pick<UserTraits, 'format' | 'keepsResults'>,
@@ -70,14 +70,17 @@ function resultsOf(
   copiesRows: boolean,
 ): (ResultRow | undefined)[] {
   const left = [...filled];
-  const take = (row: RowPlan, hasTitle: boolean) => {
+  const take = (row: RowPlan | undefined, hasTitle: boolean) => {
+    if (row === undefined) return undefined;
     const [target, title, domain = ''] = [targetOf(row), titleOf(row, user), row.domain];
     const index = left.findIndex(
       (old) => old.target === target && old.domain === domain && (!hasTitle || old.title === title),
     );
     return index === -1 ? undefined : left.splice(index, 1)[0];
   };
-  const exact = rows.map((row) => take(row, true));
+  const before = rows.map((row) => (row.was === undefined ? undefined : { ...row, url: row.was }));
+  const edited = before.map((row) => (user.keepsResults ? take(row, true) : undefined));
+  const exact = rows.map((row, index) => edited[index] ?? take(row, true));
   if (!user.keepsResults) return exact;
   const own = rows.map((row, index) => exact[index] ?? take(row, false));
   if (!copiesRows) return own;

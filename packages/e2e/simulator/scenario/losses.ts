@@ -1,7 +1,7 @@
 import { Random } from '../random.ts';
 import { changeRows, maybeRefused } from './extras.ts';
 import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
-import { quietly } from './shrink.ts';
+import { quietly, withoutFormer } from './shrink.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -59,6 +59,28 @@ function loseFiles(scenario: Scenario, random: Random): void {
     // Of a request that arrives later still, nobody could know once its record is lost.
     run.pauseMs = Math.max(run.pauseMs, MINUTE_MS);
     if (random.chance(0.1)) run.onSimilar = random.pick(['reuse', 'create']);
+  }
+  if (user.inPlace) editTargets(scenario);
+}
+
+/** Before one of the runs, other targets are written over some in the file, which keeps the cells beside them. */
+function editTargets({ seed, runs }: Scenario): void {
+  const random = new Random(seed, 11);
+  const first = random.between(1, runs.length);
+  if (first >= runs.length || !random.chance(0.5)) return;
+  const versions = new Map<readonly RowPlan[], RowPlan[]>();
+  for (const run of runs.slice(first)) {
+    const urls = run.rows.map(({ url }) => url);
+    const rows =
+      versions.get(run.rows) ??
+      run.rows.map((row, index) => {
+        const own = new Random(seed, 12, index);
+        if (!own.chance(0.25)) return row;
+        const url = own.chance(0.3) ? own.pick(urls) : 1_000 + index;
+        return { ...row, url, was: row.url };
+      });
+    versions.set(run.rows, withoutFormer(rows));
+    run.rows = rows;
   }
 }
 

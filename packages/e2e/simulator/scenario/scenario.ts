@@ -89,6 +89,8 @@ export interface RowPlan {
   kind: 'good' | 'invalid' | 'refused';
   /** Its own domain; undefined for the default one. */
   domain?: string;
+  /** The `url` that was here before its owner wrote another one over it, and left the cells beside it. */
+  was?: number | undefined;
   /** What its line of JSON Lines has beside that, or has otherwise. */
   keys?: RowKeys | undefined;
 }

@@ -1,4 +1,4 @@
-import type { RunPlan, Scenario } from './scenario.ts';
+import type { RowPlan, RunPlan, Scenario } from './scenario.ts';
 
 /** Plays that a shrinking may take. */
 const MAX_PLAYS = 3_000;
@@ -34,12 +34,19 @@ export function quietly(plan: RunPlan): RunPlan {
   return {
     ...plan,
     ...QUIET,
+    rows: withoutFormer(plan.rows),
     isLenient,
     restartsMs: [],
     losses: [],
     pauseMs: 3_700_000,
     faults: [],
   };
+}
+
+/** The rows of a file once their cells are those of what is written in it now. */
+export function withoutFormer(rows: RowPlan[]): RowPlan[] {
+  if (rows.every(({ was }) => was === undefined)) return rows;
+  return rows.map((row) => ({ ...row, was: undefined }));
 }
 
 /**

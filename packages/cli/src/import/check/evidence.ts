@@ -104,21 +104,22 @@ export class Evidence {
     }
   }
 
-  /** Adds a row of the input by its number. */
+  /** Adds a row of the input by its number. What its cells say of another target, which was written over, is none of it. */
   addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
     this.#hasClaims ||= own !== undefined || doubt !== undefined;
     if (!this.keepsRows || this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
-    const fit = own === undefined ? null : (fitOf(identity, own.made_for) ?? null);
+    const cell = own?.made_for ?? made_for;
+    const fit = fitOf(identity, cell);
+    const made = readMadeFor(cell);
     const url = own?.short_url ?? null;
-    const inDoubt = doubt === undefined ? 0 : 1;
-    const made = readMadeFor(own?.made_for ?? made_for);
+    const isInDoubt = doubt !== undefined && fit !== 0;
     this.#hasOwn ||= own !== undefined;
-    const said = [url, url && hashOf(url), fit, null, inDoubt, made];
+    const ownFit = own === undefined ? null : (fit ?? null);
+    const said = [url, url && hashOf(url), ownFit, null, isInDoubt ? 1 : 0, made];
     this.#rows.add([number, line, key, content, pair, ...said]);
-    if (doubt !== undefined) {
-      const isEdited = made !== null && made !== readMadeFor(madeFor(identity));
-      const as = isEdited ? editedContent(content, made) : content;
+    if (isInDoubt) {
+      const as = fit === 1 ? editedContent(content, made ?? 0) : content;
       this.#addOther([sql.KNOWN_BY.results, key, as, pair, null, null, doubt], made, number);
     }
   }
