@@ -104,6 +104,24 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     expect(codesOf()).toEqual(['0000001', '0000002', '0000003', '0000004', '0000005', '']);
   });
 
+  test('rows of one target share its links, where a response lacks one and the other got a wrong row', async () => {
+    const { service } = world;
+    service.features = ['lookup'];
+    service.fault = (_n, links) => {
+      const made = links.map((link, n) => {
+        const code = `000000${n}`;
+        return { ...link, id: `id-${n}`, code, short_url: `https://s.example/${code}` };
+      });
+      service.links.push(...made);
+      return { type: 'answer', status: 200, body: { total: 2, results: made.slice(1) } };
+    };
+    world.write('input.csv', file(row(1, 'First'), row(1, 'Second')));
+    expect(await world.import()).toMatchObject({ created: 1, unknown: 1 });
+    expect(await world.import()).toMatchObject({ unknown: 0, unsent: 0 });
+    expect(service.links).toHaveLength(2);
+    expect(codesOf().toSorted()).toEqual(['0000000', '0000001']);
+  });
+
   test('the domain is a part of what is asked', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,dom\n');
     await world.import();

@@ -208,6 +208,23 @@ export const SETTLE = `
     SELECT id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY id) AS n
     FROM free_link WHERE source = ${KNOWN_BY.service}
   ) AS other USING (key, pair, words, n) JOIN temp.link ON link.id = other.id ORDER BY unsettled.id`;
+/**
+ * Of rows with one target, a response that lacks a result may have given one the link of another. Then the service says that the link has the
+ * title of the row without one, and the link that is left has that of the other.
+ */
+export const SETTLE_MISTAKEN = `
+  WITH mistaken AS MATERIALIZED (
+    SELECT given.key, given.pair, given.content / ${REDIRECTS} AS words, said.content / ${REDIRECTS} AS said
+    FROM temp.link AS said JOIN temp.link AS given USING (short_url)
+    WHERE said.source = ${KNOWN_BY.service} AND given.source = 0 AND given.content / ${REDIRECTS} <> said.content / ${REDIRECTS}
+  )
+  INSERT INTO temp.settled SELECT unsettled.id, unsettled.key, unsettled.content, unsettled.pair, link.code, link.short_url FROM (
+    SELECT id, key, pair, content, row_number() OVER (PARTITION BY key, pair ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}
+      AND id NOT IN (SELECT id FROM temp.settled) AND (key, content / ${REDIRECTS}) IN (SELECT key, said FROM mistaken)
+  ) AS unsettled JOIN (
+    SELECT id, key, pair, row_number() OVER (PARTITION BY key, pair ORDER BY id) AS n FROM free_link WHERE source = ${KNOWN_BY.service}
+      AND (key, words) IN (SELECT key, words FROM mistaken)
+  ) AS other USING (key, pair, n) JOIN temp.link ON link.id = other.id WHERE link.short_url NOT IN (SELECT short_url FROM temp.settled)`;
 /** Bound: the numbers of the links of a batch, from the first to the one after the last. */
 export const SETTLED_IN_BATCH =
   'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';
