@@ -84,7 +84,8 @@ describe('with any key', () => {
       send(server, '/api/v1/links/batch', body).catch(() => undefined),
     );
     const statuses = (await Promise.all(requests)).filter((status) => status !== undefined);
-    expect(new Set(statuses)).toEqual(new Set([400]));
+    // As with bodies that are good, there is no memory for all of one account at once.
+    expect(new Set(statuses.filter((status) => status !== 503))).toEqual(new Set([400]));
     expect((await peakMemory(server)) - before).toBeLessThan(300);
   });
 

@@ -1,5 +1,4 @@
 import { invalidRequest, overloaded, payloadTooLarge } from '../domain/problem.ts';
-import { JsonScan } from './json-scan.ts';
 
 /** Bodies up to this size are checked where they arrive, in a millisecond or two. A thread checks larger ones. */
 export const SMALL_BYTES = 64 * 1024;
@@ -47,7 +46,6 @@ export interface ArrivingBodyOptions {
 /** The bytes of a body that have arrived, in one buffer, so that a million small pieces take no more memory than one large one. */
 export class ArrivingBody {
   readonly #options: ArrivingBodyOptions;
-  readonly #scan = new JsonScan();
   #buffer: ArrayBuffer | undefined;
   #bytes = new Uint8Array();
   #pieces = 0;
@@ -78,7 +76,6 @@ export class ArrivingBody {
     if (this.#pieces > MAX_PIECES) {
       throw invalidRequest(`The request body comes in more than ${MAX_PIECES} pieces.`);
     }
-    this.#scan.add(piece);
     if (size > UNCOUNTED_BYTES) this.#count(size);
     if (size === statedBytes && size <= SMALL_BYTES && before === 0) {
       this.#bytes = piece;

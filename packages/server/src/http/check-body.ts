@@ -13,6 +13,7 @@ import {
 import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
 import { targetNumber, toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
+import { checkStructure } from './json-scan.ts';
 
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
 export const MAX_LINK_BODY_BYTES = 256 * 1024;
@@ -119,6 +120,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(bytes: Uint8Array): Body {
   if (bytes.length === 0) throw invalidRequest('The request body is empty.');
+  checkStructure(bytes);
   let text: string;
   try {
     text = UTF_8.decode(bytes);

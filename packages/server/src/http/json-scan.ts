@@ -15,43 +15,33 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts the depth and the members of a JSON text while it arrives, so that one that can't be a request never reaches `JSON.parse`. That needs up to
+ * Counts the depth and the members of a JSON text, so that one that can't be a request never reaches `JSON.parse`. That needs up to
  * 60 bytes for each of `[[[[` or `{},{},`, and where an array finds no space, the process ends, also in a thread with a limit of its own.
+ *
+ * @throws a 400 where there are too many levels or members
  */
-export class JsonScan {
-  #depth = 0;
-  #members = 0;
-  #inString = false;
-  #escaped = false;
-
-  /** Takes the next bytes; throws a 400 as soon as there are too many levels or members. */
-  add(bytes: Uint8Array): void {
-    let depth = this.#depth;
-    let members = this.#members;
-    let inString = this.#inString;
-    let escaped = this.#escaped;
-    for (let i = 0; i < bytes.length; i += 1) {
-      const byte = bytes[i];
-      if (inString) {
-        if (escaped) escaped = false;
-        else if (byte === BACKSLASH) escaped = true;
-        else if (byte === QUOTE) inString = false;
-      } else if (byte === QUOTE) inString = true;
-      else if (byte === COMMA) members += 1;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        depth += 1;
-        members += 1;
-        if (depth > MAX_DEPTH) {
-          throw invalidRequest(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
-        }
-      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-    }
-    if (members > MAX_MEMBERS) {
-      throw invalidRequest(`The request body has more than ${MAX_MEMBERS} fields and elements.`);
-    }
-    this.#depth = depth;
-    this.#members = members;
-    this.#inString = inString;
-    this.#escaped = escaped;
+export function checkStructure(bytes: Uint8Array): void {
+  let depth = 0;
+  let members = 0;
+  let inString = false;
+  let escaped = false;
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (inString) {
+      if (escaped) escaped = false;
+      else if (byte === BACKSLASH) escaped = true;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === COMMA) members += 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      members += 1;
+      if (depth > MAX_DEPTH) {
+        throw invalidRequest(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
+      }
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+  }
+  if (members > MAX_MEMBERS) {
+    throw invalidRequest(`The request body has more than ${MAX_MEMBERS} fields and elements.`);
   }
 }
