@@ -100,6 +100,9 @@ function sayFailure(seed: number, message: string, command: string, variant: Var
   say(`seed ${seed}: ${message}\n  pnpm ${command} --seed ${seed}${flag}`);
 }
 
+/** What a program says that was not changed but broken: such a planted bug shows nothing. */
+const BROKEN = /\bReferenceError\b|\bAssignment to constant\b/;
+
 /** Plants each bug in turn, and plays seeds until one fails. */
 async function playMutants(
   { command, player: module }: Simulation,
@@ -117,8 +120,10 @@ async function playMutants(
       found = report.failures[0]?.message;
     }
     await player.end();
-    results.set(name, found === undefined ? undefined : seeds);
-    const how = found === undefined ? 'NOT FOUND' : `found, ${found.split('\n', 1)[0]}`;
+    const isBroken = found !== undefined && BROKEN.test(found);
+    results.set(name, found === undefined || isBroken ? undefined : seeds);
+    const word = found === undefined ? 'NOT FOUND' : isBroken ? 'BROKEN' : 'found';
+    const how = [word, ...(found?.split('\n', 1) ?? [])].join(', ');
     say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
   });
   const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;

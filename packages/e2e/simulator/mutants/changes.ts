@@ -75,7 +75,7 @@ export const CHANGES: readonly Mutant[] = [
     'line read by the keys of another line',
     `${MAP}/map-keys.ts`,
     'let meaning = known.get(name);',
-    "name = 'all lines';\n    let meaning = known.get(name);",
+    'let [meaning] = known.values();',
   ),
   mutant(
     'short link of another service taken for our own',

@@ -98,11 +98,18 @@ export const EVIDENCE: readonly Mutant[] = [
     'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\\.old\\d*)?$/i;',
     'const TABLE = /\\.(?:tsv)$/i;',
   ),
-  mutant(
-    'damaged journal begun anew',
-    `${JOURNAL}/database.ts`,
-    "      db.exec('BEGIN EXCLUSIVE; COMMIT');",
-    `      try {
+  {
+    name: 'damaged journal begun anew',
+    patches: [
+      {
+        file: `${JOURNAL}/database.ts`,
+        find: 'import { closeSync,',
+        replace: 'import { rmSync, closeSync,',
+      },
+      {
+        file: `${JOURNAL}/database.ts`,
+        find: "      db.exec('BEGIN EXCLUSIVE; COMMIT');",
+        replace: `      try {
         db.exec('BEGIN EXCLUSIVE; COMMIT');
       } catch (error) {
         if (!String(error).includes('malformed')) throw error;
@@ -110,7 +117,9 @@ export const EVIDENCE: readonly Mutant[] = [
         rmSync(path, { force: true });
         continue;
       }`,
-  ),
+      },
+    ],
+  },
   mutant(
     'first of two rows that name a link has it',
     `${CHECK}/evidence-sql.ts`,
@@ -127,7 +136,7 @@ export const EVIDENCE: readonly Mutant[] = [
     'links that rows name themselves not known',
     `${CHECK}/evidence.ts`,
     'const url = own?.short_url ?? null;',
-    'const url = own && null;',
+    'const url = null;',
   ),
   mutant(
     'edited row with the link of another row',
