@@ -287,7 +287,7 @@ describe('the site', () => {
 async function axe(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(async () => {
-    const found = await Reflect.get(globalThis, 'axe').run();
+    const found = await Reflect.get(globalThis, 'axe').run({ resultTypes: ['violations'] });
     return found.violations.flatMap((rule: { id: string; nodes: { target: string[] }[] }) =>
       rule.nodes.map((node) => `${rule.id} ${node.target.join(' ')}`),
     );
