@@ -1,4 +1,13 @@
-import { copyFileSync, rmSync, utimesSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -57,6 +66,40 @@ describe('links that another file in the folder names', () => {
     world.write('input.csv', file(row(1), row(2)));
     await expect(world.import()).rejects.toThrow('input.csv.rejects.csv.results.csv');
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('of a rejects file in another folder, and of results in another one', async () => {
+    mkdirSync(world.path('out'));
+    const away = { rejects: world.path('out/r.csv'), maxRejects: 'all' } as const;
+    world.write('input.csv', file(row(1), 'none,T2'));
+    await world.import({ ...away, output: world.path('out/done.csv') });
+    world.write('out/r.csv', file(row(2)));
+    await world.import({ file: world.path('out/r.csv') });
+    world.write('input.csv', file(row(1), row(2)));
+    await expect(world.import(away)).rejects.toThrow('r.csv.results.csv');
+    rmSync(world.path('input.csv.shortlink-journal'));
+    world.write('b.csv', file(row(1)));
+    const other = { file: world.path('b.csv'), output: world.path('out/b.csv') };
+    await expect(world.import(other)).rejects.toThrow('done.csv');
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('that is compressed', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    const results = world.path('input.csv.results.csv');
+    writeFileSync(`${results}.gz`, gzipSync(readFileSync(results)));
+    for (const name of ['results.csv', 'shortlink-journal'])
+      rmSync(world.path(`input.csv.${name}`));
+    await expect(world.import()).rejects.toThrow('input.csv.results.csv.gz');
+  });
+
+  test('beside the file that a link from another folder leads to', async () => {
+    mkdirSync(world.path('a'));
+    world.write('a/input.csv', file(row(1)));
+    await world.import({ file: world.path('a/input.csv') });
+    symlinkSync(world.path('a/input.csv'), world.path('l.csv'));
+    await expect(world.import({ file: world.path('l.csv') })).rejects.toThrow('input.csv');
   });
 
   test('may exist: with --on-similar reuse, the row is in doubt and not sent', async () => {

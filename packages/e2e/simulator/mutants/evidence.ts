@@ -95,7 +95,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'results under other names not read',
     `${CHECK}/beside.ts`,
-    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\\.old\\d*)?$/i;',
+    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\\.gz)?(?:\\.old\\d*)?$/i;',
     'const TABLE = /\\.(?:tsv)$/i;',
   ),
   {

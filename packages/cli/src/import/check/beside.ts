@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { JournalLink } from '../journal/batches.ts';
 import { peekJournal } from '../journal/open-journal.ts';
@@ -12,21 +12,23 @@ import { isFilled, readLinks } from './read-links.ts';
 const JOURNAL = /\.shortlink-journal$/;
 
 /** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.old\d*)?$/i;
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*)?$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;
 
 /**
- * The other journals and tables in the folders of an input and of its journal: next week's export has another name, and so has a rejects file
- * that was corrected and imported by itself.
+ * The other journals and tables in the folders of an input, of its journal and of what an import writes: next week's export has another name, and
+ * so has a rejects file that was corrected and imported by itself. An input may be opened by a link from another folder.
  */
 export async function filesBeside(
   { file, output, rejects, known = output }: ImportSettings,
   journal: string,
 ): Promise<string[]> {
-  const own = new Set([file, output, rejects, known, journal].map((path) => resolve(path)));
-  const folders = new Set([dirname(resolve(file)), dirname(resolve(journal))]);
+  const real = await realpath(file).catch(() => file);
+  const own = new Set([file, real, output, rejects, known, journal].map((path) => resolve(path)));
+  const written = [output, rejects].filter((path) => path !== '-');
+  const folders = new Set([file, real, journal, ...written].map((path) => dirname(resolve(path))));
   const found: string[] = [];
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
