@@ -209,6 +209,36 @@ describe('result columns', () => {
     expect(world.table('input.csv')[0]?.slice(2)).toEqual(['code', 'short_url', 'status', 'error']);
   });
 
+  test.each([
+    ['with a short URL of another name, used', 'url,title,code,Kurzlink,status,error,made_for'],
+    ['with names of a person, refused', 'url,title,a,Kurzlink,b,c,d'],
+    ['without a header, refused', undefined],
+  ])('of results whose journal is lost are not ignored: %s', async (_, header) => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    rmSync(world.path('input.csv.shortlink-journal'));
+    const lines = world.read('input.csv.results.csv').split('\n').slice(1);
+    world.write('input.csv.results.csv', [...(header ? [header] : []), ...lines].join('\n'));
+    const again = world.import();
+    if (header?.includes('status')) expect(await again).toMatchObject({ existing: 2 });
+    else await expect(again).rejects.toThrow(/input.csv.results.csv holds short URLs, such as/);
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('of JSON Lines are refused where their keys were retyped, also in one line', async () => {
+    const filled = { file: world.path('l.jsonl'), inPlace: true, output: world.path('l.jsonl') };
+    world.write('l.jsonl', '{"url":"https://example.com/1"}\n{"url":"https://example.com/2"}\n');
+    await world.import(filled);
+    rmSync(world.path('l.jsonl.shortlink-journal'));
+    const [first = '', ...others] = world.read('l.jsonl').split('\n');
+    const retyped = first.replace(/"(code|short_url|status|error)"/g, (key) => key.toUpperCase());
+    world.write('l.jsonl', [...others.slice(0, -1), retyped, ''].join('\n'));
+    await expect(world.import(filled)).rejects.toThrow('line 2: the row has a link of an earlier');
+    // Of others, such keys say nothing.
+    world.write('l.jsonl', '{"url":"https://example.com/3","Code":"x","Status":"active"}\n');
+    expect(await world.import(filled)).toMatchObject({ created: 1 });
+  });
+
   test('short URLs of this service in a column of another name are refused', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();

@@ -4,7 +4,13 @@ import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import { detectLayout, type Layout } from '../layout.ts';
 import { linkIdentity } from '../map/link-identity.ts';
-import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
+import {
+  claimOf,
+  LEAST_COLUMNS,
+  lostLinkGuard,
+  refuseShortUrls,
+  strayText,
+} from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
@@ -43,7 +49,13 @@ export async function readLinks(
     const layout = await detectLayout(input, isLenient).catch(ignoreOther);
     if (layout === undefined) return LEAST_COLUMNS;
     const missing = missingColumns(layout);
-    if (missing.length > 0) return missing;
+    if (missing.length > 0) {
+      for await (const rows of mayBeOther ? readRows(input, layout) : []) {
+        refuseShortUrls(input.name, rows, layout);
+        break;
+      }
+      return missing;
+    }
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refuse = lostLinkGuard(input.name, layout, []);
     for await (const rows of readRows(input, layout)) {

@@ -13,12 +13,16 @@ export type ResultColumn = (typeof RESULT_COLUMNS)[number];
 /** The columns that make a table one of results. Earlier releases wrote no others. */
 export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 
+/** Keys of JSON Lines that are remembered. Most files have a few. */
+const MAX_SEEN_KEYS = 1_000;
+
 /** Where the columns of an earlier import are in an input, by index. */
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input, however their names were retyped: side by side as we write them, the last ones where there are several;
- * or else all four in any order. Exports of other services have columns such as `code` and `short_url` too, but those are other links.
+ * The result columns of an input, however their names were retyped: side by side as we write them, the last ones where there are several, and
+ * then the short URL may have any name; or else all four in any order. Exports of other services have columns such as `code` and `short_url`
+ * too, but those are other links.
  */
 export function findResultColumns(columns: readonly string[]): ResultColumns {
   const keys = columns.map(columnKey);
@@ -31,7 +35,8 @@ export function findResultColumns(columns: readonly string[]): ResultColumns {
     ...(madeFor !== -1 && { made_for: madeFor }),
   });
   for (let first = keys.length - names.length; first >= 0; first -= 1) {
-    if (names.every((name, index) => keys[first + index] === name)) {
+    const isNamed = (index: number) => keys[first + index] === names[index];
+    if ([0, 2, 3].every(isNamed) && (isNamed(1) || !names.includes(keys[first + 1] ?? ''))) {
       return found((_, index) => first + index);
     }
   }
@@ -61,6 +66,7 @@ export function lostLinkGuard(
   const refusePart = (row: Row) => {
     if (!isParted) return;
     const { object } = row;
+    if (object) refuseRetyped(object, row.line);
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
@@ -74,6 +80,27 @@ export function lostLinkGuard(
     throw inputError(
       `${name}, line ${row.line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
+    );
+  };
+  /** Keys that were looked at: hardly any line has others than the ones before. */
+  const seen = new Map<string, string>();
+  const refuseRetyped = (object: Readonly<Record<string, unknown>>, line: number) => {
+    let retyped: string | undefined;
+    for (const key in object) {
+      let own = seen.get(key);
+      if (own === undefined) {
+        if (seen.size === MAX_SEEN_KEYS) seen.clear();
+        own = RESULT_COLUMNS.find((column) => columnKey(column) === columnKey(key)) ?? '';
+        seen.set(key, own);
+      }
+      if (own !== '' && own !== key && !Object.hasOwn(object, own)) retyped = key;
+    }
+    if (retyped === undefined) return;
+    const entries = Object.entries(object).map(([key, value]) => [seen.get(key) || key, value]);
+    if (!isResult(Object.fromEntries(entries))) return;
+    throw inputError(
+      `${name}, line ${line}: the row has a link of an earlier import, but a key that was retyped as ${JSON.stringify(retyped)}, so the link would be created again`,
+      `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
     );
   };
   // The text of a row is searched for an address at once: its cells would have to be cut out first.
@@ -90,6 +117,29 @@ export function lostLinkGuard(
       `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
     );
   };
+}
+
+/**
+ * Refuses rows of a file that lies where an import writes its results, and has short URLs in a column of another name.
+ *
+ * @throws CliError (exit code 2)
+ */
+export function refuseShortUrls(
+  name: string,
+  rows: readonly Row[],
+  { plan: { columns, mapping } }: Pick<Layout, 'plan'>,
+): void {
+  const mapped: readonly unknown[] = Object.values(mapping);
+  for (const [index, column] of columns.entries()) {
+    const cells = rows.flatMap((row) => row.cells[index] || []);
+    const origin = URL.parse(cells[0] ?? '')?.origin ?? '';
+    const isOther = mapped.includes(index) || !/^https?:/.test(origin);
+    if (isOther || !cells.every((cell) => isShortUrlAt(cell, origin))) continue;
+    throw inputError(
+      `${name} holds short URLs, such as ${shown(cells[0] ?? '')}, in ${JSON.stringify(column)}, so their links would be created again`,
+      `Name the columns as an import does: ${RESULT_COLUMNS.join(', ')}. If it is no result of an import, move it away.`,
+    );
+  }
 }
 
 /** Whether a URL is an address of the service with one segment after it. */
