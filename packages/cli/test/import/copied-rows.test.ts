@@ -158,6 +158,27 @@ test.each(['results', 'service'])(
   },
 );
 
+test('no cell of made_for is a number in powers of ten, of which a spreadsheet would keep three digits', async () => {
+  const count = 1_000;
+  const rows = Array.from({ length: count }, (_, n) => `${url(n)},T${n}`);
+  world.write('input.csv', ['url,title', ...rows, ''].join('\n'));
+  await world.import(inPlace('input.csv'));
+  const cells = world.read('input.csv').match(/[^,]+$/gm) ?? [];
+  expect(cells.filter((cell) => /^\d+e\d+$/i.test(cell))).toEqual([]);
+  expect(cells.filter((cell) => /^x\d+e\d+$/.test(cell)).length).toBeGreaterThan(0);
+  const settings = { ...inPlace('input.csv'), journal: world.path('fresh') };
+  expect(await world.import(settings)).toMatchObject({ existing: count, changed: 0 });
+});
+
+test('what can not be read in made_for is written again', async () => {
+  world.write('input.csv', `url\n${url(1)}\n`);
+  await world.import(inPlace('input.csv'));
+  const filled = world.read('input.csv');
+  world.write('input.csv', filled.replace(/[^,\n]+(?=\n$)/, '4.93E+05'));
+  await world.import({ ...inPlace('input.csv'), journal: world.path('fresh') });
+  expect(world.read('input.csv')).toBe(filled);
+});
+
 test('zeros that a spreadsheet dropped from made_for change nothing', async () => {
   world.write('input.csv', `url\n${Array.from({ length: 200 }, (_, n) => url(n)).join('\n')}\n`);
   await world.import(inPlace('input.csv'));

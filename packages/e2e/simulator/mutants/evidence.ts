@@ -129,8 +129,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'made_for not written',
     `${REPORT}/report-rows.ts`,
-    'made_for: own.made_for || madeForRow(row, report)',
-    "made_for: own.made_for && ''",
+    'const made_for = isRead ? own.made_for : madeForRow(row, report);',
+    "const made_for = '';",
   ),
   mutant(
     'links that rows name themselves not known',

@@ -6,7 +6,7 @@ import {
   fitOf,
   hashOf,
   type LinkIdentity,
-  madeFor,
+  madeNumber,
   readMadeFor,
 } from '../map/link-identity.ts';
 import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
@@ -132,7 +132,7 @@ export class Evidence {
     const fit = fitOf(identity, made_for);
     if (fit === 0) return;
     const as = fit === 1 ? editedContent(content, readMadeFor(made_for) ?? 0) : content;
-    const made = source === sql.KNOWN_BY.service ? readMadeFor(madeFor(identity)) : null;
+    const made = source === sql.KNOWN_BY.service ? madeNumber(identity) : null;
     this.#addOther([source, key, as, pair, code, short_url, doubt ?? null], made);
   }
 

@@ -78,23 +78,29 @@ export function editedContent(content: number, made: number): number {
   return -1 - (content * MADE_VALUES + (made % MADE_VALUES));
 }
 
-/** The cell `made_for`: what a link was created with, so that an edited or copied row is noticed in the file itself. */
-export function madeFor({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): string {
+/** What a link was created with, in 32 bits, so that an edited or copied row is noticed in the file itself. */
+export function madeNumber({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): number {
   const pair = Math.floor(key / 2 ** (53 - 4 * PAIR_DIGITS));
   const hash = Math.floor(content / REDIRECTS);
   const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((content % REDIRECTS) << REDIRECT_SHIFT);
   const rest = content < 0 ? -1 - content : mixed;
-  return hexadecimal(pair, PAIR_DIGITS) + hexadecimal(rest & (MADE_VALUES - 1), CONTENT_DIGITS);
+  return pair * MADE_VALUES + (rest & (MADE_VALUES - 1));
+}
+
+/** The same as the cell `made_for`. */
+export function madeFor(identity: Pick<LinkIdentity, 'key' | 'content'>): string {
+  return writeMadeFor(madeNumber(identity));
 }
 
 /** The number in a cell `made_for`; null where there is none. Spreadsheets take some for numbers, and drop the zeros before them. */
 export function readMadeFor(cell: string): number | null {
-  return /^[0-9a-f]{1,8}$/i.test(cell) ? Number.parseInt(cell, 16) : null;
+  return /^x?[0-9a-f]{1,8}$/i.test(cell) ? Number.parseInt(cell.replace(/^x/i, ''), 16) : null;
 }
 
-/** The cell of such a number. */
+/** The cell of such a number. One like 492697e0 begins with an x: a spreadsheet would keep 4.93E+05 of it. */
 export function writeMadeFor(made: number): string {
-  return hexadecimal(made, PAIR_DIGITS + CONTENT_DIGITS);
+  const digits = hexadecimal(made, PAIR_DIGITS + CONTENT_DIGITS);
+  return /^\d+e\d+$/.test(digits) ? `x${digits}` : digits;
 }
 
 /** The bits of `made_for` that a redirect type changes. A look-up does not tell it. */
@@ -107,12 +113,11 @@ function hexadecimal(value: number, digits: number): string {
 /** How well a row fits the link that its cells name: not at all, its target and domain, or all of it. */
 export type Fit = 0 | 1 | 2;
 
-/** Undefined where there is no `made_for`. */
+/** Undefined where there is no `made_for`, or a spreadsheet has changed it. */
 export function fitOf(identity: LinkIdentity, cell: string): Fit | undefined {
   const made = readMadeFor(cell);
   if (made === null) return undefined;
-  const expected = madeFor(identity);
-  const found = writeMadeFor(made);
-  if (found === expected) return 2;
-  return found.startsWith(expected.slice(0, PAIR_DIGITS)) ? 1 : 0;
+  const expected = madeNumber(identity);
+  if (made === expected) return 2;
+  return Math.floor(made / MADE_VALUES) === Math.floor(expected / MADE_VALUES) ? 1 : 0;
 }

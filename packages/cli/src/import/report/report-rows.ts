@@ -4,7 +4,7 @@ import type { Checked, ImportSource } from '../check/check-input.ts';
 import type { Comparison, Evidence } from '../check/evidence.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
-import { linkIdentity, madeFor } from '../map/link-identity.ts';
+import { linkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
 import {
   findResultColumns,
   hasStatus,
@@ -62,7 +62,9 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
       return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
     if (own !== undefined && !found.disowned.has(number)) {
-      return { status: 'created', ...own, made_for: own.made_for || madeForRow(row, report) };
+      const isRead = readMadeFor(own.made_for) !== null;
+      const made_for = isRead ? own.made_for : madeForRow(row, report);
+      return { status: 'created', ...own, made_for };
     }
     const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
     return outcome.status === 'created' ? outcome : { ...outcome, own };
