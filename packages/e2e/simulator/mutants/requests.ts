@@ -59,8 +59,8 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'quota used once too often',
     `${HTTP}/limiter.ts`,
-    'this.#remaining(window) > 0) continue',
-    'this.#remaining(window) >= 0) continue',
+    'window.left > this.#sent - window.upTo) continue',
+    'window.left >= this.#sent - window.upTo) continue',
   ),
   mutant(
     'window ends too early',

@@ -209,7 +209,7 @@ export class Limiter {
       const window = known.endsAt > now ? known : this.#nextWindow(known);
       if (window === undefined) this.#windows.delete(name);
       else this.#windows.set(name, window);
-      if (window === undefined || this.#remaining(window) > 0) continue;
+      if (window === undefined || window.left > this.#sent - window.upTo) continue;
       const waitMs = window.endsAt - now;
       const isTrusted = waitMs <= maxWaitMs || now < window.statedAt + maxWaitMs;
       if (isTrusted) longest = Math.max(longest, waitMs);
@@ -218,10 +218,6 @@ export class Limiter {
       this.#report(now + longest, { waitMs: longest, retryAfterMs: undefined }, onPause);
     }
     return longest;
-  }
-
-  #remaining({ left, upTo }: KnownWindow): number {
-    return left - (this.#sent - upTo);
   }
 
   /**

@@ -16,7 +16,7 @@ export interface Attempt
   url: string;
   headers: Readonly<Record<string, string>>;
   /** JSON text; undefined for GET. */
-  body: string | undefined;
+  body?: string | undefined;
   redact: Redact;
 }
 

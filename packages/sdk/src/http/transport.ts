@@ -3,7 +3,7 @@ import * as check from '../check-options.ts';
 import { RateLimitError } from '../errors/api-errors.ts';
 import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import { CALL_OPTIONS, type ClientSettings, type RequestOptions } from '../options.ts';
+import { CALL_OPTIONS, type ClientSettings } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
 import type { Limiter, OnPause, RequestEnd, Turn } from './limiter.ts';
@@ -16,10 +16,9 @@ import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
 
 /** A call: what is the same on each of its attempts, and how many of them were sent. */
-interface Call<T> extends RetryCall, Omit<TransportRequest<T>, 'body' | 'options'> {
+interface Call<T> extends RetryCall, Attempt, Omit<TransportRequest<T>, 'options'> {
   id: string;
   onPause: OnPause;
-  attempt: Attempt;
   totalTimeoutMs: number;
   maxRetries: number;
   attempts: number;
@@ -91,47 +90,34 @@ export class HttpTransport {
   }
 
   /** @throws InvalidOptionError */
-  #prepare<T>({ options: asGiven, ...asked }: TransportRequest<T>): Call<T> {
-    const options = check.given(asGiven, CALL_OPTIONS);
-    const { method, path, body } = asked;
-    const settings = { ...this.#settings, ...options };
-    const { totalTimeoutMs, maxRetries } = settings;
-    const isRead = method === 'GET' || asked.createsNothing === true;
+  #prepare<T>({ options, ...asked }: TransportRequest<T>): Call<T> {
+    const { headers, ...given } = check.given(options, CALL_OPTIONS);
+    const settings = { ...this.#settings, ...given };
+    const isRead = asked.method === 'GET' || asked.createsNothing === true;
     const setting = !isRead && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
     return {
+      ...settings,
       ...asked,
       id,
+      url: settings.baseUrl + asked.path,
+      // The service's own headers come last: the caller's can't replace them.
+      headers: {
+        ...(this.#userAgent !== undefined && { 'user-agent': this.#userAgent }),
+        ...settings.headers,
+        ...(headers && check.headers(headers)),
+        ...(key !== undefined && { [HEADERS.idempotencyKey.toLowerCase()]: key }),
+        ...(asked.body !== undefined && { 'content-type': 'application/json' }),
+        accept: 'application/json',
+        [HEADERS.apiKey.toLowerCase()]: settings.apiKey,
+      },
+      redact: this.#redact,
       onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
       isRead,
       hasIdempotencyKey: key !== undefined,
-      attempt: {
-        ...settings,
-        method,
-        url: settings.baseUrl + path,
-        headers: this.#headersOf(options, key, body !== undefined),
-        body,
-        redact: this.#redact,
-      },
-      totalTimeoutMs,
-      maxRetries,
       attempts: 0,
-      lostAt: undefined,
-    };
-  }
-
-  /** The service's own headers come last: the caller's can't replace them. */
-  #headersOf({ headers }: RequestOptions, key: string | undefined, hasBody: boolean) {
-    return {
-      ...(this.#userAgent !== undefined && { 'user-agent': this.#userAgent }),
-      ...this.#settings.headers,
-      ...(headers && check.headers(headers)),
-      ...(key !== undefined && { [HEADERS.idempotencyKey.toLowerCase()]: key }),
-      ...(hasBody && { 'content-type': 'application/json' }),
-      accept: 'application/json',
-      [HEADERS.apiKey.toLowerCase()]: this.#settings.apiKey,
     };
   }
 
@@ -196,7 +182,7 @@ export class HttpTransport {
       const sentAt = this.#clock.now();
       call.lostAt ??= sentAt;
       end = { wasSent: true };
-      const raw = await send(call.attempt, signal);
+      const raw = await send(call, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = this.#clock.now() - sentAt;
