@@ -14,7 +14,7 @@ export type {
   CreateManyOptions,
   RecordedResult,
   RecordedResults,
-} from './bulk/types.ts';
+} from './bulk/create-many.ts';
 // Client
 export { Shortlink } from './client.ts';
 // Errors

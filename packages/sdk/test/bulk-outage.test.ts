@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
+import type { BulkItem, CreateManyOptions } from '../src/bulk/create-many.ts';
 import type { Fetch, ShortlinkOptions } from '../src/options.ts';
 import { json } from './answers.ts';
 import { makeClient } from './make-client.ts';

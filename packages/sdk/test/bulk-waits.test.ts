@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
+import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/create-many.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { json } from './answers.ts';
 import { FakeClock, settle } from './fake-clock.ts';

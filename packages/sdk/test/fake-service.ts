@@ -1,4 +1,4 @@
-import type { CreateManyDeps } from '../src/bulk/types.ts';
+import type { CreateManyDeps } from '../src/bulk/create-many.ts';
 import { BadRequestError, createApiError } from '../src/errors/api-errors.ts';
 import type { ShortlinkError } from '../src/errors/shortlink-error.ts';
 import type { AttemptWatch } from '../src/http/request.ts';

@@ -1,5 +1,5 @@
+import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/create-many.ts';
 import { createMany } from '../src/bulk/create-many.ts';
-import type { BatchEvent, BulkItem, CreateManyOptions } from '../src/bulk/types.ts';
 import { ConnectionError } from '../src/errors/call-errors.ts';
 import type { CreateLinkBody } from '../src/wire/link.ts';
 import type { FakeService } from './fake-service.ts';

@@ -184,7 +184,7 @@ describe('refuseEntries', () => {
   function refusedEntries(error: ApiError) {
     const inputs = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
     const batch = { first: 7, inputs, targets: [], refused: new Map() };
-    refuseEntries(batch, { key: undefined }, error);
+    refuseEntries(batch, false, error);
     return [...batch.refused].map(([position, { error }]) => [position, error]);
   }
 

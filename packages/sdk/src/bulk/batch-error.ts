@@ -4,7 +4,7 @@ import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
-import { type BatchRequest, sentOffsets } from './batch-request.ts';
+import { sentOffsets } from './batch-request.ts';
 
 /**
  * What an error of a batch's POST means for the batch:
@@ -75,12 +75,8 @@ export function endsRun(error: ShortlinkError): boolean {
 }
 
 /** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
-export function refuseEntries(
-  batch: Batch<LinkInput>,
-  { key }: Pick<BatchRequest, 'key'>,
-  error: unknown,
-): boolean {
-  if (!ApiError.isInstance(error) || !isEntryError(error, key !== undefined)) return false;
+export function refuseEntries(batch: Batch<LinkInput>, hasKey: boolean, error: unknown): boolean {
+  if (!ApiError.isInstance(error) || !isEntryError(error, hasKey)) return false;
   const { first, inputs, refused } = batch;
   const offsets = sentOffsets(batch);
   const reasons = new Map<number, string>();

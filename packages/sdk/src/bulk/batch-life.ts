@@ -8,8 +8,8 @@ import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
 import { type Batch, cut } from './batch-plan.ts';
 import { batchRequest, keyOf } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
+import type { BatchRange, BatchStep } from './create-many.ts';
 import { resultsOf } from './results.ts';
-import type { BatchRange, BatchStep } from './types.ts';
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
@@ -148,7 +148,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         try {
           return await deps.postBatch(request, how, this);
         } catch (error) {
-          if (!refuseEntries(this.#batch, request, error)) throw error;
+          if (!refuseEntries(this.#batch, request.key !== undefined, error)) throw error;
           this.nothingDone();
           signal.throwIfAborted();
         }

@@ -1,28 +1,21 @@
 import * as check from '../check-options.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
-import type { BatchRange } from './types.ts';
+import type { BatchRange } from './create-many.ts';
 
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
 
-/** One request of a batch. */
-export interface BatchRequest {
-  json: string;
-  /** Links in it. */
-  count: number;
-  key: string | undefined;
-}
-
 /**
  * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as
- * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused.
+ * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused, else `count`
+ * links are in it.
  */
 export function batchRequest(
   batch: Batch<LinkInput>,
   domain_id: string | undefined,
   key: string | undefined,
-): BatchRequest | undefined {
+) {
   const { first, inputs, targets, refused } = batch;
   const write = (asPlain: (link: CreateLinkBody) => unknown) => {
     const links: unknown[] = [];

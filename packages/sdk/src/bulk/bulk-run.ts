@@ -4,9 +4,9 @@ import type { LinkInput } from '../wire/link.ts';
 import { BatchLife } from './batch-life.ts';
 import { type Batch, BatchPlan } from './batch-plan.ts';
 import { sentOf } from './batch-request.ts';
-import { alignResults, type MissingOutcome, type SettledBatch, settle } from './results.ts';
+import type * as bulk from './create-many.ts';
+import { alignResults, type MissingOutcome, settle } from './results.ts';
 import { SourceReader } from './source-reader.ts';
-import type * as bulk from './types.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
@@ -49,7 +49,7 @@ export class BulkRun<T extends LinkInput> {
   #sourceEnded = false;
 
   /** Batches that settled and are not yielded yet, by the position of their first link. */
-  readonly #settled = new Map<number, SettledBatch<T>>();
+  readonly #settled = new Map<number, ReturnType<typeof settle<T>>>();
   /** No other batch will settle. */
   #isOver = false;
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { apiError, badRequest, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { pickyService, positionOf } from '../../test/picky-service.ts';
 import { lives, lost, outcomes, runCreateMany } from '../../test/run-create-many.ts';
-import type { BatchEvent, BulkItem } from './types.ts';
+import type { BatchEvent, BulkItem } from './create-many.ts';
 
 const eventOf = <Type extends BatchEvent['type']>(events: readonly BatchEvent[], type: Type) =>
   events.filter((event): event is Extract<BatchEvent, { type: Type }> => event.type === type);

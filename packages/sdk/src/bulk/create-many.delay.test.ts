@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, outcomes } from '../../test/run-create-many.ts';
 import type { LinkInput } from '../wire/link.ts';
+import type { BatchEvent, BulkItem, CreateManyOptions } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent, BulkItem, CreateManyOptions } from './types.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
+import type { BatchEvent } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent } from './types.ts';
 
 describe('createMany: ending early', () => {
   it('ends softly: finishes what is in flight and sends nothing new', async () => {

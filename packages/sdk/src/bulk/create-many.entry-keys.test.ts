@@ -5,7 +5,7 @@ import { type Picky, pickyService } from '../../test/picky-service.ts';
 import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
 import { derivedKey } from './batch-request.ts';
-import type { BatchEvent, BatchRecord } from './types.ts';
+import type { BatchEvent, BatchRecord } from './create-many.ts';
 
 describe('createMany: idempotency keys of batches with bad entries', () => {
   const idempotencyKey = ({ first, count }: { first: number; count: number }) =>

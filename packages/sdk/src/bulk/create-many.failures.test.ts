@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
+import type { BulkItem } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BulkItem } from './types.ts';
 
 describe('createMany: batches that fail', () => {
   it.each([

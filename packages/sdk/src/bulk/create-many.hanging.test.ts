@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { codeOf, FakeService, links } from '../../test/fake-service.ts';
 import { outcomes, runCreateMany } from '../../test/run-create-many.ts';
+import type { BatchEvent, BulkItem } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent, BulkItem } from './types.ts';
 
 const never = <T>() => new Promise<T>(() => undefined);
 const reason = new Error('enough');

@@ -3,8 +3,8 @@ import { badRequest, FakeService, links } from '../../test/fake-service.ts';
 import { outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
+import type { BatchRecord, CreateManyOptions } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchRecord, CreateManyOptions } from './types.ts';
 
 /** An entry of whatever kind, as JavaScript lets it through. */
 const odd = (entry: unknown) => entry as CreateLinkBody;

@@ -11,8 +11,8 @@ import {
 import { ConnectionError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
+import type { BatchEvent, BatchRecord, BulkItem } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent, BatchRecord, BulkItem } from './types.ts';
 
 /** What can become of a request. */
 const RESPONSES = [

@@ -1,8 +1,8 @@
 import { expectTypeOf, test } from 'vitest';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { LinkInput } from '../wire/link.ts';
+import type { BatchEvent, CreateManyDeps } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchEvent, CreateManyDeps } from './types.ts';
 
 declare const deps: CreateManyDeps;
 interface Row extends LinkInput {

@@ -4,8 +4,8 @@ import { lives, outcomes, runCreateMany } from '../../test/run-create-many.ts';
 import { show } from '../check-options.ts';
 import { InvalidOptionError } from '../errors/call-errors.ts';
 import type { CreateLinkBody } from '../wire/link.ts';
+import type { BatchRecord, CreateManyOptions } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchRecord, CreateManyOptions } from './types.ts';
 
 describe('createMany', () => {
   it('yields each link with its own code, in order, with nothing sent for an empty source', async () => {

@@ -1,8 +1,176 @@
 import * as check from '../check-options.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { AttemptWatch } from '../http/request.ts';
+import type { RequestOptions, WaitOptions } from '../options.ts';
+import type { BatchResponse, BatchResultItem, Job } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
-import type * as bulk from './types.ts';
+
+/** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
+export interface CreateManyOptions
+  extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
+  /** Default domain for every link that has no `domain_id` of its own. */
+  domain_id?: string | null | undefined;
+
+  /**
+   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. When the service refuses a size, the run continues
+   * with the size that it allows, or, when it names none, with 5,000, then 100 (403), or with halves (400, 413). A number
+   * is shrunk the same way.
+   * @default 'auto'
+   */
+  batchSize?: number | 'auto' | undefined;
+
+  /**
+   * Batches in flight at once. The first batch always goes alone, until the plan has taken its size. At most
+   * `concurrency x batchSize` links are held in memory.
+   * @default 4
+   */
+  concurrency?: number | undefined;
+
+  /**
+   * How long a link waits for others to fill its batch, in milliseconds: a source that is slower gives smaller batches. `0`
+   * never waits for the source, `Infinity` always until a batch is full. Ranges of `resume` are never cut.
+   * @default 1_000; `Infinity` with `idempotencyKey`, because time must not change the range that a key stands for
+   */
+  maxDelayMs?: number | undefined;
+
+  /**
+   * Called at each step of each batch's life, and awaited before the next one: a journal that writes and syncs in `sent` has
+   * every request before it is written. A rejection stops the run. After an abort it is awaited for at most a second.
+   */
+  onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
+
+  /** Called with the response to every poll of an accepted batch's job. */
+  onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
+
+  /**
+   * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every run over
+   * the same source. A batch that is sent again without refused entries has a key that is derived from this one and them.
+   * @default the client's `idempotency`
+   */
+  idempotencyKey?: ((batch: BatchRange) => string) | undefined;
+
+  /**
+   * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. `completed`, `failed` and
+   * `unknown` batches are yielded as recorded, `accepted` ones are awaited by their job, `planned` ones are sent as exactly the
+   * same batch; everything else is sent in batches of this run's size.
+   */
+  resume?: Iterable<BatchRecord> | undefined;
+
+  /** Ends the run: batches in flight are aborted and reported as `unknown`, those that wait to be sent as `unsent`. */
+  signal?: AbortSignal | undefined;
+
+  /**
+   * Ends the run softly: no more batch is sent, not even one that waits for a rate limit; those in flight are finished and
+   * yielded, then the iteration ends.
+   */
+  stopSignal?: AbortSignal | undefined;
+
+  /**
+   * What follows a batch whose outcome is unknown, such as one whose response was lost in an outage. `'stop'` sends nothing
+   * more: batches in flight are finished and yielded, then the iteration throws the error, and links that were not yielded were
+   * not sent. `'continue'` sends the others, each of which an outage may leave unknown too.
+   *
+   * A batch that is only read from `resume` never stops the run, and neither does a job that failed.
+   * @default 'stop'; `'continue'` with an idempotency key, by `idempotencyKey` or the client's `idempotency`
+   */
+  onUnknown?: 'stop' | 'continue' | undefined;
+
+  /** Longest wait for one batch's job, in milliseconds. @default 3_600_000 */
+  jobTimeoutMs?: number | undefined;
+}
+
+/** A source of links: any iterable, sync or async. */
+export type BulkSource<T> = Iterable<T> | AsyncIterable<T>;
+
+/** A range of links in the source: `count` links, the first one at position `first` (from 0). */
+export interface BatchRange {
+  first: number;
+  count: number;
+}
+
+/**
+ * One step in a batch's life:
+ * - `planned`: its links were read and its request is sent next.
+ * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported.
+ * - `reduced`: the service has refused entries, and created nothing: `results` has their `error`. The request without them is
+ *   about to be written.
+ * - `accepted`: the service made it a job.
+ *
+ * Then one of these:
+ * - `completed`: `results` has an item for each link. One with `error` and without `code` is a refused entry.
+ * - `failed`: nothing was created; `error` says why. An item of `results` has an `error` where its entry was refused for a
+ *   reason of its own.
+ * - `unknown`: it can't be known what was created. `results` has what is known all the same: `error` of refused entries, and
+ *   `code` of the links that a job created before it failed. A link without both is unknown.
+ * - `resized`: nothing was created, because the size or an entry was refused or the plan has room for a part of it only. Its
+ *   links are planned again in smaller batches.
+ * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
+ *   wait. Its links are not yielded, and a later run sends them.
+ */
+export type BatchEvent = BatchRange & BatchStep;
+
+export type BatchStep =
+  | { type: 'planned' }
+  | { type: 'sent' }
+  | { type: 'reduced'; results: readonly BatchResultItem[] }
+  | { type: 'accepted'; job_id: string }
+  | { type: 'completed'; results: readonly BatchResultItem[]; job_id?: string | undefined }
+  | { type: 'failed'; error: ShortlinkError; results: readonly BatchResultItem[] }
+  | {
+      type: 'unknown';
+      error: ShortlinkError;
+      results: readonly BatchResultItem[];
+      job_id?: string | undefined;
+    }
+  | { type: 'resized'; error: ShortlinkError }
+  | { type: 'unsent'; error: ShortlinkError };
+
+/** What a journal kept of a batch. `results` is a function so that it can be read from disk when its turn comes. */
+export type BatchRecord = BatchRange &
+  (
+    | { state: 'completed'; results: RecordedResults }
+    | { state: 'accepted'; job_id: string }
+    /** Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. */
+    | { state: 'planned' }
+    | { state: 'failed'; error: string; results?: RecordedResults | undefined }
+    | { state: 'unknown'; error: string; results?: RecordedResults | undefined }
+  );
+
+/** Reads the results of one batch from a journal. */
+export type RecordedResults = () => readonly RecordedResult[] | Promise<readonly RecordedResult[]>;
+
+/** A result as a journal kept it. `target_url` may be left out: the source still has it, and it is most of the bytes. */
+export type RecordedResult = Omit<BatchResultItem, 'target_url'> &
+  Partial<Pick<BatchResultItem, 'target_url'>>;
+
+/** The outcome of one link of the source. Yielded in the order of the source. */
+export type BulkItem<T extends LinkInput = LinkInput> = {
+  /** Position in the source, from 0. */
+  index: number;
+  /** The link as the source gave it. */
+  input: T;
+} & (
+  | { outcome: 'created'; code: string; short_url: string }
+  /** Certainly not created. */
+  | { outcome: 'failed'; error: string; cause?: ShortlinkError | undefined }
+  /** It may or may not exist: the connection was lost after sending, or its job could not be followed. */
+  | { outcome: 'unknown'; error: string; cause?: ShortlinkError | undefined }
+);
+
+/** The requests of a bulk run. */
+export interface CreateManyDeps {
+  /** Sends a batch of `count` links. */
+  postBatch(
+    batch: { json: string; count: number },
+    options: RequestOptions,
+    watch: AttemptWatch,
+  ): Promise<BatchResponse>;
+  waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
+  /** Whether the client gives each POST an idempotency key. */
+  readonly hasIdempotency: boolean;
+}
 
 /** Batches in flight at once, when the caller gives no number. */
 const DEFAULT_CONCURRENCY = 4;
@@ -22,10 +190,10 @@ const DEFAULT_MAX_DELAY_MS = 1_000;
  * @throws InvalidOptionError
  */
 export function createMany<T extends LinkInput>(
-  deps: bulk.CreateManyDeps,
-  source: bulk.BulkSource<T>,
-  asGiven?: bulk.CreateManyOptions,
-): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
+  deps: CreateManyDeps,
+  source: BulkSource<T>,
+  asGiven?: CreateManyOptions,
+): AsyncGenerator<BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
   const hasOwnKeys = options.idempotencyKey !== undefined;
@@ -42,7 +210,7 @@ export function createMany<T extends LinkInput>(
 }
 
 /** What an earlier run recorded, in the order of the source. */
-function checkRecords(resume: Iterable<bulk.BatchRecord>): readonly bulk.BatchRecord[] {
+function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
   const records = [...resume].sort((a, b) => a.first - b.first);
   let end = 0;
   for (const { first, count, state } of records) {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
+import type { BatchRecord } from './create-many.ts';
 import { createMany } from './create-many.ts';
-import type { BatchRecord } from './types.ts';
 
 /** Loses the response to the n-th request, and to all that follow. */
 function outage(n: number, error: Error = lost()) {

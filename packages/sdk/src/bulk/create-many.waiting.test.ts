@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
-import type { BatchEvent, CreateManyOptions } from './types.ts';
+import type { BatchEvent, CreateManyOptions } from './create-many.ts';
 
 /** A run that the test stops: softly, or at once. */
 const ENDINGS = [

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { results } from '../wire/batch.ts';
 import { reader } from '../wire/shape.ts';
+import type { RecordedResult } from './create-many.ts';
 import { alignResults as align, settle } from './results.ts';
-import type { RecordedResult } from './types.ts';
 
 const link = (target_url: string) => ({ target_url });
 const result = (target_url: string, code: string) => ({

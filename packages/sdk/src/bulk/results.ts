@@ -1,30 +1,23 @@
-import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { BatchResultItem } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
 import type { Batch } from './batch-plan.ts';
 import { sentOf, sentOffsets } from './batch-request.ts';
-import type { BulkItem, RecordedResult } from './types.ts';
-
-/** A batch whose links all have an outcome. Items are made as they are yielded: a batch may have 10,000. */
-export interface SettledBatch<T extends LinkInput> extends Pick<Batch<T>, 'first' | 'inputs'> {
-  item: (offset: number) => BulkItem<T>;
-}
+import type { BulkItem, RecordedResult } from './create-many.ts';
 
 /** Outcome of the links that have no result of their own. */
-export interface MissingOutcome {
-  outcome: 'failed' | 'unknown';
-  error: string;
-  cause?: ShortlinkError;
-}
+export type MissingOutcome = Omit<Extract<BulkItem, { error: string }>, 'index' | 'input'>;
 
 const NO_RESULT = 'The response has no result for this link';
 
-/** The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. */
+/**
+ * The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. Items are
+ * made as they are yielded: a batch may have 10,000.
+ */
 export function settle<T extends LinkInput>(
   { first, inputs, refused }: Batch<T>,
   results: readonly RecordedResult[],
   missing: MissingOutcome = { outcome: 'unknown', error: NO_RESULT },
-): SettledBatch<T> {
+) {
   const item = (offset: number): BulkItem<T> => {
     const index = first + offset;
     const input = inputs[offset] as T;
@@ -35,7 +28,7 @@ export function settle<T extends LinkInput>(
     if (code && short_url) return { index, input, outcome: 'created', code, short_url };
     return error ? { index, input, outcome: 'failed', error } : { index, input, ...missing };
   };
-  return { first, inputs, item };
+  return { inputs, item };
 }
 
 /**

@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { describe, expect, it, vi } from 'vitest';
 import { settle } from '../../test/fake-clock.ts';
+import type { BulkSource } from './create-many.ts';
 import { SourceReader } from './source-reader.ts';
-import type { BulkSource } from './types.ts';
 
 /** Counts what was taken, and whether it was closed. */
 function counted(length: number) {

@@ -1,6 +1,6 @@
 import * as check from '../check-options.ts';
 import { startTimer } from '../http/time.ts';
-import type { BulkSource } from './types.ts';
+import type { BulkSource } from './create-many.ts';
 
 /** Reads a sync or async iterable, no further than asked, beside the run that asks for its entries. */
 export class SourceReader<T> {

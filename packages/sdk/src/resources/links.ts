@@ -1,6 +1,5 @@
-import { createMany } from '../bulk/create-many.ts';
+import * as bulk from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
-import type { BulkItem, BulkSource, CreateManyDeps, CreateManyOptions } from '../bulk/types.ts';
 import * as check from '../check-options.ts';
 import {
   type AttemptWatch,
@@ -120,16 +119,16 @@ export class Links {
    * with an unknown outcome, after every finished link was yielded: those that were not yielded were not created
    */
   createMany<T extends LinkInput>(
-    source: BulkSource<T>,
-    options?: CreateManyOptions,
-  ): AsyncGenerator<BulkItem<T>, void, undefined> {
-    const deps: CreateManyDeps = {
+    source: bulk.BulkSource<T>,
+    options?: bulk.CreateManyOptions,
+  ): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
+    const deps: bulk.CreateManyDeps = {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
       hasIdempotency: this.#parts.settings.idempotency,
     };
-    return createMany(deps, source, options);
+    return bulk.createMany(deps, source, options);
   }
 
   /**
