@@ -172,17 +172,11 @@ export interface CreateManyDeps {
   readonly hasIdempotency: boolean;
 }
 
-/** Batches in flight at once, when the caller gives no number. */
-const DEFAULT_CONCURRENCY = 4;
-
 /** Names of the options, to refuse others. A test compares them with the type. */
 export const BULK_OPTIONS =
   'batchSize concurrency domain_id headers idempotencyKey jobTimeoutMs maxDelayMs maxRetries onBatch onJobProgress onUnknown resume signal stopSignal timeoutMs';
 
 const RECORD_STATES: readonly string[] = ['completed', 'accepted', 'planned', 'failed', 'unknown'];
-
-/** How long a link waits for others to fill its batch, in milliseconds, when the caller gives no number. */
-const DEFAULT_MAX_DELAY_MS = 1_000;
 
 /**
  * Checks what `links.createMany` is given, and fills in defaults. Nothing is read or sent before the first `next()`.
@@ -199,8 +193,8 @@ export function createMany<T extends LinkInput>(
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const { batchSize = 'auto', resume = [] } = options;
   const run = new BulkRun(deps, source, {
-    concurrency: DEFAULT_CONCURRENCY,
-    maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : DEFAULT_MAX_DELAY_MS,
+    concurrency: 4,
+    maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : 1_000,
     onUnknown: hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop',
     ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,

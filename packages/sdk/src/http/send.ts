@@ -113,14 +113,6 @@ function attemptLimit({ timeoutMs, body }: Attempt): number {
   return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
 }
 
-/** A body that can be read in pieces; a `ReadableStream` fits. */
-interface Body {
-  getReader?(): {
-    read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-    cancel(): Promise<unknown>;
-  };
-}
-
 /**
  * Reads a body up to its bound, counted after decompression: an endless one, or a few bytes of gzip that unpack to
  * gigabytes, must not take all memory. The status of an error counts also when its body is lost.
@@ -133,7 +125,8 @@ async function readBody(
   { maxResponseBytes }: Attempt,
   signal: AbortSignal,
 ): Promise<{ text: string; isTooLarge: boolean }> {
-  const body: Body | null = response.body;
+  // What another library's `fetch` returns may not be readable in pieces.
+  const body: Partial<ReadableStream<Uint8Array>> | null = response.body;
   const isWorkerd = globalThis.navigator?.userAgent === WORKERD;
   const reader = isWorkerd ? undefined : body?.getReader?.();
   if (reader === undefined) return { text: await response.text(), isTooLarge: false };

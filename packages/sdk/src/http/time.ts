@@ -1,19 +1,12 @@
-/** Time as the client sees it; tests replace it. */
-export interface Clock {
+/** Time as the client sees it; tests replace it. The globals are read at each call, so that fake timers of a test framework are seen. */
+export const systemClock = {
   /** Milliseconds on a clock that never jumps; only differences mean anything. */
-  now(): number;
-  /** Milliseconds since 1970, to compare with dates in headers. */
-  date(): number;
-  /** See {@link delay}. */
-  delay(ms: number, signal?: AbortSignal | undefined): Promise<void>;
-}
-
-/** The runtime's own clock. The globals are read at each call, so that fake timers of a test framework are seen. */
-export const systemClock: Clock = {
   now: () => performance.now(),
+  /** Milliseconds since 1970, to compare with dates in headers. */
   date: () => Date.now(),
   delay,
 };
+export type Clock = typeof systemClock;
 
 /** Longest wait `setTimeout` can hold: 2^31 - 1 ms, 24.8 days. A longer one fires at once, so it is cut into pieces. */
 const MAX_TIMER_MS = 2_147_483_647;

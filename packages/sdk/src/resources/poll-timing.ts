@@ -1,14 +1,10 @@
 import type { Clock } from '../http/time.ts';
-import type { ProcessingBatch } from '../wire/batch.ts';
+import type { Job, ProcessingBatch } from '../wire/batch.ts';
 
 /** What one poll saw of a job. */
-export interface PollSample {
+export interface PollSample extends Pick<Job, 'processed' | 'total'> {
   /** When the poll was sent, in milliseconds since the job was accepted. */
   atMs: number;
-  /** Links processed. */
-  processed: number;
-  /** Links submitted. */
-  total: number;
 }
 
 /**
