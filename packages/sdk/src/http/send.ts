@@ -3,7 +3,7 @@ import { TimeoutError } from '../errors/call-errors.ts';
 import type { ClientSettings, Fetch, FetchInit, FetchResponse } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { connectionError, type Redact } from './failure.ts';
-import type { ApiResponse } from './request.ts';
+import type { ApiResponse, TransportRequest } from './request.ts';
 import { within } from './time.ts';
 
 /** Largest body that is read of a response that is not 2xx: the reason of an error needs no more. */
@@ -11,12 +11,9 @@ const MAX_ERROR_BYTES = 1_048_576;
 
 /** One attempt, ready to be written. */
 export interface Attempt
-  extends Pick<ClientSettings, 'fetch' | 'fetchOptions' | 'maxResponseBytes' | 'timeoutMs'> {
-  method: 'GET' | 'POST';
+  extends Pick<TransportRequest<unknown>, 'method' | 'body'>,
+    Pick<ClientSettings, 'fetch' | 'fetchOptions' | 'headers' | 'maxResponseBytes' | 'timeoutMs'> {
   url: string;
-  headers: Readonly<Record<string, string>>;
-  /** JSON text; undefined for GET. */
-  body?: string | undefined;
   redact: Redact;
 }
 
