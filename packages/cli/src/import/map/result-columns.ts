@@ -13,9 +13,6 @@ export type ResultColumn = (typeof RESULT_COLUMNS)[number];
 /** The columns that make a table one of results. Earlier releases wrote no others. */
 export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 
-/** Keys of JSON Lines that are remembered. Most files have a few. */
-const MAX_SEEN_KEYS = 1_000;
-
 /** Where the columns of an earlier import are in an input, by index. */
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
@@ -66,7 +63,13 @@ export function lostLinkGuard(
   const refusePart = (row: Row) => {
     if (!isParted) return;
     const { object } = row;
-    if (object) refuseRetyped(object, row.line);
+    const retyped = object && retypedStatus(object);
+    if (retyped !== undefined) {
+      throw inputError(
+        `${name}, line ${row.line}: the row has a link of an earlier import, but a key that was retyped as ${JSON.stringify(retyped)}, so the link would be created again`,
+        `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
+      );
+    }
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
@@ -80,27 +83,6 @@ export function lostLinkGuard(
     throw inputError(
       `${name}, line ${row.line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
-    );
-  };
-  /** Keys that were looked at: hardly any line has others than the ones before. */
-  const seen = new Map<string, string>();
-  const refuseRetyped = (object: Readonly<Record<string, unknown>>, line: number) => {
-    let retyped: string | undefined;
-    for (const key in object) {
-      let own = seen.get(key);
-      if (own === undefined) {
-        if (seen.size === MAX_SEEN_KEYS) seen.clear();
-        own = RESULT_COLUMNS.find((column) => columnKey(column) === columnKey(key)) ?? '';
-        seen.set(key, own);
-      }
-      if (own !== '' && own !== key && !Object.hasOwn(object, own)) retyped = key;
-    }
-    if (retyped === undefined) return;
-    const entries = Object.entries(object).map(([key, value]) => [seen.get(key) || key, value]);
-    if (!isResult(Object.fromEntries(entries))) return;
-    throw inputError(
-      `${name}, line ${line}: the row has a link of an earlier import, but a key that was retyped as ${JSON.stringify(retyped)}, so the link would be created again`,
-      `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
     );
   };
   // The text of a row is searched for an address at once: its cells would have to be cut out first.
@@ -117,6 +99,16 @@ export function lostLinkGuard(
       `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
     );
   };
+}
+
+/** The key that an import has written as `status`, where somebody has retyped it and the other ones too. */
+function retypedStatus(object: Readonly<Record<string, unknown>>): string | undefined {
+  const isStatus = (key: string) => object[key] === 'created' && columnKey(key) === 'status';
+  const status = Object.keys(object).find(isStatus);
+  const isOther = status !== undefined && status !== 'status' && !isResult(object);
+  return isOther && Object.keys(object).some((key) => columnKey(key) === 'shorturl')
+    ? status
+    : undefined;
 }
 
 /**
