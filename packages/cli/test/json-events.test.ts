@@ -50,7 +50,16 @@ test('an import reports what it found, what it compares and what it expects', as
       rejected: 0,
       first_rejects: [],
     },
-    { event: 'compared', file, new: 2, existing: 0, changed: 0, changed_lines: [], gone: 0 },
+    {
+      event: 'compared',
+      file,
+      new: 2,
+      existing: 0,
+      changed: 0,
+      changed_lines: [],
+      gone: 0,
+      gone_links: [],
+    },
     expect.objectContaining({ event: 'forecast', file, links: 2, unsent: 0, plan: 'pro' }),
   ]);
   expect(JSON.parse(first.stdout)).toMatchObject({ version: 2, created: 2, exit_code: 0 });

@@ -87,6 +87,8 @@ export interface Existing {
   changedLines: number[];
   /** Links that no row asks for any more. */
   gone: number;
+  /** Short URLs of the first of these. */
+  goneLinks: string[];
 }
 
 /** What sending will take, as far as the service reports it. */

@@ -71,7 +71,7 @@ test('standard input has a name', () => {
 
 test('a resumed import begins where the earlier run ended, and the speed is that of this run', () => {
   const { shown, line } = progress();
-  const found = { existing: 900, changed: 0, changedLines: [], gone: 0 };
+  const found = { existing: 900, changed: 0, changedLines: [], gone: 0, goneLinks: [] };
   const plan = { format: 'csv', encoding: 'utf-8', delimiter: ',' } as const;
   const checked = { ...plan, columns: [], hasHeader: true, mapping: {}, notes: [] };
   shown.onEvent(

@@ -108,8 +108,10 @@ function cut(text: string): string {
   return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
 }
 
-function comparison({ new: fresh, existing, changed, changedLines, gone }: Existing): string[] {
+function comparison({ new: fresh, existing, changed, changedLines, ...old }: Existing): string[] {
   const more = changed > changedLines.length ? ', …' : '';
+  const { gone, goneLinks } = old;
+  const urls = `${goneLinks.join(', ')}${gone > goneLinks.length ? ', …' : ''}`;
   const lines = `${changedLines.length === 1 ? 'line' : 'lines'} ${changedLines.join(', ')}${more}`;
   return present(
     existing > 0 &&
@@ -117,7 +119,8 @@ function comparison({ new: fresh, existing, changed, changedLines, gone }: Exist
       `${plural(fresh, 'new row')}, ${formatCount(existing)} already imported`,
     changed > 0 &&
       `${plural(changed, 'row')} changed since the link was created (${lines}). A link can't be changed, so it stays as it was.`,
-    gone > 0 && `${plural(gone, 'link')} of rows that were removed: left as they are`,
+    gone > 0 &&
+      `${plural(gone, 'link')} of rows that were removed, or lead elsewhere now: left as they are (${urls})`,
   );
 }
 

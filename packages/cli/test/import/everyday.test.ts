@@ -78,6 +78,17 @@ describe('the same command again', () => {
     expect(world.service.asked).toHaveLength(1);
   });
 
+  test('the short URL that still leads to the old target of an edited row is named', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const url = world.table()[1]?.at(3);
+    world.write('input.csv', file(row(1).replace('/1', '/moved'), row(2)));
+    expect(await world.import()).toMatchObject({ existing: 1, created: 1, gone: 1 });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'compared', gone: 1, goneLinks: [url] }),
+    );
+  });
+
   test('an edited row whose link may not exist is unknown, and not a changed one', async () => {
     world.write('input.csv', file(row(1), row(2)));
     world.service.fault = () => ({ type: 'lost', created: false });
@@ -132,7 +143,7 @@ describe('the same command again', () => {
     expect(warnings()).toEqual([]);
     expect(await world.import({ baseUrl: 'http://other' })).toMatchObject({ created: 3 });
     const message =
-      'The journal has links of http://host, and none of http://other: 3 rows are new there.';
+      'The journal has links of http://host, and none of http://other: 3 rows are not known there yet.';
     expect(warnings()).toEqual([{ type: 'warning', message }]);
     expect(await world.import({ baseUrl: 'http://host' })).toMatchObject({ existing: 3 });
   });

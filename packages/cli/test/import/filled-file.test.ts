@@ -27,7 +27,7 @@ test('a filled file at another service is not said to be new there', async () =>
     {
       type: 'warning',
       message:
-        'The journal has links of https://api.example, and none of https://other.example: 1 row is new there.',
+        'The journal has links of https://api.example, and none of https://other.example: 1 row is not known there yet.',
     },
   ]);
 });

@@ -74,7 +74,7 @@ export function surprises(
   if (others.length > 0 && found.new > 0 && baseUrl !== NO_SERVICE) {
     const what = plural(found.new, 'row is', 'rows are');
     messages.push(
-      `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} new there.`,
+      `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} not known there yet.`,
     );
   }
   for (const { line, short_url } of found.former) {
@@ -93,11 +93,11 @@ export function surprises(
 
 /** Says how the rows compare, once everything that can know was asked. */
 export function announce(
-  { new: isNew, existing, changed, changedLines, gone }: Found,
+  { new: isNew, existing, changed, changedLines, gone, goneLinks }: Found,
   { rows }: Checked,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): void {
-  const counts = { existing, changed, changedLines, gone };
+  const counts = { existing, changed, changedLines, gone, goneLinks };
   deps.onEvent({ type: 'compared', rows, new: isNew, ...counts });
 }
 

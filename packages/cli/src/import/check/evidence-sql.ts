@@ -142,16 +142,18 @@ export function matchRows(
   db.exec(matchBy('key, pair', isReused ? 'TRUE' : CERTAIN, 'doubtful_link'));
 }
 
+/** Links of the journal that no row has. */
+const IS_GONE = `source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
+  AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
+export const GONE = `SELECT short_url FROM temp.link WHERE ${IS_GONE} ORDER BY id LIMIT ${FIRST_LINES}`;
+
 /** @param firstNewLink - bound: number of the first link that this run has created */
 export const COUNTS = `
   SELECT count(short_url) AS existing, count(*) - count(short_url) AS unknown,
     count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR was_open = 1) AS created,
     (SELECT count(*) FROM temp.row WHERE own IS NOT NULL) AS own,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.link USING (key) WHERE source = ${KNOWN_BY.known}) AS uses_known,
-    (
-      SELECT count(*) FROM temp.link WHERE source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
-        AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
-    ) AS gone
+    (SELECT count(*) FROM temp.link WHERE ${IS_GONE}) AS gone
   FROM ${MATCHED_LINKS}`;
 
 export const CHANGED_ROWS = `(

@@ -231,6 +231,10 @@ export class Evidence {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
+        goneLinks: db
+          .prepare(sql.GONE)
+          .all()
+          .map((link) => String(link['short_url'])),
         created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
