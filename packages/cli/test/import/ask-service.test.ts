@@ -122,6 +122,17 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     expect(codesOf().toSorted()).toEqual(['0000000', '0000001']);
   });
 
+  test('a link that an operator has led to the new target of its row leads to no old one', async () => {
+    const filled = { inPlace: true, output: world.path('input.csv') };
+    world.write('input.csv', file(row(1)));
+    await world.import(filled);
+    rmSync(world.path('input.csv.shortlink-journal'));
+    world.write('input.csv', world.read('input.csv').replace('com/1', 'com/2'));
+    for (const link of world.service.links) link.target_url = 'https://example.com/2';
+    expect(await world.import(filled)).toMatchObject({ existing: 1, created: 0 });
+    expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+  });
+
   test('the domain is a part of what is asked', async () => {
     world.write('input.csv', 'url,domain_id\nhttps://a.example,\nhttps://a.example,dom\n');
     await world.import();

@@ -80,7 +80,7 @@ describe('links that another file in the folder names', () => {
     rmSync(world.path('input.csv.shortlink-journal'));
     world.write('b.csv', file(row(1)));
     const other = { file: world.path('b.csv'), output: world.path('out/b.csv') };
-    await expect(world.import(other)).rejects.toThrow('done.csv');
+    await expect(world.import(other)).rejects.toThrow('out/done.csv names them');
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
@@ -126,7 +126,7 @@ describe('links that another file in the folder names', () => {
     for (const name of ['.shortlink-journal', '.results.csv'])
       rmSync(world.path(`input.csv${name}`));
     world.write('input.csv', file(row(1), row(2)));
-    await expect(world.import()).rejects.toThrow('input.csv.results.csv.old in the same folder');
+    await expect(world.import()).rejects.toThrow('input.csv.results.csv.old names them');
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 

@@ -1,5 +1,5 @@
 import { readdir, realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { JournalLink } from '../journal/batches.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
@@ -54,7 +54,7 @@ export async function readBeside(
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     await evidence.compare();
     const { lines } = evidence.similar();
-    if (lines > before) names.push(basename(path));
+    if (lines > before) names.push(relative(dirname(resolve(settings.file)), path));
     before = lines;
   }
   return names;

@@ -77,11 +77,6 @@ export function surprises(
       `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} not known there yet.`,
     );
   }
-  for (const { line, short_url } of found.former) {
-    messages.push(
-      `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`,
-    );
-  }
   if (restart && claims > 0) {
     const they = ['row names its link itself and is', 'rows name their links themselves and are'];
     messages.push(
@@ -93,10 +88,14 @@ export function surprises(
 
 /** Says how the rows compare, once everything that can know was asked. */
 export function announce(
-  { new: isNew, existing, changed, changedLines, gone, goneLinks }: Found,
+  { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Found,
   { rows }: Checked,
   deps: Pick<ImportDeps, 'onEvent'>,
 ): void {
+  for (const { line, short_url } of former) {
+    const message = `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`;
+    deps.onEvent({ type: 'warning', message });
+  }
   const counts = { existing, changed, changedLines, gone, goneLinks };
   deps.onEvent({ type: 'compared', rows, new: isNew, ...counts });
 }

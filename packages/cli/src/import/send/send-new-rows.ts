@@ -85,7 +85,7 @@ export async function findOut(
   const paths = isAsked ? await filesBeside(settings, journal.path) : [];
   if (paths.length === 0) return found;
   const names = await readBeside(paths, ask);
-  const how = `${names.join(', ')} in the same folder names them`;
+  const how = `${names.join(', ')} names them`;
   return foundOf(checked, await decideSimilar(ask, how));
 }
 
