@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { fitOf, linkIdentity } from '../../../cli/src/import/map/link-identity.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import type { Paths, ResultRow } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
@@ -8,6 +7,11 @@ import type { MadeLink } from '../services/service.ts';
 import type { Disk, FileNode } from '../world/disk.ts';
 import { isJournal, openLinks, recordedCodes, recordedKeys } from './journal-rules.ts';
 import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
+
+/** A copy of its own, in which nobody plants a bug: that of the programs is loaded later, with its patches. */
+const LINK_IDENTITY = '../../../cli/src/import/map/link-identity.ts?of-the-oracle';
+const { fitOf, linkIdentity }: typeof import('../../../cli/src/import/map/link-identity.ts') =
+  await import(LINK_IDENTITY);
 
 /** What the files beside an input say of links, at one moment. */
 export interface Evidence {
