@@ -84,6 +84,7 @@ describe('a run', () => {
       changed: 0,
       changedLines: [],
       gone: 0,
+      goneLinks: [],
     });
   });
 

@@ -18,7 +18,7 @@ export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
  * The result columns of an input, however their names were retyped: side by side as we write them, the last ones where there are several, and
- * then the short URL may have any name; or else all four in any order. Exports of other services have columns such as `code` and `short_url`
+ * before a column made_for the short URL may have any name; or else all four in any order. Exports of other services have columns such as `code` and `short_url`
  * too, but those are other links.
  */
 export function findResultColumns(columns: readonly string[]): ResultColumns {
@@ -33,7 +33,7 @@ export function findResultColumns(columns: readonly string[]): ResultColumns {
   });
   for (let first = keys.length - names.length; first >= 0; first -= 1) {
     const isNamed = (index: number) => keys[first + index] === names[index];
-    if ([0, 2, 3].every(isNamed) && (isNamed(1) || !names.includes(keys[first + 1] ?? ''))) {
+    if ([0, 2, 3].every(isNamed) && (isNamed(1) || madeFor === first + names.length)) {
       return found((_, index) => first + index);
     }
   }
