@@ -102,6 +102,17 @@ describe('links that another file in the folder names', () => {
     await expect(world.import({ file: world.path('l.csv') })).rejects.toThrow('input.csv');
   });
 
+  test('are no other ones where its folder has two names, as on a Mac', async () => {
+    mkdirSync(world.path('a'));
+    symlinkSync(world.path('a'), world.path('b'));
+    world.write('a/input.csv', file(row(1)));
+    const settings = { file: world.path('b/input.csv') };
+    await world.import(settings);
+    // The results are those of the service before.
+    const elsewhere = { ...settings, baseUrl: 'https://other.example' };
+    expect(await world.import(elsewhere)).toMatchObject({ created: 1, stopped: undefined });
+  });
+
   test('may exist: with --on-similar reuse, the row is in doubt and not sent', async () => {
     world.service.fault = () => ({ type: 'lost', created: true });
     world.write('input.csv', file(row(1)));

@@ -1,5 +1,5 @@
 import { readdir, realpath } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { JournalLink } from '../journal/batches.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
@@ -26,9 +26,10 @@ export async function filesBeside(
   journal: string,
 ): Promise<string[]> {
   const real = await realpath(file).catch(() => file);
-  const own = new Set([file, real, output, rejects, known, journal].map((path) => resolve(path)));
   const written = [output, rejects].filter((path) => path !== '-');
-  const folders = new Set([file, real, journal, ...written].map((path) => dirname(resolve(path))));
+  const ours = await Promise.all([file, real, journal, ...written].map(placeOf));
+  const own = new Set([...ours, await placeOf(known)]);
+  const folders = new Set(ours.map((path) => dirname(path)));
   const found: string[] = [];
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
@@ -41,6 +42,12 @@ export async function filesBeside(
   return found;
 }
 
+/** A path without symbolic links, but for that of the file itself: a folder may have two names. */
+async function placeOf(path: string): Promise<string> {
+  const folder = dirname(resolve(path));
+  return join(await realpath(folder).catch(() => folder), basename(path));
+}
+
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(
   paths: readonly string[],
@@ -48,13 +55,14 @@ export async function readBeside(
 ): Promise<string[]> {
   const names: string[] = [];
   let before = 0;
+  const folder = dirname(await placeOf(settings.file));
   for (const path of paths) {
     await readOther(path, evidence, settings, deps);
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     await evidence.compare();
     const { lines } = evidence.similar();
-    if (lines > before) names.push(relative(dirname(resolve(settings.file)), path));
+    if (lines > before) names.push(relative(folder, path));
     before = lines;
   }
   return names;

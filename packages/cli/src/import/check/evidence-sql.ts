@@ -215,10 +215,11 @@ export const SETTLE = `
  * title of the row without one, and the link that is left has that of the other.
  */
 export const SETTLE_MISTAKEN = `
-  WITH mistaken AS MATERIALIZED (
-    SELECT given.key, given.pair, given.content / ${REDIRECTS} AS words, said.content / ${REDIRECTS} AS said
-    FROM temp.link AS said JOIN temp.link AS given USING (short_url)
-    WHERE said.source = ${KNOWN_BY.service} AND given.source = 0 AND given.content / ${REDIRECTS} <> said.content / ${REDIRECTS}
+  WITH said AS MATERIALIZED (
+    SELECT short_url, content / ${REDIRECTS} AS words FROM temp.link WHERE source = ${KNOWN_BY.service}
+  ), mistaken AS MATERIALIZED (
+    SELECT key, content / ${REDIRECTS} AS words, said.words AS said FROM temp.link CROSS JOIN said USING (short_url)
+    WHERE source = 0 AND content / ${REDIRECTS} <> said.words
   )
   INSERT INTO temp.settled SELECT unsettled.id, unsettled.key, unsettled.content, unsettled.pair, link.code, link.short_url FROM (
     SELECT id, key, pair, content, row_number() OVER (PARTITION BY key, pair ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}

@@ -219,6 +219,7 @@ export class Evidence {
         sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused });
       const counts = db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = db.prepare(sql.CHANGED).all();
+      const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
       const matched = readNumbers(db, 'temp.match WHERE link IS NOT NULL');
       if (this.#order !== undefined) matched.addAll(this.#order.rows);
       const { count = 0, countCreated = 0 } = this.#order ?? {};
@@ -231,10 +232,7 @@ export class Evidence {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        goneLinks: db
-          .prepare(sql.GONE)
-          .all()
-          .map((link) => String(link['short_url'])),
+        goneLinks: gone.map(shortUrlOf),
         created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
@@ -286,6 +284,10 @@ export class Evidence {
     this.#rows.flush();
     this.#links.flush();
   }
+}
+
+function shortUrlOf({ short_url }: Record<string, unknown>): string {
+  return String(short_url);
 }
 
 function lineOf({ line, short_url }: Record<string, unknown>) {
