@@ -104,23 +104,40 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     expect(codesOf()).toEqual(['0000001', '0000002', '0000003', '0000004', '0000005', '']);
   });
 
-  test('rows of one target share its links, where a response lacks one and the other got a wrong row', async () => {
-    const { service } = world;
-    service.features = ['lookup'];
-    service.fault = (_n, links) => {
-      const made = links.map((link, n) => {
-        const code = `000000${n}`;
-        return { ...link, id: `id-${n}`, code, short_url: `https://s.example/${code}` };
-      });
-      service.links.push(...made);
-      return { type: 'answer', status: 200, body: { total: 2, results: made.slice(1) } };
-    };
-    world.write('input.csv', file(row(1, 'First'), row(1, 'Second')));
-    expect(await world.import()).toMatchObject({ created: 1, unknown: 1 });
-    expect(await world.import()).toMatchObject({ unknown: 0, unsent: 0 });
-    expect(service.links).toHaveLength(2);
-    expect(codesOf().toSorted()).toEqual(['0000000', '0000001']);
-  });
+  test.each([
+    ['of two rows', ['First', 'Second'], 1],
+    ['of three rows, two of them equal', ['First', 'First', 'Second'], 2],
+  ])(
+    'rows of one target share its links, where a response gives one to a wrong row: %s',
+    async (_, titles, first) => {
+      const { service } = world;
+      service.features = ['lookup'];
+      const link = (code: string, title: string) => {
+        const target_url = 'https://example.com/1';
+        return {
+          target_url,
+          title,
+          id: `id-${code}`,
+          code,
+          short_url: `https://s.example/${code}`,
+        };
+      };
+      // Somebody else's, and older.
+      service.links.push(link('other', 'Other'));
+      service.fault = () => {
+        const made = titles.map((title, n) => link(`000000${n}`, title));
+        service.links.push(...made);
+        return { type: 'answer', status: 200, body: { total: 2, results: made.slice(first) } };
+      };
+      const settings = { onSimilar: 'create' } as const;
+      world.write('input.csv', file(...titles.map((title) => row(1, title))));
+      expect(await world.import(settings)).toMatchObject({ created: 1, unknown: first });
+      service.fault = () => undefined;
+      expect(await world.import(settings)).toMatchObject({ unknown: 0, unsent: 0 });
+      expect(service.asked).toHaveLength(1);
+      expect(codesOf().toSorted()).toEqual(titles.map((_title, n) => `000000${n}`));
+    },
+  );
 
   test('a link that an operator has led to the new target of its row leads to no old one', async () => {
     const filled = { inPlace: true, output: world.path('input.csv') };

@@ -236,6 +236,13 @@ describe('result columns', () => {
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
+  test('a file of somebody else where the results go is kept, though its targets look like short URLs', async () => {
+    world.write('input.csv', file(row(1)));
+    world.write('input.csv.results.csv', file(row(2), row(3)));
+    expect(await world.import()).toMatchObject({ created: 1 });
+    expect(world.read('input.csv.results.csv.old')).toBe(file(row(2), row(3)));
+  });
+
   test('of JSON Lines are refused where their keys were retyped, also in one line', async () => {
     const filled = { file: world.path('l.jsonl'), inPlace: true, output: world.path('l.jsonl') };
     world.write('l.jsonl', '{"url":"https://example.com/1"}\n{"url":"https://example.com/2"}\n');
@@ -246,7 +253,8 @@ describe('result columns', () => {
     world.write('l.jsonl', [...others.slice(0, -1), retyped, ''].join('\n'));
     await expect(world.import(filled)).rejects.toThrow('line 2: the row has a link of an earlier');
     // Of others, such keys say nothing.
-    world.write('l.jsonl', '{"url":"https://example.com/3","Code":"x","Status":"active"}\n');
+    const theirs = '{"url":"https://example.com/3","Code":"x","Status":"created"}\n';
+    world.write('l.jsonl', theirs);
     expect(await world.import(filled)).toMatchObject({ created: 1 });
   });
 
