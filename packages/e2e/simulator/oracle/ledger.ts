@@ -205,13 +205,21 @@ export function mayExist(
   for (const exchange of exchanges) {
     if (!isCreate(exchange)) continue;
     // An entry that was refused by name shares the fate of its batch, which is sent again without it.
-    const isOpen = mayHaveWorked(exchange);
+    const isOpen = mayHaveWorked(exchange) || mayBeUnrecorded(exchange);
     for (const sent of linksOf(exchange)) {
       if (sent.pair === pair && (isOpen || sent.title === REFUSED_TITLE)) count += 1;
     }
   }
   for (const link of made) if (told.has(link.code) && pairOfLink(link) === pair) count -= 1;
   return count;
+}
+
+/** Whether a commit may have been of this response that failed, and was carried out: the run takes what it says for unknown, and the next one knows it. */
+function mayBeUnrecorded({ process }: Exchange): boolean {
+  return (
+    process.journalFailedAt !== undefined &&
+    process.diskFault?.only?.startsWith('commit kept') === true
+  );
 }
 
 /** Codes that a program was told for certain: in a whole response, with time to write them down. */
