@@ -19,7 +19,10 @@ const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
 const METRICS_MS = 1_000;
 
 /** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
-type Message = { type: 'ask' | 'serving' | 'stop' } | { type: 'metrics'; text: string };
+type Message =
+  | { type: 'serving' | 'stop' }
+  | { type: 'ask'; id: number }
+  | { type: 'metrics'; id: number; text: string };
 
 interface Slot {
   number: number;
@@ -33,6 +36,11 @@ interface WorkersOptions {
   logger: Logger;
   /** Receives each line of the workers' logs. */
   writeLog: (line: string) => void;
+}
+
+interface FirstProcess extends WorkersOptions {
+  /** Starts the process of this number. */
+  fork: (number: number) => Worker;
 }
 
 /**
@@ -59,7 +67,10 @@ export async function startWorkers(
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)], silent: true });
-  const workers = new Workers(settings.workers, options);
+  const fork = (number: number) => cluster.fork({ [WORKER]: String(number) });
+  const workers = new Workers(settings.workers, { ...options, fork });
+  // A second signal ends this process at once.
+  process.once('exit', () => workers.kill());
   await workers.start();
   return {
     ...{ url: httpOrigin(host, port), publicUrl, devKey: made?.key, devAccountId: made?.id },
@@ -67,21 +78,20 @@ export async function startWorkers(
   };
 }
 
-class Workers {
-  readonly #options: WorkersOptions;
+/** The first of the processes: what it does for the others, however they are started. */
+export class Workers {
+  readonly #options: FirstProcess;
   readonly #slots: readonly Slot[];
   readonly #timers = new Set<NodeJS.Timeout>();
   /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
   #ended = '';
   #isStopping = false;
 
-  constructor(count: number, options: WorkersOptions) {
+  constructor(count: number, options: FirstProcess) {
     this.#options = options;
     this.#slots = Array.from({ length: count }, (_, number) => {
       return { number, worker: undefined, failures: 0, text: '' };
     });
-    // A second signal ends this process at once.
-    process.once('exit', () => this.#kill());
   }
 
   /** Rejects when one of them ends before it serves. */
@@ -90,7 +100,7 @@ class Workers {
       await Promise.all(this.#slots.map((slot) => this.#fork(slot)));
     } catch (error) {
       this.#isStopping = true;
-      this.#kill();
+      this.kill();
       throw error;
     }
   }
@@ -109,14 +119,15 @@ class Workers {
     return this.#slots.flatMap(({ worker }) => worker ?? []);
   }
 
-  #kill(): void {
+  /** Ends all of them at once. */
+  kill(): void {
     for (const worker of this.#workers()) worker.process.kill('SIGKILL');
   }
 
   /** Resolves when it serves, and rejects when it ends before that. One that ends is replaced. */
   #fork(slot: Slot): Promise<void> {
     const startedAt = performance.now();
-    const worker = cluster.fork({ [WORKER]: String(slot.number) });
+    const worker = this.#options.fork(slot.number);
     slot.worker = worker;
     for (const input of [worker.process.stdout, worker.process.stderr]) {
       if (input === null) continue;
@@ -125,8 +136,9 @@ class Workers {
     return new Promise((resolve, reject) => {
       worker.on('message', (message: Message) => {
         if (message.type === 'serving') resolve();
-        else if (message.type === 'metrics') slot.text = message.text;
-        else if (message.type === 'ask') void this.#tellMetrics(worker);
+        // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
+        else if (message.type === 'metrics' && slot.worker === worker) slot.text = message.text;
+        else if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
       });
       worker.once('exit', (code, signal) => {
         slot.worker = undefined;
@@ -153,11 +165,11 @@ class Workers {
   }
 
   /** Tells a worker the metrics of all. */
-  async #tellMetrics(asking: Worker): Promise<void> {
+  async #tellMetrics(asking: Worker, id: number): Promise<void> {
     const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
     await Promise.allSettled(asked);
     const texts = this.#slots.map(({ text }) => text);
-    send(asking, { type: 'metrics', text: addUp([...texts, this.#ended]) });
+    send(asking, { type: 'metrics', id, text: addUp([...texts, this.#ended]) });
   }
 }
 
@@ -169,13 +181,18 @@ function send(other: Other, message: Message): void {
   other.send?.(message, undefined, undefined, () => undefined);
 }
 
+let asked = 0;
+
 /** Rejects when the other process ends, or takes too long. */
 async function askMetrics(other: Other, timeoutMs?: number): Promise<string> {
   const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
-  send(other, { type: 'ask' });
+  asked += 1;
+  const id = asked;
+  send(other, { type: 'ask', id });
   for await (const [message] of messages as AsyncIterable<[Message]>) {
-    if (message.type === 'metrics') return message.text;
+    // The response to an earlier question may be older than what somebody else was shown since.
+    if (message.type === 'metrics' && message.id === id) return message.text;
   }
   throw new Error('the other process has ended');
 }
@@ -204,16 +221,21 @@ export interface WorkerProcess {
 }
 
 /** The metrics of one of several processes, which show those of all. */
-class SharedMetrics extends Metrics {
-  constructor() {
+export class SharedMetrics extends Metrics {
+  readonly #first: Other;
+
+  /** @param first - the channel to the first process */
+  constructor(first: Other = process) {
     super();
-    process.on('message', async ({ type }: Message) => {
-      if (type === 'ask') send(process, { type: 'metrics', text: await super.text() });
+    this.#first = first;
+    first.on('message', async (message: Message) => {
+      if (message.type !== 'ask') return;
+      send(first, { type: 'metrics', id: message.id, text: await super.text() });
     });
   }
 
   override text(): Promise<string> {
-    return askMetrics(process);
+    return askMetrics(this.#first);
   }
 }
 

@@ -123,7 +123,7 @@ export class Clients {
     create: Create,
     onAnswer: (attempt: Attempt) => void = () => undefined,
   ): void {
-    const instances = this.#world.instances.filter(({ isStopping }) => !isStopping);
+    const instances = this.#world.serving;
     const key = this.#random.pick<Key>(account.keys);
     if (instances.length === 0) return;
     const instance = this.#random.pick(instances);
@@ -169,10 +169,7 @@ export class Clients {
       creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged),
       which,
     );
-    const instance = choose(
-      this.#world.instances.filter(({ isStopping }) => !isStopping),
-      which,
-    );
+    const instance = choose(this.#world.serving, which);
     const isMoved = (path: string) => leads.get(path)?.[0]?.target === undefined;
     const moved = choose([...leads.keys()].filter(isMoved), which);
     if (instance === undefined) return;
@@ -186,7 +183,7 @@ export class Clients {
 
   /** Visitors of every instance follow a link, so that each of them has to know where it leads. */
   visitAll(path: string, target: string | undefined): void {
-    const running = this.#world.instances.filter(({ isStopping }) => !isStopping);
+    const running = this.#world.serving;
     for (const instance of running) this.visit(instance, path, target);
   }
 

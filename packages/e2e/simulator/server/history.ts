@@ -1,5 +1,6 @@
 import { Random } from '../random.ts';
 import { Clients } from './clients.ts';
+import { Fleet } from './fleet.ts';
 import type { Account, Key } from './ledger.ts';
 import type { Server } from './load-server.ts';
 import { Operator } from './operator.ts';
@@ -57,6 +58,7 @@ class History {
   readonly #story: Story;
   readonly #clients: Clients;
   readonly #links: Operator;
+  readonly #fleet: Fleet | undefined;
 
   constructor(server: Server, plan: Plan, random: Random) {
     this.#plan = plan;
@@ -66,6 +68,9 @@ class History {
     this.#story = new Story(this.#scheduler);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
     this.#links = new Operator(this.#world, this.#story, this.#clients);
+    const { workers } = plan;
+    this.#fleet =
+      workers > 0 ? new Fleet(server, this.#world, this.#story, random, workers) : undefined;
     this.#world.onFault = () => this.ledger.faults.push(this.ledger.events);
     this.#world.onCommit = () => this.#story.report(judgeState(this.#world, this.ledger));
   }
@@ -97,7 +102,8 @@ class History {
 
   async #tell(actions: readonly Action[]): Promise<void> {
     for (const { limits, keys } of this.#plan.accounts) await this.#addAccount(limits, keys);
-    for (const skewMs of this.#plan.skews) await this.#world.start(skewMs);
+    if (this.#fleet !== undefined) await this.#fleet.start();
+    else for (const skewMs of this.#plan.skews) await this.#world.start(skewMs);
     this.#world.isFaulty = this.#plan.isFaulty;
     this.ledger.wasRough = this.#plan.isFaulty;
     for (const action of actions) {
@@ -134,6 +140,7 @@ class History {
     const { accounts, creates } = this.ledger;
     const account = choose(accounts, which);
     if (account === undefined) return;
+    if (size % 8 === 0) void this.#fleet?.scrape();
     switch (action.kind) {
       case 'link':
         return this.#clients.create(action, account, 1);
@@ -220,13 +227,11 @@ class History {
         return this.#passTime(action);
       case 'kill':
         return this.#kill(choose(this.#world.instances, which));
-      case 'stop': {
-        const running = this.#world.instances.filter(({ isStopping }) => !isStopping);
-        return this.#stop(choose(running, which));
-      }
+      case 'stop':
+        return this.#stop(choose(this.#world.serving, which));
       case 'start':
-        this.#story.note('another server starts');
-        return this.#world.start(0);
+        if (this.#fleet === undefined) await this.#world.start(0);
+        return;
       case 'revoke':
         return this.#revoke(choose(account.keys, size), account);
       case 'limits':
@@ -290,12 +295,15 @@ class History {
     await this.#links.untilIdle();
     this.#world.isFaulty = false;
     this.#story.note('the disk works');
+    await this.#fleet?.comeToRest(this.#owner);
     if (this.#world.instances.every(({ isStopping }) => isStopping)) await this.#world.start(0);
     const until = this.#scheduler.elapsed + JOBS_END_MS;
     const pending = () => this.#world.rows('SELECT 1 FROM jobs WHERE completed_at IS NULL').length;
     while (pending() > 0 && this.#scheduler.elapsed < until) {
       await this.#scheduler.sleep(this.#owner, 1_000);
     }
+    await this.#fleet?.scrape(true);
+    await this.#fleet?.stop();
     await Promise.all(this.#world.instances.map((instance) => instance.stop()));
   }
 }

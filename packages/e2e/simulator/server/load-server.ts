@@ -31,7 +31,8 @@ export async function loadServer(planted: readonly Patch[] = []) {
     typeof import('../../../server/src/store/links.ts') &
     typeof import('../../../server/src/store/store-error.ts') &
     typeof import('../../../server/src/admin/accounts.ts') &
-    typeof import('../../../server/src/admin/keys.ts');
+    typeof import('../../../server/src/admin/keys.ts') &
+    typeof import('../../../server/src/workers.ts');
   const parts = await Promise.all(
     [
       'service.ts',
@@ -44,6 +45,7 @@ export async function loadServer(planted: readonly Patch[] = []) {
       'store/store-error.ts',
       'admin/accounts.ts',
       'admin/keys.ts',
+      'workers.ts',
     ].map((path) => load<Partial<Source>>(path)),
   );
   patches.checkUsed();

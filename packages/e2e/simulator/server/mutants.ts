@@ -1,3 +1,4 @@
+import { fleetMutants } from './fleet-mutants.ts';
 import { type Mutant, one } from './mutant.ts';
 import { operatorMutants } from './operator-mutants.ts';
 
@@ -268,4 +269,5 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
 
   ...operatorMutants,
+  ...fleetMutants,
 };

@@ -47,6 +47,8 @@ export interface Plan {
   actions: Action[];
   /** Whether the disk fails from the beginning. */
   isFaulty: boolean;
+  /** How many instances one process starts and replaces. 0: each is started by itself. */
+  workers: number;
 }
 
 const MIDDLE = Date.UTC(2026, 10, 20, 10, 20, 30, 500);
@@ -78,6 +80,7 @@ export function makePlan(random: Random): Plan {
       size: random.between(0, 1_000_000),
       isIdempotent: random.chance(0.5),
     })),
+    workers: random.chance(0.3) ? random.between(2, 3) : 0,
   };
 }
 

@@ -202,6 +202,13 @@ function installVirtualTime(): void {
   Object.assign(globalThis, replacements);
   Object.assign(timers, replacements);
   Object.assign(timersPromises, { setImmediate: nextTurn });
+  const timeout = AbortSignal.timeout;
+  AbortSignal.timeout = (ms) => {
+    if (scopes.getStore() === undefined) return timeout(ms);
+    const controller = new AbortController();
+    replacements.setTimeout(() => controller.abort(new DOMException('', 'TimeoutError')), ms);
+    return controller.signal;
+  };
   Date.now = () => scopes.getStore()?.scheduler.now ?? real.dateNow();
   performance.now = () => scopes.getStore()?.scheduler.elapsed ?? real.performanceNow();
   // Modules that imported these by name see the replacements from now on.

@@ -31,6 +31,8 @@ export interface Answer {
 export interface Instance extends Owner {
   /** Requests that it hasn't answered. */
   busy: number;
+  /** Requests that it has answered. */
+  answered: number;
   /** It finishes what it does, and takes no new requests. */
   isStopping: boolean;
   /** Sends it a request; resolves to `undefined` when the instance dies before it has answered. */
@@ -39,6 +41,13 @@ export interface Instance extends Owner {
   kill: () => void;
   /** Finishes what it does, then dies. */
   stop: () => Promise<void>;
+}
+
+/** A process that another one has started, and waits for. */
+interface WorkerProcess {
+  owner: Owner;
+  metrics: InstanceType<Server['SharedMetrics']>;
+  onEnd: () => void;
 }
 
 const witnesses = new AsyncLocalStorage<Witness>();
@@ -50,6 +59,8 @@ export class World {
   instances: Instance[] = [];
   /** Whether statements and commits fail now and then. */
   isFaulty = false;
+  /** Requests that instances have received. */
+  sent = 0;
   /** Commits that failed, and nobody was told whether they were carried out. */
   doubtfulCommits = 0;
   /** Called when a statement or a commit fails. */
@@ -94,19 +105,29 @@ export class World {
     return this.scheduler.run(this.#operator, () => command(store, this.#server));
   }
 
+  /** The instances that take new requests. */
+  get serving(): Instance[] {
+    return this.instances.filter(({ isStopping }) => !isStopping);
+  }
+
+  newProcess(): Owner {
+    this.#started += 1;
+    return { name: `server ${this.#started}`, alive: true };
+  }
+
   /**
    * Starts another instance; it takes requests from then on.
    *
    * @param skewMs - what its clock differs from the true time by, in milliseconds
+   * @param process - that of a worker, which has begun already
    */
-  async start(skewMs: number): Promise<void> {
+  async start(skewMs: number, process: Partial<WorkerProcess> = {}): Promise<Instance> {
     const { scheduler } = this;
-    this.#started += 1;
-    const owner: Owner = { name: `server ${this.#started}`, alive: true };
+    const { owner = this.newProcess(), metrics, onEnd } = process;
     const store = this.#onlyWhileAlive(owner, this.#openStore(true));
     const now = () => scheduler.now + skewMs;
     const service = scheduler.run(owner, () =>
-      this.#server.createService({ store, publicUrl: PUBLIC_URL, now }),
+      this.#server.createService({ store, publicUrl: PUBLIC_URL, now, metrics }),
     );
     let reportDeath: (nothing: undefined) => void = () => undefined;
     const death = new Promise<undefined>((resolve) => {
@@ -114,20 +135,25 @@ export class World {
     });
     const instance: Instance = Object.assign(owner, {
       busy: 0,
+      answered: 0,
       isStopping: false,
       request: async (request: Request, witness: Witness) => {
         instance.busy += 1;
+        this.sent += 1;
         const answer = scheduler.run(owner, () =>
           witnesses.run(witness, async () => read(await service.fetch(request))),
         );
         const outcome = await Promise.race([answer, death]);
         instance.busy -= 1;
+        if (outcome !== undefined) instance.answered += 1;
         return outcome;
       },
       kill: () => {
+        if (!instance.alive) return;
         instance.alive = false;
         this.instances = this.instances.filter((other) => other !== instance);
         reportDeath(undefined);
+        onEnd?.();
       },
       stop: async () => {
         instance.isStopping = true;
@@ -139,6 +165,7 @@ export class World {
     });
     await scheduler.run(owner, () => service.start());
     this.instances.push(instance);
+    return instance;
   }
 
   close(): void {

@@ -1,0 +1,50 @@
+import type { Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { Workers } from './workers.ts';
+
+/** A process that tells so many redirects when it is asked. */
+class FakeWorker extends EventEmitter {
+  readonly process = Object.assign(new EventEmitter(), { stdout: null, stderr: null });
+  redirects = 0;
+  shown: string | undefined;
+
+  send(message: { type: string; id?: number; text?: string }): boolean {
+    if (message.type === 'ask') this.tell(message.id);
+    if (message.type === 'metrics') this.shown = message.text;
+    return true;
+  }
+
+  tell(id = 0): void {
+    const text = `# TYPE redirects counter\nredirects ${this.redirects}\n`;
+    setImmediate(() => this.emit('message', { type: 'metrics', id, text }));
+  }
+}
+
+test('what a worker has sent arrives after its end, and is not counted twice', async () => {
+  const forked: FakeWorker[] = [];
+  const workers = new Workers(2, {
+    logger: { error: () => undefined } as never,
+    writeLog: () => undefined,
+    fork: () => {
+      const worker = new FakeWorker();
+      forked.push(worker);
+      setImmediate(() => worker.emit('message', { type: 'serving' }));
+      return worker as unknown as Worker;
+    },
+  });
+  await workers.start();
+  const [ended, other] = forked as [FakeWorker, FakeWorker];
+  const shown = async () => {
+    other.shown = undefined;
+    other.emit('message', { type: 'ask' });
+    await expect.poll(() => other.shown).toBeDefined();
+    return Number(/^redirects (\d+)$/m.exec(other.shown ?? '')?.[1]);
+  };
+  [ended.redirects, other.redirects] = [7, 5];
+  expect(await shown()).toBe(12);
+  ended.emit('exit', null, 'SIGKILL');
+  expect(await shown()).toBe(12);
+  ended.tell();
+  expect(await shown()).toBe(12);
+});
