@@ -1,11 +1,13 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { asCliError } from '../../cli-error.ts';
+import { formatCount } from '../../format.ts';
+import { inputError } from '../errors.ts';
 import type { JournalLink } from '../journal/batches.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
-import type { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
@@ -24,6 +26,7 @@ const MAX_FILES = 1_000;
 export async function filesBeside(
   { file, output, rejects, known = output }: ImportSettings,
   journal: string,
+  { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ): Promise<string[]> {
   const real = await realpath(file).catch(() => file);
   const written = [output, rejects].filter((path) => path !== '-');
@@ -34,6 +37,10 @@ export async function filesBeside(
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
     const paths = names.filter((name) => JOURNAL.test(name) || TABLE.test(name)).sort();
+    if (paths.length > MAX_FILES) {
+      const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;
+      onEvent({ type: 'warning', message });
+    }
     for (const name of paths.slice(0, MAX_FILES)) {
       const path = join(folder, name);
       if (!own.has(path) && (await isFilled(path))) found.push(path);
@@ -49,15 +56,13 @@ async function placeOf(path: string): Promise<string> {
 }
 
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
-export async function readBeside(
-  paths: readonly string[],
-  { evidence, settings, deps }: Ask,
-): Promise<string[]> {
+export async function readBeside(paths: readonly string[], ask: Ask): Promise<string[]> {
+  const { evidence, settings } = ask;
   const names: string[] = [];
   let before = 0;
   const folder = dirname(await placeOf(settings.file));
   for (const path of paths) {
-    await readOther(path, evidence, settings, deps);
+    await readOther(path, relative(folder, path), ask);
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     await evidence.compare();
@@ -68,17 +73,18 @@ export async function readBeside(
   return names;
 }
 
-/** What can't be read is nothing that an import has written. */
+/** @throws CliError (exit code 2) for a file that seems to name links and can't be read */
 async function readOther(
   path: string,
-  evidence: Evidence,
-  settings: ImportSettings,
-  deps: ImportDeps,
+  name: string,
+  { evidence, journal: own, settings, deps }: Ask,
 ): Promise<void> {
   const source = KNOWN_BY.beside;
   try {
     if (!JOURNAL.test(path)) {
-      await readLinks({ path, source, isOfLines: false }, evidence, settings, deps);
+      const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
+      const file = { path, source, isOfLines: false, mayBeOther: true, origins };
+      await readLinks(file, evidence, settings, deps);
       return;
     }
     const journal = peekJournal({ path, baseUrl: settings.baseUrl, restart: false });
@@ -90,7 +96,12 @@ async function readOther(
       journal.close();
     }
   } catch (error) {
-    if (deps.signal.aborted) throw error;
+    const { message, hint } = asCliError(error) ?? {};
+    if (deps.signal.aborted || message === undefined) throw error;
+    throw inputError(
+      `${name} may name links of these rows, and can't be used. ${message}`,
+      `${hint ?? 'Mend it.'} If it has nothing to do with these rows, move it away, or run with --on-similar create.`,
+    );
   }
 }
 

@@ -112,26 +112,25 @@ function retypedStatus(object: Readonly<Record<string, unknown>>): string | unde
 }
 
 /**
- * Refuses rows of a file that lies where an import writes its results, and has short URLs in a column of another name.
+ * The column of a table without results that holds nothing but short URLs of one host, beside the targets.
  *
- * @throws CliError (exit code 2)
+ * @param origins - what they begin with. Default: any address
  */
-export function refuseShortUrls(
-  name: string,
+export function shortUrlColumn(
   rows: readonly Row[],
   { plan: { columns, mapping } }: Pick<Layout, 'plan'>,
-): void {
+  origins?: readonly string[],
+): { index: number; column: string; first: string } | undefined {
   const mapped: readonly unknown[] = Object.values(mapping);
   for (const [index, column] of columns.entries()) {
     const cells = rows.flatMap((row) => row.cells[index] || []);
-    const origin = URL.parse(cells[0] ?? '')?.origin ?? '';
+    const [first = ''] = cells;
+    const origin = URL.parse(first)?.origin ?? '';
     const isOther = mapped.includes(index) || !/^https?:/.test(origin);
-    if (isOther || !cells.every((cell) => isShortUrlAt(cell, origin))) continue;
-    throw inputError(
-      `${name} holds short URLs, such as ${shown(cells[0] ?? '')}, in ${JSON.stringify(column)}, so their links would be created again`,
-      `Name the columns as an import does: ${RESULT_COLUMNS.join(', ')}. If it is no result of an import, move it away.`,
-    );
+    if (isOther || origins?.includes(origin) === false) continue;
+    if (cells.every((cell) => isShortUrlAt(cell, origin))) return { index, column, first };
   }
+  return undefined;
 }
 
 /** Whether a URL is an address of the service with one segment after it. */

@@ -82,7 +82,7 @@ export async function findOut(
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
   }
   const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
-  const paths = isAsked ? await filesBeside(settings, journal.path) : [];
+  const paths = isAsked ? await filesBeside(settings, journal.path, deps) : [];
   if (paths.length === 0) return found;
   const names = await readBeside(paths, ask);
   const how = `${names.join(', ')} names them`;

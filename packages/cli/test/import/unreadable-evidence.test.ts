@@ -1,0 +1,114 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ImportHarness } from './import-harness.ts';
+
+/** A service that has the three endpoints of the protocol and nothing else. */
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+});
+afterEach(() => world.dispose());
+
+const RESULTS = 'input.csv.results.csv';
+const row = (n: number) => `https://example.com/${n},Tür ${n}`;
+const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
+const withHeader = (header: string) => (text: string) => text.replace(/^.*\n/, `${header}\n`);
+const afterFirstRow = (line: string) => (text: string) =>
+  text.replace(/\n(.*)\n/, `\n$1\n${line}\n`);
+
+/** What people and machines do to a results file, so that it can't be read as one. */
+const DAMAGES: Record<string, (text: string) => string | Buffer> = {
+  'saved by a spreadsheet as Windows-1252': (text) => Buffer.from(text, 'latin1'),
+  'with zeros at its end, as after a power cut': (text) => `${text}${'\0'.repeat(100)}`,
+  'in UTF-16 without a mark': (text) => Buffer.from(text, 'utf16le'),
+  'with a translated header': withHeader('Ziel,Titel,Code,Kurzlink,Zustand,Fehler,made_for'),
+  'with a header of which two names are left': withHeader('Ziel,T,code,Kurzlink,status,Fehler,x'),
+  'without its target column': (text) => text.replaceAll(/^[^,]*,/gm, ''),
+  'with marks of a merge conflict': afterFirstRow('=======\n>>>>>>> theirs'),
+  'with a row of totals': (text) => `${text},,3 links,,,,\n`,
+  'with a row of totals in its middle': afterFirstRow(',,3 links,,,,'),
+  'with a created link that lost its cell': (text) => text.replace(/https:\/\/s\.example\/\w+/, ''),
+};
+
+/** Nothing is created, whether the results are used or refused by name. */
+async function createsNothing(result: Promise<{ created: number }>): Promise<void> {
+  const { created } = await result.catch((error: Error) => {
+    expect(error.message).toContain(RESULTS);
+    return { created: 0 };
+  });
+  expect(created).toBe(0);
+}
+
+describe.each(Object.entries(DAMAGES))('results %s name links', (_, damage) => {
+  beforeEach(async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    rmSync(world.path('input.csv.shortlink-journal'));
+    world.write(RESULTS, damage(world.read(RESULTS)));
+  });
+
+  test('where an import writes them', async () => {
+    await createsNothing(world.import());
+    await createsNothing(world.import({ known: world.path(RESULTS) }));
+  });
+
+  test('beside an input of another name, until a person decides', async () => {
+    renameSync(world.path('input.csv'), world.path('week2.csv'));
+    const week2 = { file: world.path('week2.csv') };
+    await expect(world.import(week2)).rejects.toMatchObject({
+      message: expect.stringContaining(RESULTS),
+      hint: expect.stringContaining('--on-similar create'),
+    });
+    await createsNothing(world.import({ ...week2, onSimilar: 'reuse' }));
+  });
+});
+
+describe('files beside an input', () => {
+  const week2 = () => ({ file: world.path('week2.csv') });
+
+  beforeEach(async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('week2.csv', file(row(1), row(2)));
+  });
+
+  const forget = () => {
+    rmSync(world.path(RESULTS));
+    rmSync(world.path('input.csv.shortlink-journal'));
+  };
+
+  test('that hold targets and short URLs alone name links too', async () => {
+    const [, ...rows] = world.table();
+    forget();
+    const printed = rows.map(([url, , code]) => `${url},https://api.example/${code}\n`);
+    world.write('printed.csv', `url,printed\n${printed.join('')}`);
+    await expect(world.import(week2())).rejects.toThrow('printed.csv names them');
+    const reused = { ...week2(), onSimilar: 'reuse' } as const;
+    expect(await world.import(reused)).toMatchObject({ created: 0, existing: 2 });
+  });
+
+  test('that are half a journal are refused', async () => {
+    rmSync(world.path(RESULTS));
+    const journal = readFileSync(world.path('input.csv.shortlink-journal'));
+    writeFileSync(world.path('input.csv.shortlink-journal'), journal.subarray(0, 6_000));
+    await expect(world.import(week2())).rejects.toMatchObject({
+      message: expect.stringContaining('input.csv.shortlink-journal'),
+      hint: expect.stringContaining('--on-similar create'),
+    });
+  });
+
+  test('of other people, whether they can be read or not, are none of ours', async () => {
+    forget();
+    world.write('notes.txt', Buffer.from('Tür and Tor\n\0\0', 'latin1'));
+    world.write('other.csv', 'a,b\n"1,2\n');
+    world.write('links-of-bitly.csv', 'long,short_link\nhttps://example.com/1,https://bit.ly/1\n');
+    expect(await world.import(week2())).toMatchObject({ created: 2 });
+  });
+
+  test('in a folder with too many of them are said not to be looked at', async () => {
+    for (let n = 0; n < 1_001; n += 1) world.write(`a${n}.csv`, 'a\n');
+    await world.import({ ...week2(), onSimilar: 'reuse' });
+    const message = expect.stringMatching(/ has 1,00\d tables, of which 1,000 were searched/);
+    expect(world.events).toContainEqual({ type: 'warning', message });
+  });
+});
