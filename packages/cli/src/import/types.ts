@@ -25,8 +25,8 @@ export interface ImportSettings extends TableSettings {
   outputFormat: OutputFormat;
   /** The results go into the input file itself, which `output` names then. */
   inPlace: boolean;
-  /** `--known`: an earlier results file, whose links exist already. */
-  known?: string | undefined;
+  /** `--known`: earlier results files, whose links exist already. */
+  known?: readonly string[] | undefined;
   rejects: string;
   /** Which of these files have their default names, because no option names them. They are not written through symbolic links. */
   usualNames?: { output: boolean; rejects: boolean } | undefined;

@@ -127,7 +127,7 @@ test('an edited title is noticed wherever the file is, for ever', async () => {
   }
   // Results name it too.
   world.write('next.csv', `url,title\n${url(1)},C\n`);
-  const known = { file: world.path('next.csv'), known: world.path('input.csv') };
+  const known = { file: world.path('next.csv'), known: [world.path('input.csv')] };
   expect(await world.import(known)).toMatchObject({ existing: 1, changed: 1 });
   expect(await world.import({ ...known, known: undefined })).toMatchObject({
     existing: 1,

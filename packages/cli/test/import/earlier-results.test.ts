@@ -111,7 +111,7 @@ describe('links that only a file names are known to the journal before the file 
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
     world.write('master.csv', world.read(RESULTS));
-    const known = { known: world.path(name), journal: world.path('other') };
+    const known = { known: [world.path(name)], journal: world.path('other') };
     world.write('input.csv', file(row(1, 'A'), row(3)));
     expect(await world.import(known)).toMatchObject({ created: 1, existing: 1, changed: 1 });
     world.write('input.csv', file(row(2), row(1, 'A')));
@@ -143,7 +143,7 @@ test.each([
   world.write('input.csv', file(row(1)));
   const header = 'url,code,short_url,status,error\n';
   world.write('known.csv', `${header}https://example.com/1,${code},${short_url},,\n`);
-  await expect(world.import({ known: world.path('known.csv') })).rejects.toMatchObject({
+  await expect(world.import({ known: [world.path('known.csv')] })).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(`known.csv, line 2: "${short_url}"`),
   });
@@ -186,7 +186,7 @@ describe('a results file without some of its columns', () => {
     expect(world.service.created.size).toBe(2);
     if (!isEnough) return;
     // A line without its empty values still says which link it has.
-    const lines = { file: world.path('cut.jsonl'), known: world.path('input.csv.results.csv') };
+    const lines = { file: world.path('cut.jsonl'), known: [world.path('input.csv.results.csv')] };
     expect(await world.import({ baseUrl, ...lines })).toMatchObject({ existing: 2, created: 100 });
   });
 
@@ -205,7 +205,7 @@ describe('a results file without some of its columns', () => {
       world.write('other.csv', file(row(1)));
       for (const settings of [
         { file: world.path(`input.${format}`) },
-        { file: world.path('other.csv'), known: world.path(`input.${format}`) },
+        { file: world.path('other.csv'), known: [world.path(`input.${format}`)] },
       ]) {
         await expect(world.import(settings)).rejects.toMatchObject({
           exitCode: 2,
@@ -233,7 +233,9 @@ test('a part of the results is no file for --known, which says what is missing',
     'known.csv',
     'url,code,short_url,status\nhttps://example.com/1,x,https://s.example/x,created\n',
   );
-  await expect(world.import({ known: world.path('known.csv') })).rejects.toThrow('no column error');
+  await expect(world.import({ known: [world.path('known.csv')] })).rejects.toThrow(
+    'no column error',
+  );
 });
 
 test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j', async (mark) => {
@@ -243,7 +245,7 @@ test.each(['^', '~', 'x'])('our results are read whatever their delimiter is: %j
   const settings = mark === 'x' ? own : { delimiter: mark };
   if (mark === 'x') world.write('input.csv', 'urlxtitle\nhttps://a.ie/1xA\nhttps://a.ie/2xB\n');
   await world.import(settings);
-  const known = { ...settings, journal: world.path('fresh'), known: world.path(RESULTS) };
+  const known = { ...settings, journal: world.path('fresh'), known: [world.path(RESULTS)] };
   expect(await world.import(known)).toMatchObject({ created: 0, existing: 2 });
   expect(await world.import({ file: world.path(RESULTS), journal: world.path('f') })).toMatchObject(
     {

@@ -355,7 +355,7 @@ describe('what exists already', () => {
     await world.import();
     world.write('known.csv', world.read('input.csv.results.csv'));
     world.write('input.csv', file(row(3), row(1), row(1)));
-    const fresh = { journal: world.path('fresh'), known: world.path('known.csv') };
+    const fresh = { journal: world.path('fresh'), known: [world.path('known.csv')] };
     expect(await world.import(fresh)).toMatchObject({ created: 2, existing: 1 });
     expect(codes().get('https://example.com/3')).toBe('0000003');
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 3 });
@@ -368,7 +368,7 @@ describe('what exists already', () => {
     await world.import();
     world.write('known.csv', world.read('input.csv.results.csv'));
     world.write('input.csv', file(row(1, 'C'), row(1, 'D'), row(1, 'A')));
-    const fresh = { journal: world.path('fresh'), known: world.path('known.csv') };
+    const fresh = { journal: world.path('fresh'), known: [world.path('known.csv')] };
     const tags = { defaults: { tags: ['of-this-run'] } };
     expect(await world.import({ ...fresh, ...tags })).toMatchObject({ created: 0, existing: 3 });
     const links = world.table().map(([, title, code]) => [title, code]);
@@ -384,7 +384,7 @@ describe('what exists already', () => {
     world.write('input.csv', 'long_url,url,title\nhttps://old.example/1,https://a.example,A\n');
     expect(await world.import({ map })).toMatchObject({ created: 1 });
     world.write('known.csv', world.read('input.csv.results.csv'));
-    const fresh = { map, journal: world.path('fresh'), known: world.path('known.csv') };
+    const fresh = { map, journal: world.path('fresh'), known: [world.path('known.csv')] };
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 1 });
     expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
     // Written before the column had this name.

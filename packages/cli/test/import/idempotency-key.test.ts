@@ -41,7 +41,7 @@ test('a second row with the same URL gets a link of its own where another row is
 
 test('a second row with the same URL gets a link of its own where a row of an earlier results file is gone', async () => {
   const world = new ImportHarness();
-  const settings = { idempotency: true, known: world.path('known.csv') };
+  const settings = { idempotency: true, known: [world.path('known.csv')] };
   try {
     world.write(
       'known.csv',

@@ -113,15 +113,17 @@ test.each<[string, object, object, object]>([
   ['that is taken for the target URL', {}, { destination: 'Paris' }, { created: 0, rejected: 1 }],
 ])('a row with keys %s changes nothing for the others', async (_, usual, keys, counts) => {
   const rows = Array.from({ length: 3 }, (_row, n) => object(n, usual)).join('');
-  // With another journal, the results of the first round are kept as .old, and name the last row.
-  const settings = { ...lines(), maxRejects: 'all', onSimilar: 'create' } as const;
+  // The results of the first round name the last row.
+  const decided = { ...lines(), maxRejects: 'all', onSimilar: 'create' } as const;
   for (const far of [FAR.replaceAll('com/', 'com/far'), '']) {
     const journal = world.path(`journal${far.length}`);
+    const output = world.path(`results${far.length}.csv`);
+    const settings = { ...decided, journal, output };
     world.write('input.jsonl', rows + far);
-    await world.import({ ...settings, journal });
+    await world.import(settings);
     world.write('input.jsonl', rows + far + object(9999, { ...usual, ...keys }));
     const existing = 3 + (far === '' ? 0 : 600) + ('code' in keys ? 1 : 0);
-    expect(await world.import({ ...settings, journal })).toMatchObject({
+    expect(await world.import(settings)).toMatchObject({
       ...counts,
       existing,
       gone: 0,
@@ -147,7 +149,7 @@ test('a part of a result is refused wherever it is, in the input and in the know
   });
   world.write('known.jsonl', result(2) + part);
   world.write('input.jsonl', object(1) + object(2));
-  await expect(world.import({ ...lines(), known: world.path('known.jsonl') })).rejects.toThrow(
+  await expect(world.import({ ...lines(), known: [world.path('known.jsonl')] })).rejects.toThrow(
     'line 2: the row has a link of an earlier import',
   );
   expect(world.service.requests).toBe(0);
@@ -157,7 +159,7 @@ test('a known line that could have a link is refused, on whatever domain that is
   const part = object(1, { code: 'abc', short_url: 'https://other.example/abc' });
   world.write('known.jsonl', result(2) + part);
   world.write('input.jsonl', object(1) + object(2));
-  await expect(world.import({ ...lines(), known: world.path('known.jsonl') })).rejects.toThrow(
+  await expect(world.import({ ...lines(), known: [world.path('known.jsonl')] })).rejects.toThrow(
     'line 2: "https://other.example/abc" could be the short URL of a link',
   );
 });
@@ -190,7 +192,7 @@ test('the results of different lines are known whatever their format is', async 
     };
     // A restart knows nothing of the journal and of the results.
     expect(await world.import(first)).toMatchObject({ created: 3 });
-    const again = { ...lines(), journal: world.path(`fresh.${outputFormat}`), known: output };
+    const again = { ...lines(), journal: world.path(`fresh.${outputFormat}`), known: [output] };
     expect(await world.import(again)).toMatchObject({ created: 0, existing: 3 });
   }
 });

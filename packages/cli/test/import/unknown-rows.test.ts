@@ -95,7 +95,7 @@ test('unknown rows are counted by a dry run', async () => {
 });
 
 describe('rows that are unknown in the file of --known', () => {
-  const known = () => ({ known: world.path('known.csv') });
+  const known = () => ({ known: [world.path('known.csv')] });
   beforeEach(async () => {
     await fillIn('input.csv');
     world.write('known.csv', world.read('input.csv'));

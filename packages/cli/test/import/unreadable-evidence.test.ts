@@ -49,7 +49,16 @@ describe.each(Object.entries(DAMAGES))('results %s name links', (_, damage) => {
 
   test('where an import writes them', async () => {
     await createsNothing(world.import());
-    await createsNothing(world.import({ known: world.path(RESULTS) }));
+    await createsNothing(world.import({ known: [world.path(RESULTS)] }));
+  });
+
+  test('and an import that names them is not told to name the encoding of its input', async () => {
+    renameSync(world.path(RESULTS), world.path('known.csv'));
+    const known = { file: world.path('b.csv'), known: [world.path('known.csv')] };
+    renameSync(world.path('input.csv'), world.path('b.csv'));
+    await world.import(known).catch(({ hint = '' }: { hint?: string }) => {
+      expect(hint).not.toContain('--encoding');
+    });
   });
 
   test('beside an input of another name, until a person decides', async () => {
@@ -85,6 +94,23 @@ describe('files beside an input', () => {
     await expect(world.import(week2())).rejects.toThrow('printed.csv names them');
     const reused = { ...week2(), onSimilar: 'reuse' } as const;
     expect(await world.import(reused)).toMatchObject({ created: 0, existing: 2 });
+  });
+
+  test.each([
+    ['Ziel,Bild', 'https://img.example/1'],
+    // The column that has the usual name was not the one of the targets.
+    ['Ziel,url', 'https://img.example/1'],
+  ])('of an import that was told the column of its targets: %s', async (header, image) => {
+    rmSync(world.path('input.csv'));
+    forget();
+    world.service.created.clear();
+    world.write('first.csv', `${header}\nhttps://example.com/1,${image}\n`);
+    await world.import({ file: world.path('first.csv'), map: { target_url: 'Ziel' } });
+    rmSync(world.path('first.csv.shortlink-journal'));
+    const settings = week2();
+    await expect(world.import(settings)).rejects.toThrow('first.csv.results.csv names them');
+    const known = [world.path('first.csv.results.csv')];
+    expect(await world.import({ ...settings, known })).toMatchObject({ created: 1, existing: 1 });
   });
 
   test('that are half a journal are refused', async () => {

@@ -42,6 +42,6 @@ export function settingsOf(
     idempotency: user.idempotency,
     baseUrl: 'https://api.example',
     inPlace: user.inPlace,
-    known,
+    known: known === undefined ? [] : [known],
   };
 }

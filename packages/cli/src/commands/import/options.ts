@@ -126,7 +126,11 @@ const OUTPUT = () => [
     shown: 'by the name of the output, else csv, or xlsx for a workbook',
   }),
   option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)"),
-  option('--known <file>', 'results of an earlier import: its links are not created again'),
+  option(
+    '--known <file>',
+    'results of an earlier import: its links are not created again; may be given several times',
+    { parse: collect },
+  ),
   option(
     '--summary <file>',
     'how it ended as JSON: counts, forecast, and rows that are new, changed or bad',

@@ -128,8 +128,8 @@ function refuseSharedFiles(all: readonly FileSettings[], summary: string | undef
       roles.set(identity, role);
     }
   }
-  for (const { known } of all) {
-    const role = known === undefined ? undefined : roles.get(identityOf(known));
+  for (const known of all.flatMap((settings) => settings.known ?? [])) {
+    const role = roles.get(identityOf(known));
     // Known links that are the input or the results stay, or are kept.
     if (role === undefined || /^(?:the input|--output)/.test(role)) continue;
     throw usageError(`--known and ${role} are the same file: ${known}`);

@@ -24,14 +24,14 @@ const MAX_FILES = 1_000;
  * so has a rejects file that was corrected and imported by itself. An input may be opened by a link from another folder.
  */
 export async function filesBeside(
-  { file, output, rejects, known = output }: ImportSettings,
+  { file, output, rejects, known = [] }: ImportSettings,
   journal: string,
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ): Promise<string[]> {
   const real = await realpath(file).catch(() => file);
   const written = [output, rejects].filter((path) => path !== '-');
   const ours = await Promise.all([file, real, journal, ...written].map(placeOf));
-  const own = new Set([...ours, await placeOf(known)]);
+  const own = new Set([...ours, ...(await Promise.all(known.map(placeOf)))]);
   const folders = new Set(ours.map((path) => dirname(path)));
   const found: string[] = [];
   for (const folder of folders) {

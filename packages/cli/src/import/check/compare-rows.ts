@@ -16,7 +16,7 @@ export type Found = Comparison & Pick<Existing, 'new'>;
 
 /**
  * Gathers what this machine knows of links before the rows are read, best first: the journal, the results that an import has written
- * beside the input, and the file of `--known`.
+ * beside the input, and the files of `--known`.
  */
 export async function gatherEvidence(
   journal: Journal,
@@ -24,26 +24,29 @@ export async function gatherEvidence(
   deps: ImportDeps,
   { plan, isOfLines }: Layout,
 ): Promise<Evidence> {
-  const { known, output } = settings;
+  const { known = [], output } = settings;
   const evidence = new Evidence(journal);
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
   const isRecord = await isUnknownRecord(journal, settings);
   // Only where nothing but the journal knows of links, rows and links are compared side by side.
-  if (known !== undefined || isRecord || mayClaim) evidence.begin('sorted');
+  if (known.length > 0 || isRecord || mayClaim) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
     const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true };
     await readLinks(results, evidence, settings, deps);
   }
-  const isOutput = known !== undefined && resolve(known) === resolve(output);
-  if (known === undefined || (isRecord && isOutput)) return evidence;
-  const source = isOutput ? KNOWN_BY.results : KNOWN_BY.known;
-  const missing = await readLinks({ ...files, path: known, source }, evidence, settings, deps);
-  if (missing.length === 0) return evidence;
-  throw inputError(
-    `${basename(known)} is no whole results file: it has no column ${missing.join(', ')}`,
-    'Give --known the results file of an earlier import.',
-  );
+  for (const path of known) {
+    const isOutput = resolve(path) === resolve(output);
+    if (isRecord && isOutput) continue;
+    const source = isOutput ? KNOWN_BY.results : KNOWN_BY.known;
+    const missing = await readLinks({ ...files, path, source }, evidence, settings, deps);
+    if (missing.length === 0) continue;
+    throw inputError(
+      `${basename(path)} is no whole results file: it has no column ${missing.join(', ')}`,
+      'Give --known the results file of an earlier import.',
+    );
+  }
+  return evidence;
 }
 
 /** Whether the results that are there are not those that the journal knows to be written last. */
@@ -62,19 +65,25 @@ export function surprises(
   found: Found,
   { rows, claims }: Checked,
   journal: Journal,
-  { known, baseUrl, restart }: Pick<ImportSettings, 'known' | 'baseUrl' | 'restart'>,
+  {
+    known = [],
+    output,
+    baseUrl,
+    restart,
+  }: Pick<ImportSettings, 'known' | 'output' | 'baseUrl' | 'restart'>,
 ): string[] {
   const messages: string[] = [];
-  if (known !== undefined && rows > 0 && !found.usesKnown) {
+  const others = known.filter((path) => resolve(path) !== resolve(output));
+  if (others.length > 0 && rows > 0 && !found.usesKnown) {
     messages.push(
-      `No row asks for a link of ${known} (--known): are its target URLs those of this file?`,
+      `No row asks for a link of ${others.join(', ')} (--known): are the target URLs there those of this file?`,
     );
   }
-  const others = known === undefined && !journal.hasLinks() ? journal.otherServices() : [];
-  if (others.length > 0 && found.new > 0 && baseUrl !== NO_SERVICE) {
+  const services = known.length === 0 && !journal.hasLinks() ? journal.otherServices() : [];
+  if (services.length > 0 && found.new > 0 && baseUrl !== NO_SERVICE) {
     const what = plural(found.new, 'row is', 'rows are');
     messages.push(
-      `The journal has links of ${others.join(', ')}, and none of ${baseUrl}: ${what} not known there yet.`,
+      `The journal has links of ${services.join(', ')}, and none of ${baseUrl}: ${what} not known there yet.`,
     );
   }
   if (restart && claims > 0) {

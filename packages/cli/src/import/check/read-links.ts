@@ -1,21 +1,15 @@
-import { open, stat } from 'node:fs/promises';
-import { type Input, openInput, readRows } from '@shortlink/tables';
+import { stat } from 'node:fs/promises';
+import { openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
-import { detectLayout, type Layout } from '../layout.ts';
+import type { Layout } from '../layout.ts';
 import { linkIdentity } from '../map/link-identity.ts';
-import {
-  claimOf,
-  LEAST_COLUMNS,
-  lostLinkGuard,
-  RESULT_COLUMNS,
-  shortUrlColumn,
-  strayText,
-} from '../map/result-columns.ts';
+import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import type { KnownBy } from './evidence-sql.ts';
+import { detectLinks, otherColumn, seemsWritten } from './links-layout.ts';
 
 interface FileOfLinks {
   path: string;
@@ -47,9 +41,7 @@ export async function readLinks(
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
   if (input === undefined) return LEAST_COLUMNS;
   try {
-    const { map } = settings;
-    const isLenient = { map, isMapOptional: true, inputFormat: 'auto' } as const;
-    const detected = await detectLayout(input, isLenient).catch(ignoreOther);
+    const detected = await detectLinks(input, settings).catch(ignoreOther);
     if (detected === undefined) return LEAST_COLUMNS;
     const missing = missingColumns(detected);
     const isOther = missing.length > 0;
@@ -67,6 +59,10 @@ export async function readLinks(
       }
     }
     return [];
+  } catch (error) {
+    // The option is for the input.
+    if (!(error instanceof InputError && error.hint?.includes('--encoding'))) throw error;
+    throw inputError(error.message, 'Save it as CSV (UTF-8).');
   } finally {
     await input.dispose();
   }
@@ -75,49 +71,6 @@ export async function readLinks(
 function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
   if (resultColumns.short_url !== undefined) return [];
   return LEAST_COLUMNS.filter((column) => !plan.columns.includes(column));
-}
-
-/**
- * The column of a table without results that holds short URLs.
- *
- * @throws CliError (exit code 2) where it may be that of another service, and the table will be replaced
- */
-async function otherColumn(
-  input: Input,
-  layout: Layout,
-  origins: readonly string[] | undefined,
-): Promise<Layout['resultColumns'] | undefined> {
-  for await (const rows of readRows(input, layout)) {
-    const found = shortUrlColumn(rows, layout, origins);
-    if (found === undefined) return undefined;
-    if (origins !== undefined) return { short_url: found.index };
-    throw inputError(
-      `${input.name} holds short URLs, such as ${shown(found.first)}, in ${JSON.stringify(found.column)}, so their links would be created again`,
-      `Name the columns as an import does: ${RESULT_COLUMNS.join(', ')}. If it is no result of an import, move it away.`,
-    );
-  }
-  return undefined;
-}
-
-/** Names of workbooks that an import has written, and of those that it keeps. */
-const WORKBOOK = /\.results\.xlsx(?:\.old\d*)?$/i;
-
-/** What an import writes, and few others: the names of two columns, or the status behind a short URL. */
-const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\b/;
-
-/** Bytes of a file in which that is looked for. */
-const HEAD_BYTES = 65_536;
-
-/** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
-async function seemsWritten(path: string): Promise<boolean> {
-  const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
-  if (file === undefined) return true;
-  try {
-    const { buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return WRITTEN.test(buffer.toString('latin1').replaceAll('\0', ''));
-  } finally {
-    await file.close();
-  }
 }
 
 /** Whether there is a regular file that holds anything. */

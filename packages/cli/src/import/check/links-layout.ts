@@ -1,0 +1,93 @@
+import { open } from 'node:fs/promises';
+import { type Input, readRows } from '@shortlink/tables';
+import { shown } from '@shortlink/tables/basics';
+import { inputError } from '../errors.ts';
+import { detectLayout, type Layout } from '../layout.ts';
+import { fitOf, linkIdentity } from '../map/link-identity.ts';
+import { ownLink, RESULT_COLUMNS, shortUrlColumn } from '../map/result-columns.ts';
+import { createRowRules } from '../map/row-rules.ts';
+import type { ImportSettings } from '../types.ts';
+
+/** How to read a results file. Its import may have been told which column has the targets, as this one was not: then it is the one that made_for fits. */
+export async function detectLinks(input: Input, settings: ImportSettings): Promise<Layout> {
+  const detect = (map: ImportSettings['map']) =>
+    detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
+  const detected = await detect(settings.map).catch(async (error: unknown) => {
+    const named = await detect({ target_url: '1' }).catch(() => undefined);
+    const fitting = named && (await fittingLayout(input, named, settings));
+    if (fitting === undefined) throw error;
+    return fitting;
+  });
+  return (await fittingLayout(input, detected, settings)) ?? detected;
+}
+
+/** Rows by which a column is chosen. */
+const SAMPLE_ROWS = 100;
+
+/** The layout whose column of targets is what the links of the first rows were made for; undefined where no row says so. */
+async function fittingLayout(
+  input: Input,
+  layout: Layout,
+  settings: ImportSettings,
+): Promise<Layout | undefined> {
+  const { mapping, columns } = layout.plan;
+  // Of JSON Lines, each row had a target of its own name.
+  if (layout.resultColumns.made_for === undefined || layout.isOfLines) return undefined;
+  for await (const rows of readRows(input, layout)) {
+    const samples = rows.slice(0, SAMPLE_ROWS);
+    const choices = [mapping.target_url ?? 0, ...columns.keys()].map((target_url) => {
+      return { ...layout, plan: { ...layout.plan, mapping: { ...mapping, target_url } } };
+    });
+    return choices.find((choice) => {
+      const rules = createRowRules(choice, settings, false);
+      return samples.some((row) => {
+        const identity = linkIdentity(rules.link(row), settings.defaults.domain_id);
+        return (fitOf(identity, ownLink(row, choice)?.made_for ?? '') ?? 0) > 0;
+      });
+    });
+  }
+  return undefined;
+}
+
+/**
+ * The column of a table without results that holds short URLs.
+ *
+ * @throws CliError (exit code 2) where it may be that of another service, and the table will be replaced
+ */
+export async function otherColumn(
+  input: Input,
+  layout: Layout,
+  origins: readonly string[] | undefined,
+): Promise<Layout['resultColumns'] | undefined> {
+  for await (const rows of readRows(input, layout)) {
+    const found = shortUrlColumn(rows, layout, origins);
+    if (found === undefined) return undefined;
+    if (origins !== undefined) return { short_url: found.index };
+    throw inputError(
+      `${input.name} holds short URLs, such as ${shown(found.first)}, in ${JSON.stringify(found.column)}, so their links would be created again`,
+      `Name the columns as an import does: ${RESULT_COLUMNS.join(', ')}. If it is no result of an import, move it away.`,
+    );
+  }
+  return undefined;
+}
+
+/** Names of workbooks that an import has written, and of those that it keeps. */
+const WORKBOOK = /\.results\.xlsx(?:\.old\d*)?$/i;
+
+/** What an import writes, and few others: the names of two columns, or the status behind a short URL. */
+const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\b/;
+
+/** Bytes of a file in which that is looked for. */
+const HEAD_BYTES = 65_536;
+
+/** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
+export async function seemsWritten(path: string): Promise<boolean> {
+  const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
+  if (file === undefined) return true;
+  try {
+    const { buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return WRITTEN.test(buffer.toString('latin1').replaceAll('\0', ''));
+  } finally {
+    await file.close();
+  }
+}
