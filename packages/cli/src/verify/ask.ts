@@ -172,7 +172,10 @@ const WORDS: Readonly<Record<string, string>> = {
 /** What `fetch` throws is a TypeError whose cause has the code of the operating system, of TLS or of undici. */
 function failureOf(error: unknown) {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  // OpenSSL tells the place in its source, between colons, and ends the line.
+  const message = String(cause instanceof Error ? cause.message : cause)
+    .replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/s, '$1')
+    .trim();
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const problem = (WORDS[code || message] ?? message) + (code && ` (${code})`);
   const isTls = TLS_ERROR.test(code);

@@ -18,7 +18,7 @@ export interface TableSettings
 /** A row, and what it says about its link. */
 export interface LinkRow {
   row: Row;
-  /** Undefined where the row has no link of its own: it was rejected, it failed, or it was not sent. */
+  /** Undefined where the row has no link of its own: it was rejected, it failed, or it was not sent. Empty where a link that was created has lost it. */
   shortUrl: string | undefined;
   target: string;
   /** Whether the link is switched off, as an export says: then 410 is right. */
@@ -124,7 +124,8 @@ function shortUrlReader(
   const read = ({ cells, object }: Row) => {
     const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
     const status = object ? object['status'] : cells[resultColumns.status ?? -1];
-    return WITHOUT_LINK.includes(status) ? undefined : value.trim() || undefined;
+    if (WITHOUT_LINK.includes(status)) return undefined;
+    return value.trim() || (status === ('created' satisfies RowStatus) ? '' : undefined);
   };
   const replaced = ({ line, cells, object }: Row, address: string): Row => ({
     line,

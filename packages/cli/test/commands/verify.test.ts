@@ -112,6 +112,29 @@ test('every link of a results file is right', async () => {
   expect(sent).not.toMatch(/sl_secret|api-key|authorization|cookie/i);
 });
 
+test('a link that was created and has lost its short URL is wrong', async () => {
+  const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+  const input = await file(
+    'links.csv.results.csv',
+    `url,code,short_url,status,error\nhttps://example.com/a,a,${url}/a,created,\nhttps://example.com/b,b,,created,\nhttps://example.com/c,,,failed,no\n`,
+  );
+  const { exitCode, stderr } = await cli(['verify', input]);
+  expect(stderr).toContain('1 of 2 short URLs lead to their targets');
+  expect(exitCode).toBe(3);
+  const found = await findings(`${input}.verify.csv`);
+  expect(found.map((cells) => cells[3])).toEqual(['ok', 'invalid_row', 'skipped']);
+});
+
+test('what OpenSSL says is told in one line', async () => {
+  const { port } = await shortLinks({});
+  const { findings: found } = await verify([
+    [`https://127.0.0.1:${port}/a`, 'https://example.com/'],
+  ]);
+  expect(found).toHaveLength(1);
+  expect(found[0]?.[0]).toBe('tls_error');
+  expect(found[0]?.at(-1)).not.toMatch(/SSL routines|\.c:/);
+});
+
 describe('what is wrong with a short URL', () => {
   test.each<[string, Handler, string[]]>([
     [

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
 let world: ImportHarness;
@@ -87,6 +88,45 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
       '0000005',
       '0000007',
     ]);
+  });
+
+  test.each<[string, Partial<ImportSettings>, boolean]>([
+    ['with the journal', {}, false],
+    ['in place, with the journal', { inPlace: true }, false],
+    ['in place, without it', { inPlace: true }, true],
+  ])(
+    'a link that its operator has led to the corrected target stays: %s',
+    async (_, mode, isLost) => {
+      const settings = mode.inPlace === true ? { ...mode, output: world.path('input.csv') } : mode;
+      world.write('input.csv', file(row(1), row(1), row(2)));
+      await world.import(settings);
+      const codes = codesOf(mode.inPlace === true ? 'input.csv' : undefined);
+      const [, corrected] = world.service.links;
+      if (corrected !== undefined) corrected.target_url = 'https://example.com/3';
+      if (isLost) loseAll();
+      const lines = world.read('input.csv').split('\n');
+      world.write('input.csv', lines.with(2, lines[2]?.replace('/1,', '/3,') ?? '').join('\n'));
+      const again = await world.import(settings);
+      expect(again).toMatchObject({ created: 0, existing: 3, gone: 0 });
+      expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+      expect(codesOf(mode.inPlace === true ? 'input.csv' : undefined)).toEqual(codes);
+      // The next run knows it without asking, and gives the link to nobody else.
+      const { requests } = world.service;
+      expect(await world.import(settings)).toMatchObject({ existing: 3, gone: 0 });
+      expect(world.service.requests).toBe(requests);
+      world.write('input.csv', `${world.read('input.csv')}${row(1)}\n`);
+      expect(await world.import(settings)).toMatchObject({ created: 1, existing: 3 });
+    },
+  );
+
+  test('a link that its operator has led elsewhere stays that of the row which still asks for the old target', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    const [link] = world.service.links;
+    if (link !== undefined) link.target_url = 'https://example.com/2';
+    world.write('input.csv', file(row(1), row(2)));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 1 });
+    expect(codesOf()).toEqual(['0000001', '0000002']);
   });
 
   test('a look-up that fails half-way gives no link to two rows', async () => {

@@ -108,7 +108,7 @@ function fieldDetail(field: string, problem: string): ErrorDetail {
 }
 
 /** For a domain of another account as for none. */
-export const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account');
+const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account');
 
 /** One detail per field: a later rule says nothing new about a field that failed already. */
 function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {

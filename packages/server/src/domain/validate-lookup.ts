@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import {
   checkEntries,
-  FOREIGN_DOMAIN,
   linkInputSchema,
   parseEntry,
   reject,
@@ -59,7 +58,8 @@ function validateCode(entry: unknown): Validated<LookupEntry> {
 function validateTarget(entry: unknown, owned: ReadonlySet<string>): Validated<LookupEntry> {
   const parsed = parseEntry(lookupTargetSchema, entry);
   if (!parsed.ok) return parsed;
-  const { target_url, domain_id = null, after } = parsed.value;
-  if (domain_id !== null && !owned.has(domain_id)) return { ok: false, details: [FOREIGN_DOMAIN] };
+  const { target_url, domain_id: domain = null, after } = parsed.value;
+  // On a domain of nobody, or of somebody else, the account has no links.
+  const domain_id = domain === null || owned.has(domain) ? domain : '';
   return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
 }

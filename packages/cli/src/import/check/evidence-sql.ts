@@ -121,6 +121,7 @@ export function matchRows(
   db: Journal['db'],
   { hasDoubts, isReused }: { hasDoubts: boolean; isReused: boolean },
 ): void {
+  db.exec('DELETE FROM temp.match');
   db.exec(MATCH_SINGLE);
   db.exec(UNMATCH_OTHERS);
   if (db.prepare(ANY_LINK_LEFT).get() !== undefined) {
@@ -201,6 +202,14 @@ const DOUBTS = `source > 0 AND short_url IS NULL AND (
 /** What files doubt is settled like what the journal doubts. A row itself says what its link was made with, and is compared by that. */
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
+/** Links that no row has by what was known of them, and that lead to other targets by now. What the service says of them counts then. */
+export const DROP_ELSEWHERE = `
+  WITH said AS MATERIALIZED (SELECT short_url, key AS now FROM temp.link WHERE source = ${KNOWN_BY.service})
+  DELETE FROM temp.link WHERE id IN (
+    SELECT id FROM temp.link CROSS JOIN said USING (short_url)
+    WHERE source < ${KNOWN_BY.service} AND key <> now AND id NOT IN (SELECT link FROM temp.match)
+  ) RETURNING id`;
+
 /** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
 export const SETTLE = `
   INSERT INTO temp.settled SELECT unsettled.id, unsettled.key, unsettled.content, unsettled.pair, link.code, link.short_url FROM (
@@ -247,7 +256,6 @@ export const OWN_TO_ADOPT = `
   SELECT key, iif(fit = 1, -1 - (content * ${MADE_VALUES} + made % ${MADE_VALUES}), content) AS content, pair, NULL AS code, own AS short_url, NULL AS error FROM temp.row
   WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL) ORDER BY number`;
 
-export const ANY_LINK = 'SELECT 1 FROM temp.link LIMIT 1';
 export const ANY_OTHER = `
   SELECT 1 FROM temp.link WHERE source > 0 UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
 

@@ -14,7 +14,15 @@ import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import { type PairToAsk, readLinks, readMatches, readNumbers, readPairs } from './read-evidence.ts';
+import {
+  lineOf,
+  type PairToAsk,
+  readLinks,
+  readMatches,
+  readNumbers,
+  readPairs,
+  valuesOf,
+} from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -61,6 +69,9 @@ export class Evidence {
   #hasOwn = false;
   #order: InOrder | undefined;
   #nextOther = sql.FIRST_OTHER;
+  /** Links of the journal that the service says lead to other targets by now, and whether it was asked since they were looked for. */
+  readonly #elsewhere = new Set<number>();
+  #wasAsked = false;
   /** Batches as they were loaded: how often something was decided about them, and their jobs. */
   readonly #loaded = new Map<number, string>();
 
@@ -180,6 +191,7 @@ export class Evidence {
       });
       this.#journal.add(readLinks(this.#db, sql.SETTLED_OTHERS));
       this.#db.exec(sql.DROP_UNSETTLED);
+      this.#wasAsked = true;
     });
   }
 
@@ -187,6 +199,7 @@ export class Evidence {
   async adopt(inPlace: boolean): Promise<Comparison> {
     this.#journal.write(() => {
       if (!inPlace) this.#journal.add(readLinks(this.#db, sql.OWN_TO_ADOPT));
+      this.#journal.drop(this.#elsewhere);
       this.#journal.add(readLinks(this.#db, sql.TO_ADOPT));
       this.#db.exec(sql.DROP_ALL_DOUBTS);
     });
@@ -212,11 +225,13 @@ export class Evidence {
       const db = this.#db;
       this.#flush();
       this.#load();
-      db.exec('DELETE FROM temp.match');
       if (this.#hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
-      const isReused = this.onSimilar === 'reuse';
-      if (this.#hasOwn || db.prepare(sql.ANY_LINK).get() !== undefined)
-        sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused });
+      const how = { hasDoubts: this.#hasDoubts, isReused: this.onSimilar === 'reuse' };
+      sql.matchRows(db, how);
+      const elsewhere = this.#wasAsked ? db.prepare(sql.DROP_ELSEWHERE).all() : [];
+      this.#wasAsked = false;
+      for (const { id } of elsewhere) this.#elsewhere.add(Number(id));
+      if (elsewhere.length > 0) sql.matchRows(db, how);
       const counts = db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = db.prepare(sql.CHANGED).all();
       const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
@@ -232,7 +247,7 @@ export class Evidence {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        goneLinks: gone.map(shortUrlOf),
+        goneLinks: gone.map(({ short_url }) => String(short_url)),
         created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
@@ -267,14 +282,9 @@ export class Evidence {
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
       for (const link of this.#journal.linksIn(batch)) {
-        if (!isLink(link) || this.#order?.links.has(link.number)) continue;
-        const { number, key, content, pair, result } = link;
-        const known =
-          result?.status === 'created'
-            ? [result.code, result.short_url, null]
-            : [null, null, result?.error ?? null];
-        const wasOpen = this.#open.has(number) ? 1 : 0;
-        this.#links.add([number, 0, key, content, pair, ...known, null, null, wasOpen]);
+        const isElsewhere = this.#elsewhere.has(link.number);
+        if (!isLink(link) || isElsewhere || this.#order?.links.has(link.number)) continue;
+        this.#links.add(valuesOf(link, this.#open.has(link.number)));
       }
     }
     this.#flush();
@@ -284,12 +294,4 @@ export class Evidence {
     this.#rows.flush();
     this.#links.flush();
   }
-}
-
-function shortUrlOf({ short_url }: Record<string, unknown>): string {
-  return String(short_url);
-}
-
-function lineOf({ line, short_url }: Record<string, unknown>) {
-  return { line: Number(line), short_url: String(short_url) };
 }

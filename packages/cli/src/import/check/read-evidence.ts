@@ -1,4 +1,6 @@
+import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Values } from '../journal/row-buffer.ts';
 import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import { MATCHED, UNLINKED, UNSETTLED_OTHERS } from './evidence-sql.ts';
@@ -78,4 +80,19 @@ function toLink(row: SqlRow): LinkIdentity & LinkResult {
   const { key, content, pair } = row;
   const identity = { key: Number(key), content: Number(content), pair: String(pair) };
   return { ...identity, ...resultOf(row) };
+}
+
+/** A row of the input, with a short URL that is said of it. */
+export function lineOf({ line, short_url }: SqlRow): { line: number; short_url: string } {
+  return { line: Number(line), short_url: String(short_url) };
+}
+
+/** A link of the journal, as the table of links has it. */
+export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
+  const { number, key, content, pair, result } = link;
+  const known =
+    result?.status === 'created'
+      ? [result.code, result.short_url, null]
+      : [null, null, result?.error ?? null];
+  return [number, 0, key, content, pair, ...known, null, null, wasOpen ? 1 : 0];
 }

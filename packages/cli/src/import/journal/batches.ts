@@ -1,7 +1,7 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import type { LogRecord } from './log.ts';
+import type { LogRecord, NewRecord } from './log.ts';
 
 /** A request that may have created links, or links that were found. */
 export interface Batch {
@@ -76,7 +76,7 @@ function isUnanswered(entry: Entry): boolean {
 }
 
 /**
- * Adds what a record says of the links of a batch. A link that is known to exist stays, whatever is said later, but where it is that of another
+ * Adds what a record says of the links of a batch. A link that is known to exist stays until it is said to be none, or that of another
  * row: results of a job that still runs do not say of which row they are, where several ask for one target.
  */
 export function addEntries(known: Entry[], entries: readonly Entry[]): void {
@@ -87,7 +87,8 @@ export function addEntries(known: Entry[], entries: readonly Entry[]): void {
     });
   }
   entries.forEach((entry, index) => {
-    if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;
+    const isSure = entry === 0 || isCreated(entry ?? undefined);
+    if (entry !== null && (isSure || !isCreated(known[index]))) known[index] = entry;
   });
 }
 
@@ -163,4 +164,21 @@ export function isAlive({ created, unanswered }: Batch): boolean {
 export function outcomeOf(link: JournalLink): LinkResult & { made_for: string } {
   const { result = { status: 'unknown', error: NO_RESPONSE } } = link;
   return { ...result, made_for: madeFor(link) };
+}
+
+export function undecided(size: number): Entry[] {
+  return Array(size).fill(null);
+}
+
+/** The record that says what became of a batch, of whose links so much was known before. */
+export function resultsRecord(
+  batch: number,
+  known: Entry[],
+  entries: readonly Entry[],
+  { isFinal, job, error }: Omit<Decision, 'results'>,
+): NewRecord {
+  addEntries(known, entries);
+  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
+  const info = { ...countEntries(known), ...open };
+  return { kind: 'results', batch, info, data: JSON.stringify(entries) };
 }

@@ -9,7 +9,6 @@ import {
   type Batch,
   beginBatch,
   changeBatch,
-  countEntries,
   type Decision,
   type Entry,
   entryOf,
@@ -20,6 +19,8 @@ import {
   linksOfBatch,
   type NewBatch,
   outcomeOf,
+  resultsRecord,
+  undecided,
 } from './batches.ts';
 import { readableError } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
@@ -146,6 +147,17 @@ export class Journal {
     for (const results of chunks(found, FOUND_LINKS)) {
       const links = results.map(({ pair, content }) => [pair, content] as const);
       this.begin({ links, ...none }, { results, isFinal: true });
+    }
+  }
+
+  /** Forgets the links of these numbers, which lead to other targets since they were created. */
+  drop(numbers: ReadonlySet<number>): void {
+    for (const batch of numbers.size > 0 ? this.batches() : []) {
+      const { firstLink, isOpen } = batch;
+      const entries = undecided(batch.size).map((_, index): Entry => {
+        return numbers.has(firstLink + index) ? 0 : null;
+      });
+      if (entries.includes(0)) this.#record(batch, entries, { ...batch, isFinal: !isOpen });
     }
   }
 
@@ -289,21 +301,4 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
     chunk = [];
   }
   if (chunk.length > 0) yield chunk;
-}
-
-function undecided(size: number): Entry[] {
-  return Array(size).fill(null);
-}
-
-/** The record that says what became of a batch, of whose links so much was known before. */
-function resultsRecord(
-  batch: number,
-  known: Entry[],
-  entries: readonly Entry[],
-  { isFinal, job, error }: Omit<Decision, 'results'>,
-): NewRecord {
-  addEntries(known, entries);
-  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
-  const info = { ...countEntries(known), ...open };
-  return { kind: 'results', batch, info, data: JSON.stringify(entries) };
 }
