@@ -14,7 +14,7 @@ import type { Existing, LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
-import { type PairToAsk, readLinks, readMatches, readNumbers, readPairs } from './read-evidence.ts';
+import { readLinks, readMatches, readNumbers, readPairs } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
 
 /** How the rows of the input compare with the links that exist. */
@@ -154,7 +154,7 @@ export class Evidence {
   }
 
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
-  async *toAsk(size: number): AsyncGenerator<PairToAsk[]> {
+  async *toAsk(size: number): AsyncGenerator<string[]> {
     await this.#keepRows(true);
     this.#flush();
     yield* readPairs(this.#db, size);
@@ -232,7 +232,7 @@ export class Evidence {
         changed: Number(changed[0]?.['changed'] ?? 0),
         changedLines: changed.map(({ line }) => Number(line)),
         gone: Number(counts['gone']),
-        goneLinks: gone.map(shortUrlOf),
+        goneLinks: gone.map(({ short_url }) => String(short_url)),
         created: countCreated + Number(counts['created']),
         usesKnown: counts['uses_known'] === 1,
       };
@@ -284,10 +284,6 @@ export class Evidence {
     this.#rows.flush();
     this.#links.flush();
   }
-}
-
-function shortUrlOf({ short_url }: Record<string, unknown>): string {
-  return String(short_url);
 }
 
 function lineOf({ line, short_url }: Record<string, unknown>) {
