@@ -72,8 +72,9 @@ export type LinkResult =
 /** Why it is not known what became of a request that was begun. */
 export const NO_RESPONSE = 'sent, and the import ended before the response came';
 
-/** Outcome of one row, as the results file names it. */
-export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
+/** Outcomes of a row, as the results file names them. */
+export const ROW_STATUSES = ['created', 'rejected', 'failed', 'unknown', 'unsent'] as const;
+export type RowStatus = (typeof ROW_STATUSES)[number];
 
 /** How the rows compare with the links that exist. Every count is of rows, but `gone`, which is of links. */
 export interface Existing {
