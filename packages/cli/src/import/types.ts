@@ -86,7 +86,7 @@ export interface Existing {
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];
-  /** Links that no row asks for any more. */
+  /** Links of earlier runs that no row asks for any more; they are left alone. */
   gone: number;
   /** Short URLs of the first of these. */
   goneLinks: string[];
@@ -163,7 +163,7 @@ export interface RowLists {
 export const MOST_LISTED = 1_000;
 
 /** How an import ended. Every count is of rows, unless it says otherwise. */
-export interface ImportSummary {
+export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | 'gone'> {
   file: string;
   dryRun: boolean;
   rows: number;
@@ -171,12 +171,6 @@ export interface ImportSummary {
   created: number;
   /** Rows that were created, failed, are unsent, or became unknown in this run. */
   new: number;
-  /** Rows whose link existed before. */
-  existing: number;
-  /** Of these, rows whose title, tags or redirect type were edited since. */
-  changed: number;
-  /** Links of earlier runs that no row asks for any more; they are left alone. */
-  gone: number;
   rejected: number;
   failed: number;
   unknown: number;
