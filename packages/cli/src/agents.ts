@@ -9,11 +9,7 @@ export function fetchVia(dispatcher: Dispatcher): typeof globalThis.fetch {
 }
 
 /** Addresses of proxies, each empty where there is none, and the hosts to reach without them. */
-interface ProxyAddresses {
-  httpProxy: string;
-  httpsProxy: string;
-  noProxy: string;
-}
+type ProxyAddresses = Readonly<Record<'httpProxy' | 'httpsProxy' | 'noProxy', string>>;
 
 /** The code that undici 8 gives to a tunnel that was not opened. */
 const NO_TUNNEL = 'UND_ERR_PRX_CONN';

@@ -2,20 +2,18 @@ import type { Shortlink, ShortlinkOptions } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
-import { profileFlag, type ResolvedSettings, resolveSettings } from './config/settings.ts';
+import {
+  type AccountOptions,
+  profileFlag,
+  type ResolvedSettings,
+  resolveSettings,
+} from './config/settings.ts';
 import type { Io } from './io.ts';
-import { Printer, traceLogger } from './output/printer.ts';
+import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
 
 /** Options that every command takes, as parsed. */
-export interface GlobalOptions {
-  apiKey?: string | undefined;
-  baseUrl?: string | undefined;
-  profile?: string | undefined;
-  json?: boolean | undefined;
-  quiet?: boolean | undefined;
+export interface GlobalOptions extends AccountOptions, PrinterOptions {
   verbose?: boolean | undefined;
-  /** `false` after `--no-color`. */
-  color?: boolean | undefined;
   /** Longest time of one request, in milliseconds. */
   timeout?: number | undefined;
   maxRetries?: number | undefined;

@@ -52,7 +52,7 @@ export function declareConfig(program: Command, perform: Perform): void {
 }
 
 async function getSetting(context: Context, name: SettingName): Promise<ExitCode> {
-  const setting = shownSetting(await context.settings(), name);
+  const setting = shownSettings(await context.settings())[name];
   if (setting === undefined) {
     throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
   }
@@ -117,12 +117,12 @@ async function withBaseUrl(config: Config, value: string, context: Context): Pro
 async function listSettings(context: Context): Promise<ExitCode> {
   const settings = await context.settings();
   const config = await context.config();
-  const shown = SETTING_NAMES.map((name) => ({ name, setting: shownSetting(settings, name) }));
+  const shown = Object.entries(shownSettings(settings));
   const { printer } = context;
   if (context.globals.json === true) {
     printer.json({
       file: context.configPath,
-      settings: Object.fromEntries(shown.map(({ name, setting }) => [name, setting ?? null])),
+      settings: Object.fromEntries(shown.map(([name, setting]) => [name, setting ?? null])),
       profiles: Object.fromEntries(
         Object.entries(config.profiles).map(([name, profile]) => [
           name,
@@ -138,7 +138,7 @@ async function listSettings(context: Context): Promise<ExitCode> {
   printer.data(
     await renderTable({
       head: ['setting', 'value', 'from'],
-      rows: shown.map(({ name, setting }) => [
+      rows: shown.map(([name, setting]) => [
         name,
         setting?.value ?? '',
         setting?.source ?? 'not set',
@@ -156,14 +156,12 @@ async function listSettings(context: Context): Promise<ExitCode> {
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-/** A setting as it is shown: a key is masked. */
-function shownSetting(settings: ResolvedSettings, name: SettingName): Setting | undefined {
-  switch (name) {
-    case 'base_url':
-      return settings.baseUrl;
-    case 'profile':
-      return settings.profile;
-    case 'api_key':
-      return settings.apiKey && { ...settings.apiKey, value: maskKey(settings.apiKey.value) };
-  }
+/** The settings as they are shown: a key is masked. */
+function shownSettings({
+  baseUrl,
+  apiKey,
+  profile,
+}: ResolvedSettings): Record<SettingName, Setting | undefined> {
+  const masked = apiKey && { ...apiKey, value: maskKey(apiKey.value) };
+  return { base_url: baseUrl, api_key: masked, profile };
 }

@@ -16,6 +16,7 @@ import {
   parseText,
   REDIRECT_TYPE_CHOICES,
 } from './declare.ts';
+import { STANDARD_STREAM } from './import/parse-import.ts';
 
 interface CreateOptions {
   title?: string | undefined;
@@ -31,9 +32,6 @@ interface CreateInput {
   /** Fields of every link. */
   fields: Omit<CreateLinkBody, 'target_url'>;
 }
-
-/** Stands for standard input. */
-const STANDARD_INPUT = '-';
 
 export function declareCreate(program: Command, perform: Perform): void {
   declareCommand(program, perform, {
@@ -88,7 +86,7 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
       'Name one or more URLs, or - to read them from standard input.\nSee: shortlink create --help',
     );
   }
-  const isStandardInput = urls.includes(STANDARD_INPUT);
+  const isStandardInput = urls.includes(STANDARD_STREAM);
   if (isStandardInput && urls.length > 1) {
     throw usageError("Standard input (-) can't be combined with URLs.");
   }

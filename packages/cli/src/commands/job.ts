@@ -46,6 +46,8 @@ export function declareJob(program: Command, perform: Perform): void {
 
 interface JobOptions {
   output?: JobOutput | undefined;
+  /** Of `job wait` alone, in milliseconds; undefined is the client's own limit, one hour. */
+  maxWait?: number | undefined;
 }
 
 /** Where the results go, and in which form. */
@@ -69,15 +71,10 @@ async function getJob(context: Context, id: string, { output }: JobOptions): Pro
   return EXIT_CODES.ok;
 }
 
-interface WaitOptions extends JobOptions {
-  /** In milliseconds; undefined is the client's own limit, one hour. */
-  maxWait?: number | undefined;
-}
-
 async function waitForJob(
   context: Context,
   id: string,
-  { output, maxWait }: WaitOptions,
+  { output, maxWait }: JobOptions,
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);

@@ -65,8 +65,6 @@ function renderUsage(
     flow([style.bold(name.padEnd(NAME_WIDTH)), parts.join(' ')], { width, gap: 0, indent: 2 });
   const limit = (name: string, of: ResourceUsage & { resets_at?: string }) => {
     const barWidth = Math.min(MAX_BAR, width - NAME_WIDTH - COUNTS_WIDTH);
-    const bars = (fraction: number, paint: Paint) =>
-      barWidth < MIN_BAR ? [] : [paint(bar(fraction, barWidth))];
     if (of.limit === null) {
       return line(name, `${formatCount(of.used)}, no limit`);
     }
@@ -75,7 +73,7 @@ function renderUsage(
     const resetMs = Date.parse(of.resets_at ?? '') - now;
     return line(
       name,
-      ...bars(fraction, paintOf(fraction, style)),
+      ...(barWidth < MIN_BAR ? [] : [paintOf(fraction, style)(bar(fraction, barWidth))]),
       formatPercent(fraction).padStart(4),
       ` ${formatCount(of.used)} of ${formatCount(of.limit)}`,
       ...(resetMs > 0 ? [style.dim(` resets in ${formatDuration(resetMs)}`)] : []),

@@ -17,12 +17,15 @@ export interface ResolvedSettings {
   otherAddress: string | undefined;
 }
 
+/** Options of every command that name the account. */
+export interface AccountOptions {
+  apiKey?: string | undefined;
+  baseUrl?: string | undefined;
+  profile?: string | undefined;
+}
+
 interface SettingsInput {
-  flags: {
-    apiKey?: string | undefined;
-    baseUrl?: string | undefined;
-    profile?: string | undefined;
-  };
+  flags: AccountOptions;
   env: Readonly<Record<string, string | undefined>>;
   config: Config;
   /** `true` for commands that create profiles: the profile need not exist yet. */

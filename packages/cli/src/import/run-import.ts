@@ -15,7 +15,7 @@ import { refuseInPlace, refuseIrregularInPlace } from './report/in-place.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { listUnsent } from './report/list-rows.ts';
 import { openOutput } from './report/output-file.ts';
-import { RejectsFile, removeStaleRejects } from './report/rejects.ts';
+import { rejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { finishReplacement } from './report/replacement.ts';
 import {
   announceKept,
@@ -98,10 +98,7 @@ export async function canBeImported(
   let input: Input | undefined;
   try {
     input = await openInput(settings.file, Readable.from([]));
-    const layout = await detectLayout(input, settings);
-    if (settings.inPlace) refuseInPlace(input, layout);
-    const rules = createRowRules(layout, settings, layout.isOfLines);
-    const source = { input, layout, rules, guard: async () => {} };
+    const source = await sourceOf(input, settings, async () => {});
     const origins = [new URL(settings.baseUrl).origin];
     const checked = await checkInput(source, settings, NO_EVIDENCE, undefined, deps, origins);
     const { rejected = 0 } = checked ?? {};
@@ -114,6 +111,18 @@ export async function canBeImported(
   }
 }
 
+/** How an input is read with these settings. */
+async function sourceOf(
+  input: Input,
+  settings: ImportSettings,
+  guard: ImportSource['guard'],
+): Promise<ImportSource> {
+  const layout = await detectLayout(input, settings);
+  if (settings.inPlace) refuseInPlace(input, layout);
+  const rules = createRowRules(layout, settings, layout.isOfLines);
+  return { input, layout, rules, guard };
+}
+
 /** Check, send, report. */
 async function importInput(
   input: Input,
@@ -123,14 +132,7 @@ async function importInput(
 ): Promise<ImportSummary> {
   // Check: read and validate everything, and find out which links exist.
   const guard = await inputGuard(input);
-  const layout = await detectLayout(input, settings);
-  if (settings.inPlace) refuseInPlace(input, layout);
-  const source = {
-    input,
-    layout,
-    rules: createRowRules(layout, settings, layout.isOfLines),
-    guard,
-  };
+  const source = await sourceOf(input, settings, guard);
   const result = await check(source, journal, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, evidence, found, summary } = result;
@@ -208,7 +210,7 @@ async function check(
       ownFiles: ownFilesOf(journal, settings),
     });
   // A dry run writes nothing.
-  const rejects = dryRun ? undefined : new RejectsFile(source.layout, open);
+  const rejects = dryRun ? undefined : rejectsFile(source.layout, open);
   try {
     const origins = [new URL(settings.baseUrl).origin, ...journal.origins()];
     const checked = await checkInput(source, settings, evidence, rejects, deps, origins);
@@ -226,7 +228,7 @@ async function check(
     if (rows === 0) {
       deps.onEvent({ type: 'warning', message: `${source.input.name} has no rows.` });
     }
-    const counts = { rows, rejected, ...countsOf(found), rejectsFile: rejects?.path };
+    const counts = { rows, rejected, ...countsOf(found), rejectsFile: rejects?.path() };
     return { checked, evidence, found, summary: { ...emptySummary(settings), ...counts } };
   } finally {
     await rejects?.discard();

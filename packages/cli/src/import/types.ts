@@ -72,8 +72,9 @@ export type LinkResult =
 /** Why it is not known what became of a request that was begun. */
 export const NO_RESPONSE = 'sent, and the import ended before the response came';
 
-/** Outcome of one row, as the results file names it. */
-export type RowStatus = 'created' | 'rejected' | 'failed' | 'unknown' | 'unsent';
+/** Outcomes of a row, as the results file names them. */
+export const ROW_STATUSES = ['created', 'rejected', 'failed', 'unknown', 'unsent'] as const;
+export type RowStatus = (typeof ROW_STATUSES)[number];
 
 /** How the rows compare with the links that exist. Every count is of rows, but `gone`, which is of links. */
 export interface Existing {
@@ -85,7 +86,7 @@ export interface Existing {
   changed: number;
   /** Lines of the first of these. */
   changedLines: number[];
-  /** Links that no row asks for any more. */
+  /** Links of earlier runs that no row asks for any more; they are left alone. */
   gone: number;
   /** Short URLs of the first of these. */
   goneLinks: string[];
@@ -162,7 +163,7 @@ export interface RowLists {
 export const MOST_LISTED = 1_000;
 
 /** How an import ended. Every count is of rows, unless it says otherwise. */
-export interface ImportSummary {
+export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | 'gone'> {
   file: string;
   dryRun: boolean;
   rows: number;
@@ -170,12 +171,6 @@ export interface ImportSummary {
   created: number;
   /** Rows that were created, failed, are unsent, or became unknown in this run. */
   new: number;
-  /** Rows whose link existed before. */
-  existing: number;
-  /** Of these, rows whose title, tags or redirect type were edited since. */
-  changed: number;
-  /** Links of earlier runs that no row asks for any more; they are left alone. */
-  gone: number;
   rejected: number;
   failed: number;
   unknown: number;

@@ -4,19 +4,6 @@ import type { ImportEvent } from '../import/types.ts';
 import { foreign, sanitize } from './sanitize.ts';
 import type { Status } from './status-line.ts';
 
-interface JobProgress {
-  first: number;
-  count: number;
-  processed: number;
-}
-
-/** Why nothing is sent for a while: a rate limit, or an error after which the request is sent again. */
-export interface Wait {
-  ms: number;
-  /** Undefined for a rate limit. */
-  error?: string | undefined;
-}
-
 interface ProgressOptions {
   file: string;
   /** `--rpm` */
@@ -37,7 +24,7 @@ export class ImportProgress {
   #done = 0;
   /** When sending began. What an earlier run did says nothing about the speed of this one. */
   #start: { at: number; requests: number } | undefined;
-  readonly #jobs = new Map<string, JobProgress>();
+  readonly #jobs = new Map<string, Record<'first' | 'count' | 'processed', number>>();
   /** What the service last said about its quota, and when. */
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; error: string | undefined } | undefined;
@@ -92,8 +79,8 @@ export class ImportProgress {
     }
   }
 
-  /** Nothing is sent for a while. Of several waits, the longest counts. */
-  onWait({ ms, error }: Wait, now: number): void {
+  /** Nothing is sent for a while: a rate limit, or an `error` after which the request is sent again. Of several waits, the longest counts. */
+  onWait({ ms, error }: { ms: number; error?: string | undefined }, now: number): void {
     const until = now + ms;
     if (this.#wait === undefined || until > this.#wait.until)
       this.#wait = { until, error: error && foreign(error) };

@@ -1,4 +1,5 @@
 import type { Plan } from '@shortlink/tables/basics';
+import type { ExitCode } from '../cli-error.ts';
 import type { ImportEvent, ImportSummary } from '../import/types.ts';
 
 /**
@@ -77,11 +78,13 @@ function forecastFields({ isShort, ...forecast }: NonNullable<ImportSummary['for
   return fieldsOf({ waitMs: undefined, ...forecast });
 }
 
-/** How the import of one file ended, as far as its JSON form needs it. */
-interface ImportOutcome {
+/** How the import of one file ended. */
+export interface ImportOutcome {
   summary: ImportSummary;
-  exitCode: number;
+  exitCode: ExitCode;
+  /** Every warning that was printed. */
   warnings: readonly string[];
+  /** Why not all of its rows were sent; undefined when they were. `reason` is a `StopReason`, or the code of the error that refused the file. */
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
 

@@ -14,7 +14,8 @@ import {
 } from './style.ts';
 import { wrapWords } from './wrap.ts';
 
-interface PrinterOptions {
+/** Options of every command that say how to print. */
+export interface PrinterOptions {
   json?: boolean | undefined;
   quiet?: boolean | undefined;
   /** `false` after `--no-color`. */

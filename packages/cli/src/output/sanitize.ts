@@ -29,11 +29,8 @@ export function foreign(text: string): string {
 
 /** The same, for text of several lines that we composed ourselves: line breaks are kept. */
 export function sanitizeLines(text: string): string {
-  return text.split('\n').map(sanitizeLine).join('\n');
-}
-
-function sanitizeLine(line: string): string {
-  return stripVTControlCharacters(line).replace(UNSAFE_RUN, ' ').trimEnd();
+  const lines = text.split('\n').map(stripVTControlCharacters);
+  return lines.map((line) => line.replace(UNSAFE_RUN, ' ').trimEnd()).join('\n');
 }
 
 /** The same, for the lines of a table that somebody reads on a terminal: tabs and every space are kept. */

@@ -41,26 +41,40 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
     // Reading from stdin may be the import's own business, and Ctrl-C is to stay a signal.
     discardStdin: false,
   });
-  let timer: NodeJS.Timeout | undefined;
-  const show = (status: () => Status) => {
-    const { parts, ...rest } = status();
-    // Before the line is fitted: a sign may be more characters in ASCII.
-    const safe = parts.map(([text, rank]) => [printer.signs(printer.redact(text)), rank] as const);
-    const width = (io.stderr.columns ?? 80) - SPINNER_WIDTH;
-    spinner.text = printer.signs(fitStatus({ ...rest, parts: safe }, width));
-    if (!spinner.isSpinning) spinner.start();
+  const begin = (status: () => Status) => {
+    const show = () => {
+      const { parts, ...rest } = status();
+      // Before the line is fitted: a sign may be more characters in ASCII.
+      const safe = parts.map(
+        ([text, rank]) => [printer.signs(printer.redact(text)), rank] as const,
+      );
+      const width = (io.stderr.columns ?? 80) - SPINNER_WIDTH;
+      spinner.text = printer.signs(fitStatus({ ...rest, parts: safe }, width));
+      if (!spinner.isSpinning) spinner.start();
+    };
+    show();
+    return show;
   };
+  return shownEvery(REDRAW_MS, begin, () => spinner.stop());
+}
+
+/** @param begin - called at each start; what it returns is called again and again from then on */
+function shownEvery(
+  ms: number,
+  begin: (status: () => Status) => () => void,
+  end = () => {},
+): StatusLine {
+  let timer: NodeJS.Timeout | undefined;
   return {
     start(status) {
       clearInterval(timer);
-      show(status);
-      timer = setInterval(() => show(status), REDRAW_MS);
+      timer = setInterval(begin(status), ms);
       // The work keeps the process alive, not the line about it.
       timer.unref();
     },
     stop() {
       clearInterval(timer);
-      spinner.stop();
+      end();
     },
   };
 }
@@ -104,24 +118,18 @@ export function fitStatus(
 
 /** The same for a log, and for `--json`. */
 function plainLines(printer: Printer): StatusLine {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    start(status) {
-      let last = '';
-      let unchanged = 0;
-      clearInterval(timer);
-      timer = setInterval(() => {
-        const { parts, ...facts } = status();
-        const at = `${facts.done} ${parts[0]}`;
-        unchanged = at === last ? unchanged + 1 : 0;
-        last = at;
-        if (unchanged % UNCHANGED_LINES !== 0) return;
-        if (printer.options.json) {
-          printer.event({ event: 'progress', wait_ms: 0, left_ms: null, ...facts });
-        } else printer.note(parts.map(([text]) => text).join(', '));
-      }, PLAIN_LINE_MS);
-      timer.unref();
-    },
-    stop: () => clearInterval(timer),
-  };
+  return shownEvery(PLAIN_LINE_MS, (status) => {
+    let last = '';
+    let unchanged = 0;
+    return () => {
+      const { parts, ...facts } = status();
+      const at = `${facts.done} ${parts[0]}`;
+      unchanged = at === last ? unchanged + 1 : 0;
+      last = at;
+      if (unchanged % UNCHANGED_LINES !== 0) return;
+      if (printer.options.json) {
+        printer.event({ event: 'progress', wait_ms: 0, left_ms: null, ...facts });
+      } else printer.note(parts.map(([text]) => text).join(', '));
+    };
+  });
 }

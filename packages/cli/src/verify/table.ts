@@ -3,7 +3,7 @@ import type { Row } from '@shortlink/tables/basics';
 import { inputError } from '../import/errors.ts';
 import { detectLayout, type Layout } from '../import/layout.ts';
 import { createRowRules } from '../import/map/row-rules.ts';
-import type { ImportDeps, ImportSettings, RowStatus } from '../import/types.ts';
+import { type ImportDeps, type ImportSettings, ROW_STATUSES } from '../import/types.ts';
 
 /** How a table of short URLs and targets is read. */
 export interface TableSettings
@@ -39,12 +39,7 @@ export interface Table {
 const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', 'link'];
 
 /** Rows with these words have no link of their own, whatever stands in their cells. */
-const WITHOUT_LINK: readonly unknown[] = [
-  'rejected',
-  'failed',
-  'unknown',
-  'unsent',
-] satisfies Exclude<RowStatus, 'created'>[];
+const WITHOUT_LINK: readonly unknown[] = ROW_STATUSES.filter((status) => status !== 'created');
 
 /**
  * Opens a table with the reader of the import, and reads it once, so that what is wrong with it is known before anything is asked.

@@ -32,8 +32,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'wait for a rate limit longer than the life of a key',
     `${SEND}/settle-open.ts`,
-    'ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps)',
-    'ended.abort(), KEY_LIFETIME_MS * 24 - ageOf(batch, deps)',
+    'ended.abort(), KEY_LIFETIME_MS - age',
+    'ended.abort(), KEY_LIFETIME_MS * 24 - age',
   ),
   mutant(
     'remark about a link taken for its refusal',

@@ -72,7 +72,7 @@ export const EVIDENCE: readonly Mutant[] = [
     'links of the results not kept in the journal',
     `${SEND}/send-new-rows.ts`,
     'if (evidence.knowsMore) found =',
-    'if (evidence.knowsMore && repeats > 0) found =',
+    'if (evidence.knowsMore && !isFirst) found =',
   ),
   mutant(
     'doubts of the results not kept in the journal',

@@ -19,34 +19,34 @@ const DURABILITY: readonly Mutant[] = [
     'if (journal.isEmpty) endEmpty',
     'if (path) endEmpty',
   ),
-  mutant('results not synced', `${REPORT}/replacement.ts`, '      await handle.sync();\n', ''),
+  mutant('results not synced', `${REPORT}/replacement.ts`, '      await file.sync();\n', ''),
   mutant(
     'folder of results not synced',
     `${REPORT}/replacement.ts`,
-    '      await syncFolder(dirname(this.#target));\n',
-    '',
+    '      await putInPlace(temporary, target);\n      await syncFolder(dirname(target));\n',
+    '      await putInPlace(temporary, target);\n',
   ),
   {
     name: 'results in place before they are synced',
     patches: [
       {
         file: `${REPORT}/replacement.ts`,
-        find: '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n',
+        find: '      await file.sync();\n      await file.close();\n      handle = undefined;\n',
         replace: '',
       },
       {
         file: `${REPORT}/replacement.ts`,
-        find: '      await syncFolder(dirname(this.#target));\n',
+        find: '      await putInPlace(temporary, target);\n      await syncFolder(dirname(target));\n',
         replace:
-          '      await handle.sync();\n      await handle.close();\n      this.#handle = undefined;\n      await syncFolder(dirname(this.#target));\n',
+          '      await putInPlace(temporary, target);\n      await file.sync();\n      await file.close();\n      handle = undefined;\n      await syncFolder(dirname(target));\n',
       },
     ],
   },
   mutant(
     'copy of a mounted file not durable',
     `${REPORT}/replacement.ts`,
-    '      await syncFolder(dirname(target));\n',
-    '',
+    '      await syncFolder(dirname(target));\n    });',
+    '    });',
   ),
   mutant(
     'mounted file not synced before its copy is removed',

@@ -1,12 +1,13 @@
 import { uptime } from 'node:os';
 import type { Shortlink } from '@shortlink/sdk';
-import { EXIT_CODES, type ExitCode, exitCodeOfImport } from '../../cli-error.ts';
+import { EXIT_CODES, exitCodeOfImport } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import { emptySummary } from '../../import/report/summary.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
+import type { ImportOutcome } from '../../output/json-events.ts';
 import { ask } from '../../output/prompt.ts';
 import { sanitize, sanitizeData } from '../../output/sanitize.ts';
 import { STANDARD_STREAM } from './parse-import.ts';
@@ -23,14 +24,7 @@ export interface Run {
   expectNoChanges: boolean;
 }
 
-/** How the import of one file ended. */
-export interface FileOutcome {
-  summary: ImportSummary;
-  exitCode: ExitCode;
-  /** Every warning that was printed. */
-  warnings: readonly string[];
-  /** Why not all of its rows were sent; undefined when they were. `reason` is a `StopReason`, or the code of the error that refused the file. */
-  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
+export interface FileOutcome extends ImportOutcome {
   /** The command that creates the links that are missing; undefined where the same command would only stop again. */
   next: string | undefined;
 }

@@ -7,7 +7,6 @@ import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Comparison, Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
-import type { PairToAsk } from './read-evidence.ts';
 
 /** Targets that are looked up at once: the service takes as many. */
 const PAGE_SIZE = 10_000;
@@ -35,7 +34,12 @@ export async function askService({ evidence, journal, deps }: Ask): Promise<void
 /** A request that was sent a moment ago may be carried out after a look-up. */
 async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const { signal, stopSignal, onEvent } = deps;
-  const ages = journal.openBatches().map((batch) => ageOf(batch, deps));
+  // By the clock that says less: the wall clock may have been set forward since. Where the other one has run for a shorter time, the
+  // machine was started since, or is another one.
+  const ages = journal.openBatches().map((batch) => {
+    const { byClock, byUptime } = agesOf(batch, deps);
+    return byUptime < 0 ? byClock : Math.min(byClock, byUptime);
+  });
   const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
   if (!(waitMs > 0)) return;
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
@@ -50,22 +54,20 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   });
 }
 
-/**
- * Time since a request was sent, by the clock that says less: the wall clock may have been set forward since. Where the other one has run for
- * a shorter time, the machine was started since, or is another one.
- */
-function ageOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: ImportDeps): number {
-  const age = wallClock() - Date.parse(sentAt);
-  const byUptime = uptime() - (uptimeMs ?? Number.POSITIVE_INFINITY);
-  return byUptime < 0 ? age : Math.min(age, byUptime);
+/** Milliseconds since a request was sent: by the wall clock, and by the one that runs since the machine was started, which nobody sets. */
+export function agesOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: ImportDeps) {
+  return {
+    byClock: wallClock() - Date.parse(sentAt),
+    byUptime: uptime() - (uptimeMs ?? Number.POSITIVE_INFINITY),
+  };
 }
 
 async function lookUp(
-  pairs: readonly PairToAsk[],
+  pairs: readonly string[],
   evidence: Evidence,
   { client, signal }: ImportDeps,
 ): Promise<void> {
-  let asked = [...new Set(pairs.map(({ pair }) => pair))].map((pair) => ({
+  let asked = [...new Set(pairs)].map((pair) => ({
     ...linkOfPair(pair),
     after: undefined as string | undefined,
   }));

@@ -187,13 +187,13 @@ export const MATCHED = `
 
 /** Rows of which it is not known that they have a link. */
 export const UNLINKED = `
-  SELECT number AS id, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
+  SELECT number, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
   WHERE number > ? AND own IS NULL AND short_url IS NULL ORDER BY number LIMIT ?`;
 
 /** Links that may exist. */
 const UNSETTLED = 'source = 0 AND short_url IS NULL';
 export const UNSETTLED_OTHERS = `
-  SELECT id, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
+  SELECT id AS number, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
 
 /** Links of files that may exist: those that rows have, and of their own results all that nothing else knows by now. */
 const DOUBTS = `source > 0 AND short_url IS NULL AND (

@@ -16,7 +16,6 @@ import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
 import {
   lineOf,
-  type PairToAsk,
   readLinks,
   readMatches,
   readNumbers,
@@ -165,7 +164,7 @@ export class Evidence {
   }
 
   /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
-  async *toAsk(size: number): AsyncGenerator<PairToAsk[]> {
+  async *toAsk(size: number): AsyncGenerator<string[]> {
     await this.#keepRows(true);
     this.#flush();
     yield* readPairs(this.#db, size);

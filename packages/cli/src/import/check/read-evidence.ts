@@ -11,29 +11,21 @@ const PAGE_ROWS = 5_000;
 
 type Database = Journal['db'];
 
-/** A target to ask the service for: `target_url`, and behind a line feed the domain. */
-export interface PairToAsk {
-  id: number;
-  pair: string;
-}
-
 /** The rows of a statement whose parameters are the last number so far and a limit. */
-function* pages(db: Database, sql: string, size: number, number = 'number') {
+function* pages(db: Database, sql: string, size: number) {
   const next = db.prepare(sql);
   for (let last = -1; ; ) {
     const rows = next.all(last, size);
     if (rows.length > 0) yield rows;
     if (rows.length < size) return;
-    last = Number(rows.at(-1)?.[number]);
+    last = Number(rows.at(-1)?.['number']);
   }
 }
 
-/** What to ask the service for, `size` at once: first the rows without a link, then links that may exist and that no row has. */
-export function* readPairs(db: Database, size: number): Generator<PairToAsk[]> {
+/** The pairs to ask the service for, `size` at once: first those of rows without a link, then of links that may exist and that no row has. */
+export function* readPairs(db: Database, size: number): Generator<string[]> {
   for (const sql of [UNLINKED, UNSETTLED_OTHERS]) {
-    for (const rows of pages(db, sql, size, 'id')) {
-      yield rows.map(({ id, pair }) => ({ id: Number(id), pair: String(pair) }));
-    }
+    for (const rows of pages(db, sql, size)) yield rows.map(({ pair }) => String(pair));
   }
 }
 
@@ -61,9 +53,7 @@ export function* readMatches(db: Database): Generator<LinkResult & { made_for: s
   }
 }
 
-type SqlRow = Record<string, unknown>;
-
-function resultOf({ code, short_url, error }: SqlRow): LinkResult {
+function resultOf({ code, short_url, error }: Record<string, unknown>): LinkResult {
   if (typeof short_url !== 'string')
     return { status: 'unknown', error: String(error ?? NO_RESPONSE) };
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);
@@ -72,14 +62,11 @@ function resultOf({ code, short_url, error }: SqlRow): LinkResult {
 
 /** Links as the journal records them, one by one. */
 export function* readLinks(db: Database, sql: string): Generator<LinkIdentity & LinkResult> {
-  for (const row of db.prepare(sql).iterate()) yield toLink(row);
-}
-
-/** A link as the journal records it. */
-function toLink(row: SqlRow): LinkIdentity & LinkResult {
-  const { key, content, pair } = row;
-  const identity = { key: Number(key), content: Number(content), pair: String(pair) };
-  return { ...identity, ...resultOf(row) };
+  for (const row of db.prepare(sql).iterate()) {
+    const { key, content, pair } = row;
+    const identity = { key: Number(key), content: Number(content), pair: String(pair) };
+    yield { ...identity, ...resultOf(row) };
+  }
 }
 
 /** A row of the input, with a short URL that is said of it. */

@@ -17,16 +17,13 @@ export class RowSet {
   }
 
   /** Adds every row of another set. */
-  addAll({ bits }: RowSet): void {
+  addAll(other: RowSet): void {
+    const bits = other.#bits;
     const grown = new Uint8Array(Math.max(this.#bits.length, bits.length));
     grown.set(this.#bits);
     bits.forEach((byte, index) => {
       grown[index] = (grown[index] ?? 0) | byte;
     });
     this.#bits = grown;
-  }
-
-  get bits(): Uint8Array {
-    return this.#bits;
   }
 }

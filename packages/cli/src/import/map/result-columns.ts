@@ -3,7 +3,7 @@ import { type Row, refuseConflict, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import type { Layout } from '../layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
-import { NO_RESPONSE, type RowStatus } from '../types.ts';
+import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
 
 /** Columns that an import adds to the input's own, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;
@@ -146,10 +146,7 @@ function isPart({ length }: readonly ResultColumn[]): boolean {
   return length > 0 && length < LEAST_COLUMNS.length;
 }
 
-interface ResultLayout {
-  /** Of a table. A line of JSON Lines says by its own keys what it is. */
-  resultColumns: ResultColumns;
-}
+type ResultLayout = Pick<Layout, 'resultColumns'>;
 
 /** The link that a row of a results file names, which exists whatever else is known. */
 export interface OwnLink {
@@ -211,13 +208,7 @@ function hasResults({ object }: Row, { resultColumns }: ResultLayout): boolean {
 }
 
 /** The words that an import writes into `status`. */
-const STATUSES: ReadonlySet<string> = new Set([
-  'created',
-  'rejected',
-  'failed',
-  'unknown',
-  'unsent',
-] satisfies RowStatus[]);
+const STATUSES: ReadonlySet<string> = new Set(ROW_STATUSES);
 
 /** Whether an import has written an object, or somebody who left out its empty values. */
 export function isResult(object: Readonly<Record<string, unknown>>): boolean {

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
 import { access, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemReason } from '@shortlink/tables/basics';
-import { inputError } from '../errors.ts';
+import { inputError, writeError } from '../errors.ts';
 import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
-import { StreamOutput } from './stream-output.ts';
+import { TextBuffer } from './text-buffer.ts';
 
 /** A file, device, pipe or standard output that is being written. */
 export interface OutputFile {
@@ -53,8 +54,8 @@ export interface TextWritable {
  * @throws CliError (exit code 2) when it can't be written, before anything is sent
  */
 export async function openOutput(path: string, options: OutputOptions): Promise<OutputFile> {
-  const { stdout, unusedOption, awaitsReader = false } = options;
-  if (path === '-') return StreamOutput.ofStdout(stdout, awaitsReader);
+  const { unusedOption } = options;
+  if (path === '-') return standardOutput(options);
   try {
     const found = unusedOption === undefined ? undefined : await lstat(path).catch(ignoreMissing);
     if (found !== undefined && !found.isFile() && !found.isDirectory()) {
@@ -64,16 +65,13 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
       );
     }
     const target = await followLinks(path);
-    if (isOwnStream(target, 1)) return StreamOutput.ofStdout(stdout, awaitsReader);
+    if (isOwnStream(target, 1)) return standardOutput(options);
     const stats = await stat(target).catch(ignoreMissing);
     if (stats?.isDirectory()) throw inputError(`${path} is a directory`, 'Name a file in it.');
     if (stats !== undefined && (!stats.isFile() || isOwnStream(target))) {
       const handle = await open(target, constants.O_WRONLY | constants.O_APPEND);
-      return new StreamOutput(
-        path,
-        (bytes) => handle.writeFile(bytes),
-        () => handle.close(),
-      );
+      const close = () => handle.close();
+      return streamOutput(path, (bytes) => handle.writeFile(bytes), { close });
     }
     // A file that is protected against writing is not replaced either.
     if (stats !== undefined) await access(target, constants.W_OK);
@@ -107,4 +105,54 @@ function isOwnStream(path: string, descriptor?: number): boolean {
   const found = /^(?:\/dev\/fd|\/proc\/(?:self|\d+)\/fd)\/(\d+)$/.exec(path)?.[1];
   const named = path === '/dev/stdout' ? '1' : path === '/dev/stderr' ? '2' : found;
   return named !== undefined && (descriptor === undefined || named === String(descriptor));
+}
+
+/** Time for a reader of standard output to end, once it has read what it wants. */
+const READER_ENDS_MS = 1_000;
+
+function standardOutput({ stdout, awaitsReader = false }: OutputOptions): OutputFile {
+  const write = (bytes: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
+      stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  const waitMs = awaitsReader && stdout.isPipe === true ? READER_ENDS_MS : 0;
+  return streamOutput('-', write, { waitMs });
+}
+
+/** Standard output, a device or a pipe: what is written can't be taken back. */
+function streamOutput(
+  path: string,
+  write: (bytes: Uint8Array) => Promise<void>,
+  { close = async () => {}, waitMs = 0 },
+): OutputFile {
+  const buffer = new TextBuffer((bytes) =>
+    write(bytes).catch((cause) => {
+      throw writeError(path === '-' ? 'the output' : path, cause);
+    }),
+  );
+  /** The last character so far, a line break, which is written alone at the end. */
+  let last = '';
+  return {
+    path,
+    write(data) {
+      if (typeof data !== 'string') return buffer.write(data);
+      const all = last + data;
+      last = all.slice(-1);
+      return buffer.write(all.slice(0, -1));
+    },
+    // A pipe accepts output that its reader never reads. A reader that reads to the end still waits for the last character. One that
+    // stops early (`| head`) has closed the pipe by now, so that this write fails.
+    async finish() {
+      try {
+        await buffer.flush();
+        if (waitMs > 0) await sleep(waitMs);
+        await buffer.write(last);
+        await buffer.flush();
+      } finally {
+        await close();
+      }
+      return undefined;
+    },
+    discard: close,
+  };
 }

@@ -5,62 +5,43 @@ import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { cellWriter } from './report-rows.ts';
 
+/** See {@link rejectsFile}. */
+export type RejectsFile = ReturnType<typeof rejectsFile>;
+
 /**
  * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
  * with the first reject. Cells beyond the last column come after the reason, so that nothing of the row is lost, and
  * a row that was not corrected stays invalid.
  */
-export class RejectsFile {
-  readonly #open: () => Promise<OutputFile>;
-  readonly #layout: Layout;
-  #width = 0;
-  #file: OutputFile | undefined;
-
-  constructor(layout: Layout, open: () => Promise<OutputFile>) {
-    this.#layout = layout;
-    this.#open = open;
-  }
-
-  /** Undefined where there is nothing to reject. */
-  get path(): string | undefined {
-    return this.#file?.path;
-  }
-
-  async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
-    if (rejects.length === 0) return;
-    const { delimiter, lineEnd } = this.#layout.dialect;
-    const cell = cellWriter(delimiter);
-    this.#file ??= await this.#begin();
-    const width = this.#width;
-    let text = '';
-    for (const { row, reason } of rejects) {
-      const { cells } = row;
-      const own = Array.from({ length: width }, (_, index) => cells[index] ?? '');
-      const all = [...own, String(row.line), reason, ...cells.slice(width)];
-      text += all.map(cell).join(delimiter) + lineEnd;
-    }
-    await this.#file.write(text);
-  }
-
-  /** Puts the file in place. */
-  async finish(): Promise<string | undefined> {
-    return await this.#file?.finish();
-  }
-
-  async discard(): Promise<void> {
-    await this.#file?.discard();
-  }
-
-  async #begin(): Promise<OutputFile> {
-    const { delimiter, lineEnd, bom, sep } = this.#layout.dialect;
-    const file = await this.#open();
-    // JSON Lines may still add to the columns: those known at the first reject become the header.
-    const { columns } = this.#layout.plan;
-    this.#width = columns.length;
-    const names = [...columns, 'line', 'reason'].map(cellWriter(delimiter)).join(delimiter);
-    await file.write(`${bom ? '\ufeff' : ''}${sep}${names}${lineEnd}`);
-    return file;
-  }
+export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<OutputFile>) {
+  const { delimiter, lineEnd, bom, sep } = dialect;
+  const lineOf = (cells: readonly string[]) =>
+    cells.map(cellWriter(delimiter)).join(delimiter) + lineEnd;
+  let width = 0;
+  let file: OutputFile | undefined;
+  return {
+    /** Undefined where there is nothing to reject. */
+    path: () => file?.path,
+    async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
+      if (rejects.length === 0) return;
+      if (file === undefined) {
+        file = await open();
+        // JSON Lines may still add to the columns: those known at the first reject become the header.
+        width = plan.columns.length;
+        await file.write((bom ? '\ufeff' : '') + sep + lineOf([...plan.columns, 'line', 'reason']));
+      }
+      let text = '';
+      for (const { row, reason } of rejects) {
+        const { cells } = row;
+        const own = Array.from({ length: width }, (_, index) => cells[index] ?? '');
+        text += lineOf([...own, String(row.line), reason, ...cells.slice(width)]);
+      }
+      await file.write(text);
+    },
+    /** Puts the file in place. */
+    finish: async () => await file?.finish(),
+    discard: async () => await file?.discard(),
+  };
 }
 
 /** Longest first line that is looked at. A file with a longer one stays. */

@@ -9,7 +9,7 @@ import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /**
- * Opens a new file that will replace `target`.
+ * Opens a new file beside `target`, which it will replace.
  *
  * @param path - as the user named it
  * @param stats - of the file that is there
@@ -22,81 +22,53 @@ export async function openReplacement(
   ownFiles: OwnFiles,
 ): Promise<OutputFile> {
   await removeLeftovers(target);
-  const replacement = new Replacement(path, target, stats, ownFiles);
+  const temporary = temporaryName(target);
+  const hash = createHash('sha256');
+  let handle: FileHandle | undefined;
+  // `wx` follows no symbolic link, and the name can't be guessed.
+  const opened = async () => {
+    handle ??= await open(temporary, 'wx', stats === undefined ? 0o666 : 0o600);
+    return handle;
+  };
+  // Never fails: what can't be removed now is removed by a later run.
+  const discard = async () => {
+    await handle?.close().catch(() => {});
+    handle = undefined;
+    await rm(temporary, { force: true }).catch(() => {});
+  };
+  const buffer = new TextBuffer(async (bytes) => {
+    hash.update(bytes);
+    try {
+      const file = await opened();
+      await file.writeFile(bytes);
+    } catch (cause) {
+      throw writeError(path, cause);
+    }
+  });
+  const finish = async () => {
+    try {
+      await buffer.flush();
+      const content = hash.digest('hex');
+      const file = await opened();
+      if (stats !== undefined) await keepRights(file, stats);
+      await file.sync();
+      await file.close();
+      handle = undefined;
+      const kept = await keepChanged(target, content, ownFiles);
+      ownFiles.willWrite(content);
+      await putInPlace(temporary, target);
+      await syncFolder(dirname(target));
+      return resolve(path) === target ? kept?.replace(target, () => path) : kept;
+    } catch (cause) {
+      await discard();
+      throw writeError(path, cause);
+    }
+  };
   // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
   // the service leaves nothing behind.
-  await replacement.open();
-  await replacement.discard();
-  return replacement;
-}
-
-/** A new file beside the one that it replaces. */
-class Replacement implements OutputFile {
-  readonly path: string;
-  readonly #target: string;
-  readonly #temporary: string;
-  readonly #stats: Stats | undefined;
-  readonly #ownFiles: OwnFiles;
-  readonly #buffer = new TextBuffer((bytes) => this.#append(bytes));
-  readonly #hash = createHash('sha256');
-  #handle: FileHandle | undefined;
-
-  constructor(path: string, target: string, stats: Stats | undefined, ownFiles: OwnFiles) {
-    this.path = path;
-    this.#target = target;
-    this.#temporary = temporaryName(target);
-    this.#stats = stats;
-    this.#ownFiles = ownFiles;
-  }
-
-  /** `wx` follows no symbolic link, and the name can't be guessed. */
-  async open(): Promise<FileHandle> {
-    const mode = this.#stats === undefined ? 0o666 : 0o600;
-    this.#handle ??= await open(this.#temporary, 'wx', mode);
-    return this.#handle;
-  }
-
-  write(data: string | Uint8Array): Promise<void> | undefined {
-    return this.#buffer.write(data);
-  }
-
-  async finish(): Promise<string | undefined> {
-    try {
-      await this.#buffer.flush();
-      const content = this.#hash.digest('hex');
-      const handle = await this.open();
-      if (this.#stats !== undefined) await keepRights(handle, this.#stats);
-      await handle.sync();
-      await handle.close();
-      this.#handle = undefined;
-      const kept = await keepChanged(this.#target, content, this.#ownFiles);
-      this.#ownFiles.willWrite(content);
-      await putInPlace(this.#temporary, this.#target);
-      await syncFolder(dirname(this.#target));
-      const isNamed = resolve(this.path) === this.#target;
-      return isNamed ? kept?.replace(this.#target, () => this.path) : kept;
-    } catch (cause) {
-      await this.discard();
-      throw writeError(this.path, cause);
-    }
-  }
-
-  /** Never fails: what can't be removed now is removed by a later run. */
-  async discard(): Promise<void> {
-    await this.#handle?.close().catch(() => {});
-    this.#handle = undefined;
-    await rm(this.#temporary, { force: true }).catch(() => {});
-  }
-
-  async #append(bytes: Uint8Array): Promise<void> {
-    this.#hash.update(bytes);
-    try {
-      const handle = await this.open();
-      await handle.writeFile(bytes);
-    } catch (cause) {
-      throw writeError(this.path, cause);
-    }
-  }
+  await opened();
+  await discard();
+  return { path, write: (data) => buffer.write(data), finish, discard };
 }
 
 /** Mode and, where we may, owner of the file that is replaced. */

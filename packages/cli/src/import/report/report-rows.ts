@@ -1,8 +1,5 @@
 import { readRows } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
-import type { Checked, ImportSource } from '../check/check-input.ts';
-import type { Comparison, Evidence } from '../check/evidence.ts';
-import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
 import { linkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
 import {
@@ -13,7 +10,7 @@ import {
   RESULT_COLUMNS,
   strayText,
 } from '../map/result-columns.ts';
-import type { SentBatch } from '../send/batch-recorder.ts';
+import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, LinkResult, RowStatus } from '../types.ts';
 import { csvCell } from './csv-cell.ts';
 
@@ -29,15 +26,7 @@ export type RowOutcome =
       own?: OwnLink | undefined;
     };
 
-export interface ReportInput {
-  source: ImportSource;
-  journal: Journal;
-  checked: Checked;
-  found: Comparison;
-  evidence: Evidence;
-  settings: Pick<ImportSettings, 'defaults'>;
-  /** The batches of new rows, in the order of the rows. */
-  batches: readonly SentBatch[];
+export interface ReportInput extends SendNewRows, Pick<Sent, 'batches'> {
   /** Why rows were not sent. */
   whyUnsent: string;
   /** Called with the outcome of each row, numbered from 0. */

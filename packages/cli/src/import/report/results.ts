@@ -37,10 +37,13 @@ export async function openResults(
   const own = ownFilesOf(journal, settings);
   // In place, what is replaced is the input as it was read.
   const input = inPlace ? await fingerprint(path) : undefined;
-  const hasWritten = (content: string) => content === input || own.hasWritten(content);
+  const ownFiles: OwnFiles = {
+    hasWritten: (content) => content === input || own.hasWritten(content),
+    willWrite: (content) => own.willWrite(content),
+  };
   return await openOutput(output, {
     stdout,
-    ownFiles: { ...own, hasWritten },
+    ownFiles,
     unusedOption: usualNames?.output ? '-o' : undefined,
     // Once the results of standard input were read, its journal is removed.
     awaitsReader: typeof settings.journal !== 'string',
@@ -49,11 +52,7 @@ export async function openResults(
 
 /** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
 export function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
-  if (settings.file === '-' || settings.dryRun) return NO_OWN_FILES;
-  return {
-    hasWritten: (content) => journal.hasWritten(content),
-    willWrite: (content) => journal.willWrite(content),
-  };
+  return settings.file === '-' || settings.dryRun ? NO_OWN_FILES : journal;
 }
 
 /**

@@ -8,6 +8,7 @@ import { openJournal } from '../journal/open-journal.ts';
 import { type ImportEvent, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import { BatchRecorder, decisionOf } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
+import type { SendInput } from './send-rows.ts';
 
 let journal: Journal;
 let events: ImportEvent[];
@@ -27,7 +28,7 @@ const settingsOf = (changes: Partial<ImportSettings>) =>
 /** A recorder of a run whose links lead to these targets. */
 async function recorderOf(
   urls: readonly string[],
-  changes: Partial<ConstructorParameters<typeof BatchRecorder>[0]> = {},
+  changes: Partial<SendInput> = {},
 ): Promise<BatchRecorder> {
   async function* rows() {
     yield urls.map((url, index) => ({ line: index + 1, cells: [url] }));
@@ -41,15 +42,16 @@ async function recorderOf(
     limit: urls.length,
   });
   for (const _ of urls) await source.next();
-  return new BatchRecorder({
+  const onEvent = (event: ImportEvent) => events.push(event);
+  const send = {
     journal,
-    source,
-    deps: { onEvent: (event) => events.push(event), wallClock: () => 0, uptime: () => 0 },
+    source: { guard: async () => undefined },
+    deps: { onEvent, wallClock: () => 0, uptime: () => 0 },
     settings: settingsOf({}),
     idempotency: true,
-    guard: async () => undefined,
     ...changes,
-  });
+  };
+  return new BatchRecorder(source, send as unknown as SendInput);
 }
 
 const TWIN = { target_url: 'https://a.example/' };

@@ -8,19 +8,9 @@ import {
 } from '@shortlink/sdk';
 import type { Batch, Decision } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type ImportDeps, type ImportSettings, type LinkResult, NO_RESPONSE } from '../types.ts';
+import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
-
-interface BatchRecorderOptions {
-  journal: Journal;
-  source: LinkSource;
-  settings: ImportSettings;
-  deps: Pick<ImportDeps, 'onEvent' | 'wallClock' | 'uptime'>;
-  /** Whether requests have an `Idempotency-Key`. */
-  idempotency: boolean;
-  /** Throws when the input is no longer the file that was checked. Awaited before a batch is sent. */
-  guard: () => Promise<void>;
-}
+import type { SendInput } from './send-rows.ts';
 
 /** A batch of this run, by the positions of its links among the new ones, and its number in the journal. */
 export type SentBatch = BatchRange & Pick<Batch, 'id'>;
@@ -29,7 +19,8 @@ export type SentBatch = BatchRange & Pick<Batch, 'id'>;
 export class BatchRecorder {
   /** Batches that were sent and have not been found to be refused, by their first link. */
   readonly batches = new Map<number, SentBatch>();
-  readonly #options: BatchRecorderOptions;
+  readonly #links: LinkSource;
+  readonly #send: SendInput;
   readonly #keys = new Map<number, string>();
   /** Why it is not known what batches have created. */
   readonly #unknown = new Set<unknown>();
@@ -37,8 +28,9 @@ export class BatchRecorder {
   #settled = 0;
   #rowsDone = 0;
 
-  constructor(options: BatchRecorderOptions) {
-    this.#options = options;
+  constructor(links: LinkSource, send: SendInput) {
+    this.#links = links;
+    this.#send = send;
   }
 
   /** The `Idempotency-Key` of a planned batch: a random one, which the journal keeps, so that another run can send the same request. */
@@ -52,7 +44,7 @@ export class BatchRecorder {
   finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
     const counts = { batches: this.#settled, created: 0, failed: 0, unknown: 0 };
     for (const { id, count } of this.batches.values()) {
-      const { created, unanswered } = this.#options.journal.batch(id);
+      const { created, unanswered } = this.#send.journal.batch(id);
       counts.created += created;
       counts.unknown += unanswered;
       counts.failed += count - created - unanswered;
@@ -66,13 +58,13 @@ export class BatchRecorder {
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
-    const { journal, deps, guard } = this.#options;
+    const { journal, deps, source } = this.#send;
     const { first, count } = event;
     const batch = this.batches.get(first);
     if (event.type === 'unknown') this.#unknown.add(event.error);
     if (event.type === 'planned') {
       this.#keys.delete(first);
-      await guard();
+      await source.guard();
     } else if (event.type === 'sent') {
       this.#begin({ first, count });
       this.#sent += 1;
@@ -94,9 +86,9 @@ export class BatchRecorder {
   }
 
   #begin(range: BatchRange, decision?: Decision): void {
-    const { journal, source, settings, deps, idempotency } = this.#options;
+    const { journal, settings, deps, idempotency } = this.#send;
     const domain = settings.defaults.domain_id;
-    const links = source.linksOf(range);
+    const links = this.#links.linksOf(range);
     const request = {
       links: idempotency ? links : links.map((link) => link.stored(domain)),
       sentAt: new Date(deps.wallClock()).toISOString(),

@@ -1,48 +1,31 @@
 import type { Usage } from '@shortlink/sdk';
 import type { Row } from '@shortlink/tables/basics';
 import { asCliError, EXIT_CODES } from '../../cli-error.ts';
-import { askService, decideSimilar } from '../check/ask-service.ts';
+import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
-import type { Evidence } from '../check/evidence.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
-import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { Forecast, ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
-/** Rounds that may follow the first one to send again what got no response: a batch that fails three times would fail again. */
-const MAX_REPEATS = 2;
+/** Rounds in which what got no response is sent again: a batch that fails three times would fail again. */
+const ROUNDS = 3;
 
 /** What is known of the rows before the new ones are sent. */
-export interface SendNewRows {
+export interface SendNewRows extends Ask {
   source: ImportSource;
   checked: Checked;
   found: Found;
-  evidence: Evidence;
-  journal: Journal;
-  settings: ImportSettings;
-  deps: ImportDeps;
 }
 
 /** What is known of every row when sending has ended. */
 export interface Sent {
   /** Of rows, except `gone`, and `batches` that got a response. */
-  counts: Pick<
-    ImportSummary,
-    | 'new'
-    | 'created'
-    | 'existing'
-    | 'failed'
-    | 'unknown'
-    | 'unsent'
-    | 'changed'
-    | 'gone'
-    | 'batches'
-  >;
+  counts: ReturnType<typeof countsOf> & Pick<ImportSummary, 'batches'>;
   found: Found;
   /** The batches of new rows of the last round, in the order of the rows. */
   batches: readonly SentBatch[];
@@ -105,10 +88,11 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   let batches = 0;
   let unknownBefore = 0;
   const isStopped = () => failure !== undefined || deps.signal.aborted || deps.stopSignal.aborted;
-  for (let repeats = 0; ; repeats += 1) {
+  for (let round = 1; ; round += 1) {
+    const isFirst = round === 1;
     result = undefined;
     try {
-      if (repeats === 0 && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
+      if (isFirst && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
       // Where the service can be asked, nothing is sent again that it may have carried out.
       const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
       const settled = await settleOpenBatches({
@@ -117,23 +101,23 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       });
       failure = settled.failure;
       if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
-      if (!isStopped() && repeats === 0) found = await findOut(input, service, found);
+      if (!isStopped() && isFirst) found = await findOut(input, service, found);
       else if (!isStopped() && service.canAsk) {
         // Links that other rows could have are by now those of this run itself.
         await askService(input);
         found = foundOf(checked, await evidence.compare());
       }
     } catch (error) {
-      if (repeats === 0 && isRefusal(error)) throw error;
+      if (isFirst && isRefusal(error)) throw error;
       failure = { error };
     }
-    if (repeats === 0) {
+    if (isFirst) {
       if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
       unknownBefore = found.unknown;
     }
     // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
-    const mustDecide = repeats === 0 && settings.onUnknown === 'stop' && found.unknown > 0;
+    const mustDecide = isFirst && settings.onUnknown === 'stop' && found.unknown > 0;
     if (found.new === 0 || mustDecide || isStopped()) break;
     forecast ??= planSending(found.new, service.usage, settings, deps);
     // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
@@ -146,7 +130,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     batches += result.counts.batches;
     const isOpen = result.batches.some(({ id }) => journal.batch(id).isOpen);
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
-    if (!isOpen || !mayRepeat || repeats === MAX_REPEATS || isStopped()) break;
+    if (!isOpen || !mayRepeat || round === ROUNDS || isStopped()) break;
     found = foundOf(checked, await evidence.compare());
   }
   const counts = { ...countsOf(input, found, result, unknownBefore), batches };

@@ -1,16 +1,12 @@
 import { readRows } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
+import type { Ask } from '../check/ask-service.ts';
 import type { ImportSource } from '../check/check-input.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
 import { BatchRecorder, type SentBatch } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
 
-export interface SendInput {
+export interface SendInput extends Omit<Ask, 'evidence'> {
   source: ImportSource;
-  journal: Journal;
-  settings: ImportSettings;
-  deps: ImportDeps;
   /** Rows to leave out: they can't be sent, or their links exist. */
   skips: (row: Row, number: number) => boolean;
   /** Links to send at most, and the size of a batch. */
@@ -31,21 +27,14 @@ export interface SendResult {
 
 /** Sends the new rows. Every batch is in the journal before its request is sent, and with its results afterwards. */
 export async function sendRows(send: SendInput): Promise<SendResult> {
-  const { source, journal, settings, deps, idempotency } = send;
+  const { source, settings, deps, idempotency } = send;
   const { onUnknown, concurrency, defaults } = settings;
   const links = new LinkSource(readRows(source.input, source.layout), {
     rules: source.rules,
     skips: send.skips,
     limit: send.links,
   });
-  const recorder = new BatchRecorder({
-    journal,
-    source: links,
-    settings,
-    deps,
-    idempotency,
-    guard: source.guard,
-  });
+  const recorder = new BatchRecorder(links, send);
   let failure: SendResult['failure'];
   try {
     const items = deps.client.links.createMany(links, {

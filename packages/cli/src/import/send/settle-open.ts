@@ -4,10 +4,10 @@ import {
   type CreateLinkBody,
   type ShortlinkError,
 } from '@shortlink/sdk';
-import type { Comparison, Evidence } from '../check/evidence.ts';
+import { type Ask, agesOf } from '../check/ask-service.ts';
+import type { Comparison } from '../check/evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
 import { decisionOf, recordEvent } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
@@ -27,11 +27,7 @@ const REFUSED: CreateLinkBody & { toJSON(): never } = {
   },
 };
 
-interface SettleInput {
-  journal: Journal;
-  evidence: Evidence;
-  settings: ImportSettings;
-  deps: ImportDeps;
+interface SettleInput extends Ask {
   /** Whether requests have keys, so that they may be sent again. */
   idempotency: boolean;
   /** Whether the service can be asked what they have created. */
@@ -103,9 +99,8 @@ function mayBeSentAgain(
   { journal, idempotency, canAsk, deps, evidence }: SettleInput,
 ): boolean {
   if (!idempotency || !batch.mayRepeat) return false;
-  const age = ageOf(batch, deps);
-  // Nobody sets the clock that runs since the machine was started. Where it says something else, it is better to ask.
-  const byUptime = deps.uptime() - (batch.uptimeMs ?? Number.POSITIVE_INFINITY);
+  const { byClock: age, byUptime } = agesOf(batch, deps);
+  // Where the clock that nobody sets says something else, it is better to ask.
   const isUncertain = canAsk && (byUptime < 0 || byUptime >= KEY_LIFETIME_MS);
   // A clock that was set back says nothing of the age, neither now nor later.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS || isUncertain) {
@@ -114,11 +109,6 @@ function mayBeSentAgain(
   }
   // Links of rows that were removed from the input are not sent again.
   return evidence.asksFor(batch);
-}
-
-/** Time since a batch was sent, in milliseconds. */
-function ageOf({ sentAt }: Batch, { wallClock }: ImportDeps): number {
-  return wallClock() - Date.parse(sentAt);
 }
 
 /** Polls the jobs of batches. */
@@ -181,7 +171,8 @@ async function sendAgain(
     .map((link, index) => (known.has(firstLink + index) ? link : REFUSED));
   const ended = new AbortController();
   // A rate limit may be waited for longer than the service knows the key.
-  const keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - ageOf(batch, deps));
+  const { byClock: age } = agesOf(batch, deps);
+  const keyExpires = setTimeout(() => ended.abort(), KEY_LIFETIME_MS - age);
   const items = deps.client.links.createMany(links, {
     domain_id: domain,
     batchSize: size,
