@@ -120,7 +120,7 @@ function shortUrlReader(
     const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
     const status = object ? object['status'] : cells[resultColumns.status ?? -1];
     if (WITHOUT_LINK.includes(status)) return undefined;
-    return value.trim() || (status === ('created' satisfies RowStatus) ? '' : undefined);
+    return value.trim() || (status === 'created' ? '' : undefined);
   };
   const replaced = ({ line, cells, object }: Row, address: string): Row => ({
     line,

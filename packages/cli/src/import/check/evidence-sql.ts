@@ -116,11 +116,23 @@ const MATCH_OWN_DOUBTS =
 const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
 
+interface HowToMatch {
+  hasDoubts: boolean;
+  /** Whether links that could be those of rows or others are theirs. */
+  isReused: boolean;
+  /** Gets the numbers of links that lead to other targets by now. Undefined where nobody was asked about them. */
+  elsewhere: Set<number> | undefined;
+}
+
 /** Gives each row the link that is its own, if there is one. */
-export function matchRows(
-  db: Journal['db'],
-  { hasDoubts, isReused }: { hasDoubts: boolean; isReused: boolean },
-): void {
+export function matchRows(db: Journal['db'], how: HowToMatch): void {
+  match(db, how);
+  const found = how.elsewhere === undefined ? [] : db.prepare(DROP_ELSEWHERE).all();
+  for (const { id } of found) how.elsewhere?.add(Number(id));
+  if (found.length > 0) match(db, how);
+}
+
+function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
   db.exec('DELETE FROM temp.match');
   db.exec(MATCH_SINGLE);
   db.exec(UNMATCH_OTHERS);
@@ -203,7 +215,7 @@ const DOUBTS = `source > 0 AND short_url IS NULL AND (
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
 /** Links that no row has by what was known of them, and that lead to other targets by now. What the service says of them counts then. */
-export const DROP_ELSEWHERE = `
+const DROP_ELSEWHERE = `
   WITH said AS MATERIALIZED (SELECT short_url, key AS now FROM temp.link WHERE source = ${KNOWN_BY.service})
   DELETE FROM temp.link WHERE id IN (
     SELECT id FROM temp.link CROSS JOIN said USING (short_url)

@@ -225,12 +225,10 @@ export class Evidence {
       this.#flush();
       this.#load();
       if (this.#hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
-      const how = { hasDoubts: this.#hasDoubts, isReused: this.onSimilar === 'reuse' };
-      sql.matchRows(db, how);
-      const elsewhere = this.#wasAsked ? db.prepare(sql.DROP_ELSEWHERE).all() : [];
+      const isReused = this.onSimilar === 'reuse';
+      const elsewhere = this.#wasAsked ? this.#elsewhere : undefined;
+      sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused, elsewhere });
       this.#wasAsked = false;
-      for (const { id } of elsewhere) this.#elsewhere.add(Number(id));
-      if (elsewhere.length > 0) sql.matchRows(db, how);
       const counts = db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
       const changed = db.prepare(sql.CHANGED).all();
       const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
@@ -281,9 +279,9 @@ export class Evidence {
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
       for (const link of this.#journal.linksIn(batch)) {
-        const isElsewhere = this.#elsewhere.has(link.number);
-        if (!isLink(link) || isElsewhere || this.#order?.links.has(link.number)) continue;
-        this.#links.add(valuesOf(link, this.#open.has(link.number)));
+        const { number } = link;
+        const isKnown = this.#elsewhere.has(number) || this.#order?.links.has(number);
+        if (isLink(link) && !isKnown) this.#links.add(valuesOf(link, this.#open.has(number)));
       }
     }
     this.#flush();

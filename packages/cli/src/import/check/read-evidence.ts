@@ -70,7 +70,10 @@ export function* readLinks(db: Database, sql: string): Generator<LinkIdentity & 
 }
 
 /** A row of the input, with a short URL that is said of it. */
-export function lineOf({ line, short_url }: SqlRow): { line: number; short_url: string } {
+export function lineOf({ line, short_url }: Record<string, unknown>): {
+  line: number;
+  short_url: string;
+} {
   return { line: Number(line), short_url: String(short_url) };
 }
 
