@@ -77,7 +77,7 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'refused key does not end the run',
     `${BULK}/batch-life.ts`,
-    "type: 'unsent', error });\n        this.#run.endWith(error);",
+    "type: 'unsent', error });\n      this.#run.endWith(error);",
     "type: 'unsent', error });",
   ),
   mutant(

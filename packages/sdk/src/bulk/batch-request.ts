@@ -1,6 +1,7 @@
 import * as check from '../check-options.ts';
+import { ApiError } from '../errors/api-errors.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch } from './batch-plan.ts';
+import { type Batch, isEntryError } from './batch-plan.ts';
 import type { BatchRange } from './create-many.ts';
 
 /** Longest idempotency key that services take. */
@@ -51,6 +52,28 @@ export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): numbe
     if (!refused.has(first + offset)) offsets.push(offset);
   }
   return offsets;
+}
+
+/** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
+export function refuseEntries(batch: Batch<LinkInput>, hasKey: boolean, error: unknown): boolean {
+  if (!ApiError.isInstance(error) || !isEntryError(error, hasKey)) return false;
+  const { first, inputs, refused } = batch;
+  const offsets = sentOffsets(batch);
+  const reasons = new Map<number, string>();
+  for (const { index = -1, field, message } of error.body?.details ?? []) {
+    const offset = offsets[index];
+    if (offset === undefined) continue;
+    const reason = [field, message].filter(Boolean).join(': ') || error.message;
+    reasons.set(offset, [reasons.get(offset), reason].filter(Boolean).join('; '));
+  }
+  // Where the others were refused before, the last one needs no name.
+  const [only, ...others] = offsets;
+  const isLast = only !== undefined && others.length === 0 && inputs.length > 1;
+  if (reasons.size === 0 && error.body && isLast) reasons.set(only, error.message);
+  for (const [offset, reason] of reasons) {
+    refused.set(first + offset, { error: reason, cause: error });
+  }
+  return reasons.size > 0;
 }
 
 /** What would be sent of a link; undefined where it can't be written. */

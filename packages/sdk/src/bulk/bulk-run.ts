@@ -60,7 +60,7 @@ export class BulkRun<T extends LinkInput> {
   constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: RunOptions) {
     this.deps = deps;
     this.options = options;
-    this.plan = new BatchPlan(options.batchSize);
+    this.plan = new BatchPlan(options);
     this.#records = options.resume.toReversed();
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.notify());
   }
