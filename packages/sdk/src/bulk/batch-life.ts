@@ -5,7 +5,7 @@ import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
 import type { BatchResponse, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { type Batch, cut } from './batch-plan.ts';
+import { type Batch, rangeOf } from './batch-plan.ts';
 import { batchRequest, keyOf, refuseEntries } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
 import type { BatchRange, BatchStep } from './create-many.ts';
@@ -40,7 +40,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   constructor(run: BulkRun<T>, batch: Batch<T>) {
     this.#run = run;
     this.#batch = batch;
-    this.#range = { first: batch.first, count: batch.inputs.length };
+    this.#range = rangeOf(batch);
   }
 
   /** Sends the batch and follows it to its end. */
@@ -56,8 +56,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       return isUnsent ? this.#unsent(thrown) : this.#failed(error);
     }
     if (response === undefined) {
-      const [entry] = this.#batch.refused.values();
-      if (entry !== undefined) plan.allRefused(this.#range.count, entry.cause);
+      const { refused } = this.#batch[0] ?? {};
+      if (refused !== undefined) plan.allRefused(this.#range.count, refused.cause);
       return this.#completed([]);
     }
     plan.taken(this.#range.count, this.#sent);
@@ -168,7 +168,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<void> {
     const results = resultsOf(this.#batch, taken, { missing });
     await this.#emit({ type: 'completed', results, job_id });
-    this.#run.settle(this.#batch, results);
+    this.#run.settle({ batch: this.#batch, results });
   }
 
   /** The POST ended with an error, after which links may have been created. */
@@ -177,7 +177,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const verdict = plan.judge(error, this.#range.count, this.#sent);
     if (typeof verdict === 'number') {
       await this.#emit({ type: 'resized', error });
-      plan.put(...cut(this.#batch, verdict));
+      plan.put(this.#batch.slice(0, verdict), this.#batch.slice(verdict));
     } else if (verdict === 'unsent') {
       await this.#emit({ type: 'unsent', error });
       this.#run.endWith(error);
@@ -208,7 +208,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   ): Promise<void> {
     const results = resultsOf(this.#batch, taken, { isBegun: true });
     await this.#emit({ type: outcome, error, results, job_id });
-    this.#run.settle(this.#batch, results, { outcome, error: error.message, cause: error });
+    const missing = { outcome, error: error.message, cause: error };
+    this.#run.settle({ batch: this.#batch, results, missing });
   }
 
   /** Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends. */

@@ -9,8 +9,9 @@ import {
 } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
+import type { LinkInput } from '../wire/link.ts';
 import { endsRun } from './batch-life.ts';
-import { BatchPlan, isEntryError } from './batch-plan.ts';
+import { type Batch, BatchPlan, isEntryError } from './batch-plan.ts';
 import { refuseEntries } from './batch-request.ts';
 
 const busy = createApiError({
@@ -191,10 +192,10 @@ describe('the judgement of the total of links', () => {
 describe('refuseEntries', () => {
   /** Why entries of a batch of three were refused, by their position. */
   function refusedEntries(error: ApiError) {
-    const inputs = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
-    const batch = { first: 7, inputs, targets: [], refused: new Map() };
+    const links = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
+    const batch: Batch<LinkInput> = links.map((input, n) => ({ index: 7 + n, input, ...input }));
     refuseEntries(batch, false, error);
-    return [...batch.refused].map(([position, { error }]) => [position, error]);
+    return batch.flatMap(({ index, refused }) => (refused ? [[index, refused.error]] : []));
   }
 
   it('joins the reasons of an entry, and ignores positions that the request does not have', () => {

@@ -1,11 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { apiError, links, planLimit } from '../../test/fake-service.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { BatchPlan } from './batch-plan.ts';
+import { BatchPlan, rangeOf } from './batch-plan.ts';
 
 const refusal = (message = 'refused') => apiError(400, { error: message });
 
 const planOf = (batchSize: number) => new BatchPlan<LinkInput>({ batchSize });
+
+const batchOf = (count: number) =>
+  links(count).map((input, index) => ({ index, input, target_url: '' }));
 
 /** Judges an error of a batch that was sent whole. */
 const judge = (plan: BatchPlan<LinkInput>, error: ReturnType<typeof refusal>, count: number) =>
@@ -45,7 +48,7 @@ describe('the next batch', () => {
 
   it('may fill the plan five times in a row, and again after one that was taken', () => {
     const plan = planOf(100);
-    plan.put({ first: 0, inputs: links(100), targets: [], refused: new Map() });
+    plan.put(batchOf(100));
     const full = planLimit({ limit: 'links', used: 0, allowed: 1 });
     // The first one finds the room; each of the others is an attempt to fill it.
     expect(judge(plan, full, 100)).toBe(1);
@@ -98,14 +101,13 @@ describe('links that are refused one by one', () => {
   });
 
   it('are chosen at random then: a run that begins with the same links tries others', () => {
-    const inputs = links(100);
     const takenAt = (random: number) => {
       vi.spyOn(Math, 'random').mockReturnValueOnce(random);
       const plan = planOf(100);
-      plan.put({ first: 0, inputs, targets: [], refused: new Map() });
+      plan.put(batchOf(100));
       refuse(plan, 2);
-      const { first, inputs: links } = plan.take() ?? {};
-      return [first, links?.length];
+      const { first, count } = rangeOf(plan.take() ?? []);
+      return [first, count];
     };
     expect([takenAt(0), takenAt(0.42), takenAt(0.999)]).toEqual([
       [0, 1],

@@ -2,8 +2,9 @@ import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
 import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
-import type { LinkInput } from '../wire/link.ts';
+import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
 import type { RunOptions } from './bulk-run.ts';
+import type { BatchRange } from './create-many.ts';
 
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
@@ -35,31 +36,27 @@ const MOST_FILL_ATTEMPTS = 5;
  */
 export type Verdict = number | 'failed' | 'unknown' | 'unsent';
 
-/** Links that go out as one request. */
-export interface Batch<T extends LinkInput> {
-  /** Position of its first link in the source. */
-  first: number;
-  inputs: readonly T[];
-  /** The `target_url` of each link as it was sent last: `toJSON` or a getter may give another one at another time. */
-  targets: string[];
-  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
-  refused: Map<number, { error: string; cause: ShortlinkError }>;
+/** What tells the result of a link from those of others. */
+export type SentLink = Pick<CreateLinkBody, 'target_url' | 'domain_id'>;
+
+/** A link of the source, with what was sent of it last: `toJSON` or a getter may give something else at another time. */
+export interface Entry<T extends LinkInput> extends SentLink {
+  /** Position in the source. */
+  index: number;
+  input: T;
+  /** Why it is not sent again. */
+  refused?: { error: string; cause: ShortlinkError };
+}
+
+/** Links that go out as one request. Never empty. */
+export type Batch<T extends LinkInput> = readonly Entry<T>[];
+
+export function rangeOf(batch: Batch<LinkInput>): BatchRange {
+  return { first: batch[0]?.index ?? 0, count: batch.length };
 }
 
 /** What a run was asked for. */
 type PlanOptions = Pick<RunOptions, 'batchSize' | 'idempotencyKey' | 'domain_id'>;
-
-/** Two parts of a batch, the first of `count` links. */
-export function cut<T extends LinkInput>(batch: Batch<T>, count: number): [Batch<T>, Batch<T>] {
-  const { first, inputs, targets } = batch;
-  const part = (from: number, to?: number): Batch<T> => ({
-    ...batch,
-    first: first + from,
-    inputs: inputs.slice(from, to),
-    targets: targets.slice(from, to),
-  });
-  return [part(0, count), part(count)];
-}
 
 /** The batches that wait to be sent, and what a run has learned about the batches that the service takes. */
 export class BatchPlan<T extends LinkInput> {
@@ -85,26 +82,25 @@ export class BatchPlan<T extends LinkInput> {
   }
 
   put(...batches: readonly Batch<T>[]): void {
-    this.#waiting.push(...batches.filter(({ inputs }) => inputs.length > 0));
-    this.#waiting.sort((a, b) => a.first - b.first);
+    this.#waiting.push(...batches.filter(({ length }) => length > 0));
+    this.#waiting.sort((a, b) => rangeOf(a).first - rangeOf(b).first);
   }
 
   /** How many links {@link take} would return, 0 when nothing waits. */
   get nextCount(): number {
-    return Math.min(this.#waiting[0]?.inputs.length ?? 0, this.isSampling ? 1 : this.size);
+    return Math.min(this.#waiting[0]?.length ?? 0, this.isSampling ? 1 : this.size);
   }
 
   /** The next batch, or, while {@link isSampling}, a link of the largest one: at random, so that each run tries others. */
   take(): Batch<T> | undefined {
-    const sizes = this.isSampling ? this.#waiting.map(({ inputs }) => inputs.length) : [0];
+    const sizes = this.isSampling ? this.#waiting.map(({ length }) => length) : [0];
     const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
     if (batch === undefined) return undefined;
     if (this.#isFilling) this.#fillAttempts += 1;
-    const place = this.isSampling ? Math.floor(Math.random() * batch.inputs.length) : 0;
-    const [before, from] = cut(batch, place);
-    const [next, after] = cut(from, this.isSampling ? 1 : this.size);
-    this.put(before, after);
-    return next;
+    const from = this.isSampling ? Math.floor(Math.random() * batch.length) : 0;
+    const to = from + (this.isSampling ? 1 : this.size);
+    this.put(batch.slice(0, from), batch.slice(to));
+    return batch.slice(from, to);
   }
 
   /** Whether the next batch is a single link from another place, to find out whether the service takes any. */

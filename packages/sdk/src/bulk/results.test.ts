@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { results } from '../wire/batch.ts';
 import { reader } from '../wire/shape.ts';
 import type { RecordedResult } from './create-many.ts';
-import { alignResults as align, settle } from './results.ts';
+import { alignResults, itemOf } from './results.ts';
 
 const link = (target_url: string) => ({ target_url });
 const result = (target_url: string, code: string) => ({
@@ -12,23 +12,9 @@ const result = (target_url: string, code: string) => ({
   short_url: `https://s.example/${code}`,
 });
 
-/** The links as a program has them, instead of what was sent of them. */
-const alignResults = (
-  links: readonly { target_url: string; domain_id?: string }[],
-  results: readonly RecordedResult[],
-  isBegun = false,
-) =>
-  align(
-    links.map((sent) => sent.target_url),
-    results,
-    (position) => links[position]?.domain_id,
-    isBegun,
-  );
-
 const outcomeOf = (result: RecordedResult | undefined) => {
-  const inputs = [link('https://a.example/')];
-  const batch = { first: 7, inputs, targets: [], refused: new Map() };
-  return settle(batch, result === undefined ? [] : [result]).item(0);
+  const sent = link('https://a.example/');
+  return itemOf({ index: 7, input: sent, ...sent }, result);
 };
 
 describe('alignResults', () => {
@@ -259,7 +245,7 @@ describe('alignResults', () => {
   });
 });
 
-describe('settle', () => {
+describe('itemOf', () => {
   const target_url = 'https://a.example/';
   // What a lenient reader lets through, whatever the types say.
   const odd = (fields: object) => ({ target_url, ...fields });
