@@ -1,6 +1,8 @@
 import { createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { ClientSettings } from '../options.ts';
 import { LearnedQuota } from './learned-quota.ts';
+import type { TransportRequest } from './request.ts';
 import type { QuotaWindow } from './response-headers.ts';
 import type { Clock } from './time.ts';
 import type { CooldownEvent } from './watching.ts';
@@ -42,15 +44,13 @@ export interface RequestEnd {
 /** Called when the client begins to pause, or pauses for longer. */
 export type OnPause = (pause: Omit<CooldownEvent, 'id'>) => void;
 
-interface TurnOptions {
-  /** Longest wait for a quota, in milliseconds. */
-  maxWaitMs: number;
+/** What a call says about its requests. */
+export interface TurnOptions
+  extends Pick<ClientSettings, 'maxRetryAfterMs'>,
+    Pick<TransportRequest<unknown>, 'ignoresQuota'> {
   onPause: OnPause;
   /** Fail instead of waiting for a pause or a quota to end. */
   failsAtLimit: boolean;
-  /** The service counts the request against no quota. */
-  ignoresQuota?: boolean | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /** What the client knows about one window of the account's quota. Times are on the client's clock. */
@@ -118,8 +118,8 @@ export class Limiter {
    * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
    * any wait for a pause or a quota; the signal's reason
    */
-  async turn(options: TurnOptions): Promise<Turn> {
-    const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
+  async turn(options: TurnOptions, signal?: AbortSignal): Promise<Turn> {
+    const { failsAtLimit, ignoresQuota, maxRetryAfterMs: maxWaitMs } = options;
     const passed = this.passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
@@ -202,7 +202,7 @@ export class Limiter {
    * The wait until the windows that are used up have ended. One that ends later than the client may wait counts for
    * `maxRetryAfterMs` after the last response that stated it: then a request asks the service again.
    */
-  #quotaWaitMs({ maxWaitMs, onPause }: TurnOptions): number {
+  #quotaWaitMs({ maxRetryAfterMs: maxWaitMs, onPause }: TurnOptions): number {
     const now = this.#clock.now();
     let longest = 0;
     for (const [name, known] of this.#windows) {

@@ -6,7 +6,7 @@ import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
 import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import type { Limiter, OnPause, RequestEnd, Turn } from './limiter.ts';
+import type { Limiter, RequestEnd, Turn, TurnOptions } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
 import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
@@ -16,9 +16,8 @@ import { type Clock, systemClock, within } from './time.ts';
 import { createReport, type Report } from './watching.ts';
 
 /** A call: what is the same on each of its attempts, and how many of them were sent. */
-interface Call<T> extends RetryCall, Attempt, Omit<TransportRequest<T>, 'options'> {
+interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest<T>, 'options'> {
   id: string;
-  onPause: OnPause;
   totalTimeoutMs: number;
   maxRetries: number;
   attempts: number;
@@ -115,6 +114,7 @@ export class HttpTransport {
       },
       redact: this.#redact,
       onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
+      failsAtLimit: settings.maxRetries === 0 && !asked.isRepeatedByCaller,
       isRead,
       hasIdempotencyKey: key !== undefined,
       attempts: 0,
@@ -160,17 +160,11 @@ export class HttpTransport {
     last: Failure | undefined,
     signal: AbortSignal,
   ): Promise<TransportResponse<T> | Failure> {
-    const { id, method, path, ignoresQuota, lostAt, watch } = call;
+    const { id, method, path, lostAt, watch } = call;
     let turn: Turn | undefined;
     let end: RequestEnd = { wasSent: false };
     try {
-      turn = await this.#limiter.turn({
-        failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
-        ignoresQuota,
-        maxWaitMs: this.#settings.maxRetryAfterMs,
-        signal,
-        onPause: call.onPause,
-      });
+      turn = await this.#limiter.turn(call, signal);
       if (last && isKeyForgotten(call, this.#clock.now())) return { ...last, wasSent: false };
       if (watch !== undefined) {
         await watch.beforeSend();
@@ -217,8 +211,7 @@ export class HttpTransport {
     signal: AbortSignal,
   ): Promise<void> {
     if (call.lostAt === undefined) call.watch?.nothingDone();
-    const { id, method, path, attempts: attempt } = call;
-    const { maxRetryAfterMs } = this.#settings;
+    const { id, method, path, attempts: attempt, maxRetryAfterMs } = call;
     const waitMs = retryWaitMs(error, failures, this.#random);
     // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
     if (wasSent && RateLimitError.isInstance(error) && !asksTooLongWait(error, maxRetryAfterMs)) {
