@@ -59,8 +59,8 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'quota used once too often',
     `${HTTP}/limiter.ts`,
-    'window.left > this.#sent - window.upTo) continue',
-    'window.left >= this.#sent - window.upTo) continue',
+    'this.#sent < window.last) continue',
+    'this.#sent <= window.last) continue',
   ),
   mutant(
     'window ends too early',

@@ -3,8 +3,7 @@ import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
 import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
-import type { RunOptions } from './bulk-run.ts';
-import type { BatchRange } from './create-many.ts';
+import type { BatchRange, RunOptions } from './create-many.ts';
 
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;

@@ -11,16 +11,6 @@ import { SourceReader } from './source-reader.ts';
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
-/** The options of a run, every default filled in. */
-export interface RunOptions extends bulk.CreateManyOptions {
-  domain_id?: string | undefined;
-  batchSize: number;
-  concurrency: number;
-  maxDelayMs: number;
-  /** In the order of the source, without overlaps. */
-  resume: readonly bulk.BatchRecord[];
-}
-
 /** A batch whose links have their outcomes; `missing` is that of links whose result says nothing. */
 interface Settled<T extends LinkInput> {
   batch: Batch<T>;
@@ -34,7 +24,7 @@ interface Settled<T extends LinkInput> {
  */
 export class BulkRun<T extends LinkInput> {
   readonly deps: bulk.CreateManyDeps;
-  readonly options: RunOptions;
+  readonly options: bulk.RunOptions;
   readonly plan: BatchPlan<T>;
 
   readonly #abort = new AbortController();
@@ -64,7 +54,7 @@ export class BulkRun<T extends LinkInput> {
   #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
 
-  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: RunOptions) {
+  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: bulk.RunOptions) {
     this.deps = deps;
     this.options = options;
     this.plan = new BatchPlan(options);

@@ -60,8 +60,8 @@ interface KnownWindow extends Pick<QuotaWindow, 'quota' | 'windowMs'> {
    * other: without this, a client with 20 requests under way uses 69% of its quota in limiter.simulation.test.ts; with it 99%.
    */
   left: number;
-  /** The request after which all that were sent are still to be taken off `left`, by its number. */
-  upTo: number;
+  /** The last request that may go in this window, by its number. */
+  last: number;
   /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
@@ -157,7 +157,8 @@ export class Limiter {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     for (const window of wasSent ? [] : this.#windows.values()) {
-      if (turn.number > window.upTo) window.upTo += 1;
+      // Those up to `last - left` were counted before `left` was stated.
+      if (turn.number > window.last - window.left) window.last += 1;
       if (turn.number > window.lastInTime) window.lastInTime += 1;
     }
     if (status === 429) {
@@ -209,7 +210,7 @@ export class Limiter {
       const window = known.endsAt > now ? known : this.#nextWindow(known);
       if (window === undefined) this.#windows.delete(name);
       else this.#windows.set(name, window);
-      if (window === undefined || window.left > this.#sent - window.upTo) continue;
+      if (window === undefined || this.#sent < window.last) continue;
       const waitMs = window.endsAt - now;
       const isTrusted = waitMs <= maxWaitMs || now < window.statedAt + maxWaitMs;
       if (isTrusted) longest = Math.max(longest, waitMs);
@@ -228,7 +229,8 @@ export class Limiter {
     const { quota, windowMs, lastInTime, statedAt, endsAt } = ended;
     if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
     const endsAfter = ended.endsAfter + windowMs;
-    return { ...ended, left: quota, upTo: lastInTime, endsAfter, endsAt: endsAt + windowMs };
+    const last = lastInTime + quota;
+    return { ...ended, left: quota, last, endsAfter, endsAt: endsAt + windowMs };
   }
 
   #learn({ number, isAlone, sentAt, countedAt }: Turn, stated: QuotaWindow): void {
@@ -236,7 +238,7 @@ export class Limiter {
     // The service wrote this after the request was sent, and had counted the requests up to this one.
     const window: KnownWindow = {
       left: remaining,
-      upTo: number,
+      last: number + remaining,
       endsAfter: sentAt + resetMs - RESOLUTION_MS,
       endsAt: countedAt + resetMs,
       lastInTime: this.#sent,
@@ -250,9 +252,9 @@ export class Limiter {
     if (known !== undefined && window.endsAfter <= known.endsAt) {
       const isNewest = remaining < known.left || (isAlone && number === this.#sent);
       if (!isNewest) {
-        // The lowest figure stays; what was sent since is counted so that no more remains than by either response.
-        window.upTo = Math.min(known.upTo, number + remaining - known.left);
+        // The lowest figure stays, and no more requests go than by either response.
         window.left = known.left;
+        window.last = Math.min(known.last, window.last);
       }
       window.endsAfter = Math.max(known.endsAfter, window.endsAfter);
       window.endsAt = Math.min(known.endsAt, window.endsAt);
