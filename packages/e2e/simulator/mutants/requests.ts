@@ -53,7 +53,7 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
+    'limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
     '',
   ),
   mutant(

@@ -125,7 +125,7 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#parts.settings.idempotency,
+      hasIdempotency: this.#parts.idempotency,
     };
     return bulk.createMany(deps, source, options);
   }
