@@ -9,9 +9,8 @@ import {
 } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
-import type { LinkInput } from '../wire/link.ts';
 import { endsRun } from './batch-life.ts';
-import { type Batch, BatchPlan, isEntryError } from './batch-plan.ts';
+import { BatchPlan, entryOf, isEntryError } from './batch-plan.ts';
 import { refuseEntries } from './batch-request.ts';
 
 const busy = createApiError({
@@ -192,8 +191,7 @@ describe('the judgement of the total of links', () => {
 describe('refuseEntries', () => {
   /** Why entries of a batch of three were refused, by their position. */
   function refusedEntries(error: ApiError) {
-    const links = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
-    const batch: Batch<LinkInput> = links.map((input, n) => ({ index: 7 + n, input, ...input }));
+    const batch = ['a', 'b', 'c'].map((target_url, n) => entryOf({ target_url }, 7 + n));
     refuseEntries(batch, false, error);
     return batch.flatMap(({ index, refused }) => (refused ? [[index, refused.error]] : []));
   }

@@ -1,14 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { apiError, links, planLimit } from '../../test/fake-service.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { BatchPlan, rangeOf } from './batch-plan.ts';
+import { BatchPlan, entryOf, rangeOf } from './batch-plan.ts';
 
 const refusal = (message = 'refused') => apiError(400, { error: message });
 
 const planOf = (batchSize: number) => new BatchPlan<LinkInput>({ batchSize });
 
-const batchOf = (count: number) =>
-  links(count).map((input, index) => ({ index, input, target_url: '' }));
+const batchOf = (count: number) => links(count).map(entryOf);
 
 /** Judges an error of a batch that was sent whole. */
 const judge = (plan: BatchPlan<LinkInput>, error: ReturnType<typeof refusal>, count: number) =>

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody } from '../wire/link.ts';
-import type { Batch } from './batch-plan.ts';
+import { type Batch, entryOf } from './batch-plan.ts';
 import { batchRequest, derivedKey, keyOf, openEntries } from './batch-request.ts';
 
 const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> =>
-  inputs.map((input, n) => ({ index: first + n, input, target_url: '' }));
+  inputs.map((input, n) => entryOf(input, first + n));
 
 describe('the body of a batch', () => {
   it('is what JSON.stringify makes of the fields, however many links there are', () => {

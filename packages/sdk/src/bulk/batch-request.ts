@@ -1,7 +1,7 @@
 import * as check from '../check-options.ts';
 import { ApiError } from '../errors/api-errors.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import { type Batch, type Entry, isEntryError } from './batch-plan.ts';
+import { type Batch, type Entry, isEntryError, rangeOf } from './batch-plan.ts';
 import type { BatchRange } from './create-many.ts';
 
 /** Longest idempotency key that services take. */
@@ -36,7 +36,8 @@ export function batchRequest(
   } catch {
     json = write((link) => JSON.parse(JSON.stringify(link)));
   }
-  const omitted = [...batch.keys()].filter((offset) => batch[offset]?.refused);
+  const omitted: number[] = [];
+  for (const { index, refused } of batch) if (refused) omitted.push(index - rangeOf(batch).first);
   const count = batch.length - omitted.length;
   return count === 0 ? undefined : { json, count, key: key && derivedKey(key, omitted) };
 }

@@ -2,7 +2,7 @@ import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BatchLife } from './batch-life.ts';
-import { type Batch, BatchPlan, rangeOf } from './batch-plan.ts';
+import { type Batch, BatchPlan, entryOf, rangeOf } from './batch-plan.ts';
 import { pickSent } from './batch-request.ts';
 import type * as bulk from './create-many.ts';
 import { alignResults, itemOf, type MissingOutcome } from './results.ts';
@@ -105,7 +105,8 @@ export class BulkRun<T extends LinkInput> {
         if (settled !== undefined) {
           const { batch, results, missing } = settled;
           // Items are made as they are yielded: a batch may have 10,000.
-          for (const [n, entry] of batch.entries()) yield itemOf(entry, results[n], missing);
+          let n = 0;
+          for (const entry of batch) yield itemOf(entry, results[n++], missing);
           this.#settled.delete(first);
           first += batch.length;
           this.#held -= batch.length;
@@ -195,7 +196,7 @@ export class BulkRun<T extends LinkInput> {
     // A part of a recorded batch can't be matched with its record.
     if (inputs.length === 0 || (record !== undefined && !isWhole)) return;
     this.#held += inputs.length;
-    const batch = inputs.map((input, n) => ({ index: first + n, input, target_url: '' }));
+    const batch = inputs.map((input, n) => entryOf(input, first + n));
     if (record === undefined) this.plan.put(batch);
     else await this.#resume(batch, record);
   }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { results } from '../wire/batch.ts';
 import { reader } from '../wire/shape.ts';
+import { entryOf } from './batch-plan.ts';
 import type { RecordedResult } from './create-many.ts';
 import { alignResults, itemOf } from './results.ts';
 
@@ -13,8 +14,7 @@ const result = (target_url: string, code: string) => ({
 });
 
 const outcomeOf = (result: RecordedResult | undefined) => {
-  const sent = link('https://a.example/');
-  return itemOf({ index: 7, input: sent, ...sent }, result);
+  return itemOf(entryOf(link('https://a.example/'), 7), result);
 };
 
 describe('alignResults', () => {
