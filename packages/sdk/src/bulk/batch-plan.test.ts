@@ -60,6 +60,18 @@ describe('the next batch', () => {
     plan.taken(7, 7);
     expect(judge(plan, full, 100)).toBe(1);
   });
+
+  it('may fill the plan also after others were refused for an entry of theirs', () => {
+    const plan = planOf(100);
+    plan.put(batchOf(100));
+    const full = planLimit({ limit: 'links', used: 0, allowed: 1 });
+    expect(judge(plan, full, 100)).toBe(1);
+    for (let halves = 0; halves < 6; halves += 1) {
+      plan.put(...[plan.take()].filter((batch) => batch !== undefined));
+      expect(judge(plan, refusal(), 100)).toBe(50);
+    }
+    expect(judge(plan, full, 100)).toBe(1);
+  });
 });
 
 describe('a run is hopeless', () => {

@@ -155,6 +155,8 @@ export class BatchPlan<T extends LinkInput> {
     const isOfEntry = isEntryError(error, idempotencyKey !== undefined);
     const isOfDomain = isOfEntry && domain_id !== undefined && isDomainError(error);
     if (isOfDomain || !(isOfEntry || error.status === 422)) return 'unsent';
+    // It is not the room of the plan that was too small.
+    this.#fillAttempts = 0;
     if (isOfEntry && sent > 1) {
       if (count > this.largestTaken) this.#doubted = count;
       return Math.ceil(count / 2);
