@@ -54,7 +54,7 @@ test('the declarations of the client name no type of zod and none of its own par
   for (const file of seen) {
     const text = await readFile(join(dist, file), 'utf8');
     expect(
-      /zod|HttpTransport|KnownJobs|ResourceParts|ClientSettings/i.exec(text)?.[0],
+      /zod|HttpTransport|TransportParts|KnownJobs|ResourceParts|ClientSettings/i.exec(text)?.[0],
       file,
     ).toBeUndefined();
     for (const [, name = '', extension] of text.matchAll(/from '\.\/([\w.-]+?)\.(c?js)'/g)) {

@@ -31,7 +31,7 @@ const CHECKS: Readonly<Record<string, (value: never) => unknown>> = {
   },
 };
 
-type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
+export type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
 /**
  * The options that are given, of those with these names: null counts as not given, like undefined. One that can't be used is

@@ -1,8 +1,9 @@
 import * as check from './check-options.ts';
+import { createRedact } from './http/failure.ts';
 import { Limiter } from './http/limiter.ts';
 import { systemClock } from './http/time.ts';
 import { HttpTransport } from './http/transport.ts';
-import { LOG_LEVELS, makeLog } from './http/watching.ts';
+import { createReport, LOG_LEVELS, makeLog } from './http/watching.ts';
 import {
   CLIENT_OPTIONS,
   type ClientSettings,
@@ -53,9 +54,8 @@ export class Shortlink {
     const other = options && accounts.get(options);
     this.#account = other?.name === name ? other : own;
     this.#options = { ...options, apiKey, baseUrl };
-    const transport = new HttpTransport(settings, this.#account.limiter);
-    const shared = { known: this.#account.known, clock: systemClock, random: Math.random };
-    const parts = { transport, settings, ...shared };
+    const shared = { ...settings, ...this.#account, clock: systemClock, random: Math.random };
+    const parts = { ...shared, transport: new HttpTransport(shared) };
     this.jobs = new Jobs(parts);
     this.links = new Links(parts, this.jobs);
     this.usage = new UsageResource(parts);
@@ -83,7 +83,7 @@ export class Shortlink {
  * @throws InvalidOptionError
  */
 export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
-  const { fetchOptions, headers, logger, logLevel, ...options } = {
+  const { fetchOptions, headers, hooks, logger, logLevel, ...options } = {
     ...DEFAULT_OPTIONS,
     ...check.given(asGiven, CLIENT_OPTIONS),
   };
@@ -94,13 +94,15 @@ export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSet
     check.refuse('idempotency', 'true or false; a key is for one call');
   }
   if (logLevel !== undefined) check.oneOf('logLevel', logLevel, LOG_LEVELS);
+  const apiKey = check.apiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY'));
   return {
     ...options,
-    apiKey: check.apiKey(options.apiKey ?? readEnv('SHORTLINK_API_KEY')),
+    apiKey,
     baseUrl: check.baseUrl(options.baseUrl ?? readEnv('SHORTLINK_BASE_URL')),
     fetchOptions: others,
     headers: check.headers(headers),
-    log: makeLog(logger, logLevel, readEnv('SHORTLINK_LOG')),
+    redact: createRedact(apiKey),
+    report: createReport(hooks, makeLog(logger, logLevel, readEnv('SHORTLINK_LOG'))),
   };
 }
 

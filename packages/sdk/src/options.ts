@@ -1,4 +1,5 @@
-import type { Log, Logger, LogLevel, ShortlinkHooks } from './http/watching.ts';
+import type { Redact } from './http/failure.ts';
+import type { Logger, LogLevel, Report, ShortlinkHooks } from './http/watching.ts';
 import type { Job } from './wire/batch.ts';
 
 /** The second argument of `fetch`. It also holds the options of {@link ShortlinkOptions.fetchOptions}. */
@@ -126,8 +127,10 @@ export interface ClientSettings extends DefaultOptions {
   fetchOptions: Readonly<Record<string, unknown>>;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  hooks?: ShortlinkHooks;
-  log: Log;
+  /** Removes the API key. */
+  redact: Redact;
+  /** Tells hooks and log what happens. */
+  report: Report;
 }
 
 /** The values of options that are not given. */

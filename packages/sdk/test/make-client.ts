@@ -19,14 +19,11 @@ export function makeClient(
   { clock = new InstantClock(), random = () => 1 }: { clock?: Clock; random?: () => number } = {},
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
-  const transport = new HttpTransport(
-    settings,
-    new Limiter(settings.requestsPerMinute, clock),
-    clock,
-    random,
-  );
+  const limiter = new Limiter(settings.requestsPerMinute, clock);
   const known = new KnownJobs(clock);
-  const parts = { transport, settings, known, clock, random };
+  const shared = { ...settings, limiter, known, clock, random };
+  const transport = new HttpTransport(shared);
+  const parts = { ...shared, transport };
   const jobs = new Jobs(parts);
   return { transport, links: new Links(parts, jobs), jobs, usage: new UsageResource(parts), known };
 }

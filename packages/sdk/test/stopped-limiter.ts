@@ -38,7 +38,7 @@ export function setUp(requestsPerMinute = Number.POSITIVE_INFINITY) {
   /** A turn, or how long the next request has to wait for one, in milliseconds. */
   const ask = async (): Promise<Turn | number> => {
     try {
-      return await limiter.turn({ failsAtLimit: false, maxWaitMs: MAX_WAIT_MS, onPause });
+      return await limiter.turn({ failsAtLimit: false, maxRetryAfterMs: MAX_WAIT_MS, onPause });
     } catch (error) {
       if (error instanceof Held) return error.ms;
       throw error;

@@ -53,14 +53,14 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     '429 pauses one request only',
     `${HTTP}/transport.ts`,
-    'this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
+    'limiter.pause(waitMs, error.retryAfterMs, call.onPause);',
     '',
   ),
   mutant(
     'quota used once too often',
     `${HTTP}/limiter.ts`,
-    'window.left > this.#sent - window.upTo) continue',
-    'window.left >= this.#sent - window.upTo) continue',
+    'this.#sent < window.last) continue',
+    'this.#sent <= window.last) continue',
   ),
   mutant(
     'window ends too early',
@@ -77,7 +77,7 @@ export const REQUESTS: readonly Mutant[] = [
   mutant(
     'refused key does not end the run',
     `${BULK}/batch-life.ts`,
-    "type: 'unsent', error });\n        this.#run.endWith(error);",
+    "type: 'unsent', error });\n      this.#run.endWith(error);",
     "type: 'unsent', error });",
   ),
   mutant(

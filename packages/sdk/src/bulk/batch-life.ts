@@ -1,18 +1,23 @@
+import { ApiError } from '../errors/api-errors.ts';
 import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
 import type { BatchResponse, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { endsRun, judgeError, refuseEntries } from './batch-error.ts';
-import { type Batch, cut } from './batch-plan.ts';
-import { batchRequest, keyOf } from './batch-request.ts';
+import { type Batch, rangeOf } from './batch-plan.ts';
+import { batchRequest, keyOf, refuseEntries } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
 import type { BatchRange, BatchStep } from './create-many.ts';
 import { resultsOf } from './results.ts';
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
+
+/** Whether an error met while polling would meet the next request too, so that the run ends. */
+export function endsRun(error: ShortlinkError): boolean {
+  return ApiError.isInstance(error) && [401, 403, 429].includes(error.status);
+}
 
 /**
  * One batch from its request to its end: its links have outcomes, or nothing was created, and then the plan has them again where
@@ -35,13 +40,12 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   constructor(run: BulkRun<T>, batch: Batch<T>) {
     this.#run = run;
     this.#batch = batch;
-    this.#range = { first: batch.first, count: batch.inputs.length };
+    this.#range = rangeOf(batch);
   }
 
   /** Sends the batch and follows it to its end. */
   async send(): Promise<void> {
     const { ending, options, plan } = this.#run;
-    const wasFilling = plan.isFilling;
     if (!(await this.#emit({ type: 'planned' })) || ending.aborted) return this.#unsent();
     let response: BatchResponse | undefined;
     try {
@@ -49,11 +53,11 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     } catch (thrown) {
       const error = this.#asShortlinkError(thrown);
       const isUnsent = error !== thrown && !this.#mayBeDone;
-      return isUnsent ? this.#unsent(thrown) : this.#failed(error, wasFilling);
+      return isUnsent ? this.#unsent(thrown) : this.#failed(error);
     }
     if (response === undefined) {
-      const [entry] = this.#batch.refused.values();
-      if (entry !== undefined) plan.allRefused(this.#range.count, entry.cause);
+      const { refused } = this.#batch[0] ?? {};
+      if (refused !== undefined) plan.allRefused(this.#range.count, refused.cause);
       return this.#completed([]);
     }
     plan.taken(this.#range.count, this.#sent);
@@ -164,40 +168,23 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<void> {
     const results = resultsOf(this.#batch, taken, { missing });
     await this.#emit({ type: 'completed', results, job_id });
-    this.#run.settle(this.#batch, results);
+    this.#run.settle({ batch: this.#batch, results });
   }
 
   /** The POST ended with an error, after which links may have been created. */
-  async #failed(error: ShortlinkError, wasFilling: boolean): Promise<void> {
-    const { options, plan } = this.#run;
-    const verdict = judgeError(error, {
-      count: this.#sent,
-      largestTaken: plan.largestTaken,
-      hasOwnKey: options.idempotencyKey !== undefined,
-      hasDomain: options.domain_id !== undefined,
-      mayFill: !wasFilling || plan.mayFillAgain,
-    });
-    switch (verdict.type) {
-      case 'unknown':
-        this.#endWithUnknown(error);
-        return this.#notTaken('unknown', error);
-      case 'failed':
-        if (this.#range.count === 1) plan.linkRefused(error);
-        return this.#notTaken('failed', error);
-      case 'unsent':
-        await this.#emit({ type: 'unsent', error });
-        this.#run.endWith(error);
-        return;
+  async #failed(error: ShortlinkError): Promise<void> {
+    const { plan } = this.#run;
+    const verdict = plan.judge(error, this.#range.count, this.#sent);
+    if (typeof verdict === 'number') {
+      await this.#emit({ type: 'resized', error });
+      plan.put(this.#batch.slice(0, verdict), this.#batch.slice(verdict));
+    } else if (verdict === 'unsent') {
+      await this.#emit({ type: 'unsent', error });
+      this.#run.endWith(error);
+    } else {
+      if (verdict === 'unknown') this.#endWithUnknown(error);
+      await this.#notTaken(verdict, error);
     }
-    await this.#emit({ type: 'resized', error });
-    if (verdict.type === 'resized') {
-      plan.resized(verdict.size);
-      return plan.put(this.#batch);
-    }
-    if (verdict.type === 'filled') plan.filled();
-    else plan.split(this.#range.count);
-    const room = verdict.type === 'filled' ? verdict.room : Math.ceil(this.#range.count / 2);
-    plan.put(...cut(this.#batch, room));
   }
 
   /** The run ended while nothing of this batch can have been created. */
@@ -221,7 +208,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   ): Promise<void> {
     const results = resultsOf(this.#batch, taken, { isBegun: true });
     await this.#emit({ type: outcome, error, results, job_id });
-    this.#run.settle(this.#batch, results, { outcome, error: error.message, cause: error });
+    const missing = { outcome, error: error.message, cause: error };
+    this.#run.settle({ batch: this.#batch, results, missing });
   }
 
   /** Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends. */

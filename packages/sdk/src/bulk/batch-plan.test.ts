@@ -1,16 +1,24 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ConnectionError } from '../errors/call-errors.ts';
+import { apiError, links, planLimit } from '../../test/fake-service.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { BatchPlan } from './batch-plan.ts';
+import { BatchPlan, entryOf, rangeOf } from './batch-plan.ts';
 
-const refusal = (message = 'refused') => new ConnectionError(message, { outcome: 'not-sent' });
+const refusal = (message = 'refused') => apiError(400, { error: message });
+
+const planOf = (batchSize: number) => new BatchPlan<LinkInput>({ batchSize });
+
+const batchOf = (count: number) => links(count).map(entryOf);
+
+/** Judges an error of a batch that was sent whole. */
+const judge = (plan: BatchPlan<LinkInput>, error: ReturnType<typeof refusal>, count: number) =>
+  plan.judge(error, count, count);
 
 /** Links that are still to be sent: too many to try each of them. */
 const MANY = 1_000;
 
 describe('a batch goes alone', () => {
   it('while it is larger than any that the service took, refused entries included', () => {
-    const plan = new BatchPlan<LinkInput>(1_000);
+    const plan = planOf(1_000);
     expect(plan.goesAlone(1)).toBe(true);
     plan.taken(100, 90);
     expect(plan.goesAlone(100)).toBe(false);
@@ -21,37 +29,54 @@ describe('a batch goes alone', () => {
   });
 
   it('when it fills what is left of the plan', () => {
-    const plan = new BatchPlan<LinkInput>(1_000);
+    const plan = planOf(1_000);
     plan.taken(100, 100);
-    expect(plan.isFilling).toBe(false);
-    plan.filled();
+    expect(plan.goesAlone(1)).toBe(false);
+    judge(plan, planLimit({ limit: 'links', used: 4, allowed: 9 }), 100);
     expect(plan.goesAlone(1)).toBe(true);
   });
 });
 
 describe('the next batch', () => {
   it('is as large as the plan takes, and never larger again', () => {
-    const plan = new BatchPlan<LinkInput>(10_000);
-    plan.resized(100);
-    plan.resized(5_000);
+    const plan = planOf(10_000);
+    judge(plan, planLimit({ limit: 'batch_size', allowed: 100 }), 10_000);
+    judge(plan, planLimit({ limit: 'batch_size', allowed: 5_000 }), 10_000);
     expect(plan.size).toBe(100);
   });
 
   it('may fill the plan five times in a row, and again after one that was taken', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
+    plan.put(batchOf(100));
+    const full = planLimit({ limit: 'links', used: 0, allowed: 1 });
     // The first one finds the room; each of the others is an attempt to fill it.
-    for (let attempt = 0; attempt < 5; attempt += 1) plan.filled();
-    expect(plan.mayFillAgain).toBe(true);
-    plan.filled();
-    expect(plan.mayFillAgain).toBe(false);
+    expect(judge(plan, full, 100)).toBe(1);
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      plan.put(...[plan.take()].filter((batch) => batch !== undefined));
+      expect(judge(plan, full, 100)).toBe(1);
+    }
+    plan.take();
+    expect(judge(plan, full, 100)).toBe('unsent');
     plan.taken(7, 7);
-    expect(plan.mayFillAgain).toBe(true);
+    expect(judge(plan, full, 100)).toBe(1);
+  });
+
+  it('may fill the plan also after others were refused for an entry of theirs', () => {
+    const plan = planOf(100);
+    plan.put(batchOf(100));
+    const full = planLimit({ limit: 'links', used: 0, allowed: 1 });
+    expect(judge(plan, full, 100)).toBe(1);
+    for (let halves = 0; halves < 6; halves += 1) {
+      plan.put(...[plan.take()].filter((batch) => batch !== undefined));
+      expect(judge(plan, refusal(), 100)).toBe(50);
+    }
+    expect(judge(plan, full, 100)).toBe(1);
   });
 });
 
 describe('a run is hopeless', () => {
   it('when 1,000 links were refused before any was taken, for the last of the reasons', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
     const last = refusal('last');
     plan.allRefused(999, refusal('first'));
     expect(plan.hopeless(MANY)).toBeUndefined();
@@ -60,7 +85,7 @@ describe('a run is hopeless', () => {
   });
 
   it('never, when a link was taken', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
     plan.taken(1, 1);
     plan.allRefused(5_000, refusal());
     expect(plan.hopeless(MANY)).toBeUndefined();
@@ -70,12 +95,12 @@ describe('a run is hopeless', () => {
 describe('links that are refused one by one', () => {
   const refuse = (plan: BatchPlan<LinkInput>, count: number, message = 'no') => {
     const error = refusal(message);
-    for (let first = 0; first < count; first += 1) plan.linkRefused(error);
+    for (let first = 0; first < count; first += 1) judge(plan, error, 1);
     return error;
   };
 
   it('are taken from other places after two of them, and end the run after 20', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
     refuse(plan, 1);
     expect(plan.isSampling).toBe(false);
     refuse(plan, 1);
@@ -87,14 +112,13 @@ describe('links that are refused one by one', () => {
   });
 
   it('are chosen at random then: a run that begins with the same links tries others', () => {
-    const inputs = Array.from({ length: 100 }, () => ({ target_url: 'https://example.com' }));
     const takenAt = (random: number) => {
       vi.spyOn(Math, 'random').mockReturnValueOnce(random);
-      const plan = new BatchPlan<LinkInput>(100);
-      plan.put({ first: 0, inputs, targets: [], refused: new Map() });
+      const plan = planOf(100);
+      plan.put(batchOf(100));
       refuse(plan, 2);
-      const { first, inputs: links } = plan.take() ?? {};
-      return [first, links?.length];
+      const { first, count } = rangeOf(plan.take() ?? []);
+      return [first, count];
     };
     expect([takenAt(0), takenAt(0.42), takenAt(0.999)]).toEqual([
       [0, 1],
@@ -104,7 +128,7 @@ describe('links that are refused one by one', () => {
   });
 
   it('end no run of which a link was taken', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
     plan.taken(1, 1);
     refuse(plan, 50);
     expect(plan.isSampling).toBe(false);
@@ -112,7 +136,7 @@ describe('links that are refused one by one', () => {
   });
 
   it('count from the beginning where the message is another', () => {
-    const plan = new BatchPlan<LinkInput>(100);
+    const plan = planOf(100);
     refuse(plan, 19);
     refuse(plan, 1, 'other');
     expect(plan.isSampling).toBe(false);
@@ -125,9 +149,9 @@ describe('links that are refused one by one', () => {
 describe('a batch that was refused without a reason and sent again in parts', () => {
   /** A run that has taken 10 links at most, and cuts the batch of 40 links at position 100 into halves. */
   function halved() {
-    const plan = new BatchPlan<LinkInput>(40);
+    const plan = planOf(40);
     plan.taken(10, 10);
-    plan.split(40);
+    judge(plan, refusal(), 40);
     return plan;
   }
 
@@ -154,9 +178,9 @@ describe('a batch that was refused without a reason and sent again in parts', ()
   });
 
   it('was not too large, when as many links were taken before', () => {
-    const plan = new BatchPlan<LinkInput>(40);
+    const plan = planOf(40);
     plan.taken(40, 40);
-    plan.split(40);
+    judge(plan, refusal(), 40);
     plan.taken(20, 20);
     plan.taken(20, 20);
     expect(plan.size).toBe(40);

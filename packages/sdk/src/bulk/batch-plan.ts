@@ -1,5 +1,12 @@
+import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
+import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
-import type { LinkInput } from '../wire/link.ts';
+import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
+import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
+import type { BatchRange, RunOptions } from './create-many.ts';
+
+/** Batch sizes of the plans, the endpoint's own maximum first. */
+const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
 
 /**
  * When a run ends because the service refuses what all links have in common: after so many refused links, or after so many
@@ -14,31 +21,46 @@ const FEW_LINKS = 60;
 /** Links that were refused one by one, after which the next ones are taken from different places: neighbours may be alike. */
 const NEIGHBOURS = 2;
 
-/** How often in a row a batch may be cut to the room of the plan and refused all the same: others may fill the plan too. */
+/** How many batches in a row may be sent to fill the plan and be refused all the same: others may fill the plan too. */
 const MOST_FILL_ATTEMPTS = 5;
 
-/** Links that go out as one request. */
-export interface Batch<T extends LinkInput> {
-  /** Position of its first link in the source. */
-  first: number;
-  inputs: readonly T[];
-  /** The `target_url` of each link as it was sent last: `toJSON` or a getter may give another one at another time. */
-  targets: string[];
-  /** Entries that the service refused, by their position in the source. Parts of one batch share it. */
-  refused: Map<number, { error: string; cause: ShortlinkError }>;
+/**
+ * What an error of a batch's POST means for the batch:
+ * - a number: nothing was created, and the batch is cut after so many links, because the service refuses its size or an entry
+ *   without a name, or the plan has room for so many only.
+ * - `failed`: the service refuses these links; other batches may succeed.
+ * - `unknown`: the links may exist.
+ * - `unsent`: nothing was created, and the next batch would meet the same error (API key, permission, plan limit, rate
+ *   limit, wrong address, service unreachable), so the run ends.
+ */
+export type Verdict = number | 'failed' | 'unknown' | 'unsent';
+
+/** What tells the result of a link from those of others. */
+export type SentLink = Pick<CreateLinkBody, 'target_url' | 'domain_id'>;
+
+/** A link of the source, with what was sent of it last: `toJSON` or a getter may give something else at another time. */
+export interface Entry<T extends LinkInput> extends SentLink {
+  /** Position in the source. */
+  index: number;
+  input: T;
+  /** Why it is not sent again. */
+  refused: { error: string; cause: ShortlinkError } | undefined;
 }
 
-/** Two parts of a batch, the first of `count` links. */
-export function cut<T extends LinkInput>(batch: Batch<T>, count: number): [Batch<T>, Batch<T>] {
-  const { first, inputs, targets } = batch;
-  const part = (from: number, to?: number): Batch<T> => ({
-    ...batch,
-    first: first + from,
-    inputs: inputs.slice(from, to),
-    targets: targets.slice(from, to),
-  });
-  return [part(0, count), part(count)];
+/** Links that go out as one request. Never empty. */
+export type Batch<T extends LinkInput> = readonly Entry<T>[];
+
+/** An entry has all of its fields from the start: to add them later would take a tenth more memory. */
+export function entryOf<T extends LinkInput>(input: T, index: number): Entry<T> {
+  return { index, input, target_url: '', domain_id: undefined, refused: undefined };
 }
+
+export function rangeOf(batch: Batch<LinkInput>): BatchRange {
+  return { first: batch[0]?.index ?? 0, count: batch.length };
+}
+
+/** What a run was asked for. */
+type PlanOptions = Pick<RunOptions, 'batchSize' | 'idempotencyKey' | 'domain_id'>;
 
 /** The batches that wait to be sent, and what a run has learned about the batches that the service takes. */
 export class BatchPlan<T extends LinkInput> {
@@ -46,10 +68,11 @@ export class BatchPlan<T extends LinkInput> {
   largestTaken = 0;
   /** Largest size that was not refused, as far as it is known. */
   size: number;
-  /** Whether batches go out one by one, because the plan had room for a part of one only. */
-  isFilling = false;
+  readonly #options: PlanOptions;
   /** Batches that wait, in the order of the source. */
   readonly #waiting: Batch<T>[] = [];
+  /** Whether batches go out one by one, because the plan had room for a part of one only, and how many did so without success. */
+  #isFilling = false;
   #fillAttempts = 0;
   /** Links of a batch that was refused for its size or for an entry, whose parts have no response yet. */
   #doubted = 0;
@@ -57,30 +80,31 @@ export class BatchPlan<T extends LinkInput> {
   #sameErrors = 0;
   #lastError: ShortlinkError | undefined;
 
-  constructor(size: number) {
-    this.size = size;
+  constructor(options: PlanOptions) {
+    this.size = options.batchSize;
+    this.#options = options;
   }
 
   put(...batches: readonly Batch<T>[]): void {
-    this.#waiting.push(...batches.filter(({ inputs }) => inputs.length > 0));
-    this.#waiting.sort((a, b) => a.first - b.first);
+    this.#waiting.push(...batches.filter(({ length }) => length > 0));
+    this.#waiting.sort((a, b) => rangeOf(a).first - rangeOf(b).first);
   }
 
   /** How many links {@link take} would return, 0 when nothing waits. */
   get nextCount(): number {
-    return Math.min(this.#waiting[0]?.inputs.length ?? 0, this.isSampling ? 1 : this.size);
+    return Math.min(this.#waiting[0]?.length ?? 0, this.isSampling ? 1 : this.size);
   }
 
   /** The next batch, or, while {@link isSampling}, a link of the largest one: at random, so that each run tries others. */
   take(): Batch<T> | undefined {
-    const sizes = this.isSampling ? this.#waiting.map(({ inputs }) => inputs.length) : [0];
+    const sizes = this.isSampling ? this.#waiting.map(({ length }) => length) : [0];
     const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
     if (batch === undefined) return undefined;
-    const place = this.isSampling ? Math.floor(Math.random() * batch.inputs.length) : 0;
-    const [before, from] = cut(batch, place);
-    const [next, after] = cut(from, this.isSampling ? 1 : this.size);
-    this.put(before, after);
-    return next;
+    if (this.#isFilling) this.#fillAttempts += 1;
+    const from = this.isSampling ? Math.floor(Math.random() * batch.length) : 0;
+    const to = from + (this.isSampling ? 1 : this.size);
+    this.put(batch.slice(0, from), batch.slice(to));
+    return batch.slice(from, to);
   }
 
   /** Whether the next batch is a single link from another place, to find out whether the service takes any. */
@@ -93,12 +117,7 @@ export class BatchPlan<T extends LinkInput> {
    * fills the plan, since the room is known only when no other batch is in flight.
    */
   goesAlone(count: number): boolean {
-    return this.isFilling || count > this.largestTaken;
-  }
-
-  /** Whether a batch that was refused while {@link isFilling} may be tried once more with fewer links. */
-  get mayFillAgain(): boolean {
-    return this.#fillAttempts < MOST_FILL_ATTEMPTS;
+    return this.#isFilling || count > this.largestTaken;
   }
 
   /** The last of the errors because of which no other batch is worth a request, where so many links are left, or known of. */
@@ -115,7 +134,7 @@ export class BatchPlan<T extends LinkInput> {
     if (this.#doubted === 0) return;
     // Where no entry explains why a larger batch was refused, it was its size: the largest that was taken is the next one.
     this.#doubted = sent < count ? 0 : Math.max(0, this.#doubted - count);
-    if (sent === count && this.#doubted === 0) this.resized(this.largestTaken);
+    if (sent === count && this.#doubted === 0) this.size = Math.min(this.size, this.largestTaken);
   }
 
   /** The service refused each entry of a batch, for reasons of their own. */
@@ -125,26 +144,65 @@ export class BatchPlan<T extends LinkInput> {
     this.#doubted = 0;
   }
 
-  /** The service refused a batch of one link. */
-  linkRefused(error: ShortlinkError): void {
-    const isSame = this.#lastError?.message === error.message;
-    this.#sameErrors = isSame ? this.#sameErrors + 1 : 1;
-    this.allRefused(1, error);
+  /** Decides what happens to a batch of `count` links, of which the last request had `sent`, and ended with this error. */
+  judge(error: ShortlinkError, count: number, sent: number): Verdict {
+    if (isOutcomeUnknown(error)) return 'unknown';
+    if (PlanLimitError.isInstance(error)) return this.#judgePlanLimit(error, sent);
+    if (!ApiError.isInstance(error)) return 'unsent';
+    // The request that used this idempotency key before may have created the links.
+    if (error.status === 409 || isKeyConflict(error)) return 'unknown';
+    const { idempotencyKey, domain_id } = this.#options;
+    const isOfEntry = isEntryError(error, idempotencyKey !== undefined);
+    const isOfDomain = isOfEntry && domain_id !== undefined && isDomainError(error);
+    if (isOfDomain || !(isOfEntry || error.status === 422)) return 'unsent';
+    // It is not the room of the plan that was too small.
+    this.#fillAttempts = 0;
+    if (isOfEntry && sent > 1) {
+      if (count > this.largestTaken) this.#doubted = count;
+      return Math.ceil(count / 2);
+    }
+    if (count === 1) {
+      const isSame = this.#lastError?.message === error.message;
+      this.#sameErrors = isSame ? this.#sameErrors + 1 : 1;
+      this.allRefused(1, error);
+    }
+    return 'failed';
   }
 
-  /** The plan takes batches of at most `size` links. */
-  resized(size: number): void {
-    this.size = Math.min(this.size, size);
+  #judgePlanLimit({ limit, used, allowed }: PlanLimitError, sent: number): Verdict {
+    /** The number, where it is a whole number from 1 to `sent - 1`. */
+    const smaller = (value = 0) =>
+      Number.isInteger(value) && value >= 1 && value < sent ? value : undefined;
+    // Without `limit`, a size that was taken before is not the reason, and a larger one may be.
+    if (limit === 'batch_size' || (limit === undefined && sent > this.largestTaken)) {
+      const named = limit === undefined ? undefined : smaller(allowed);
+      const size = named ?? PLAN_BATCH_SIZES.find((size) => size < sent);
+      this.size = Math.min(this.size, size ?? this.size);
+      if (size !== undefined) return size;
+    }
+    // Numbers that make no sense leave no room to fill.
+    const hasRoom = (limit === undefined || limit === 'links') && used !== undefined && used >= 0;
+    const room = hasRoom ? smaller((allowed ?? used) - used) : undefined;
+    if (room === undefined || this.#fillAttempts > MOST_FILL_ATTEMPTS) return 'unsent';
+    this.#isFilling = true;
+    return room;
   }
+}
 
-  /** A batch of `count` links was refused without a reason, and is sent again in parts. */
-  split(count: number): void {
-    if (count > this.largestTaken) this.#doubted = count;
-  }
+const isKeyConflict = (error: ApiError) => error.body?.code === 'idempotency_conflict';
 
-  /** The plan has room for a part of a batch, which is cut to it. */
-  filled(): void {
-    if (this.isFilling) this.#fillAttempts += 1;
-    this.isFilling = true;
-  }
+/**
+ * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
+ * another body used the key: then parts of the batch, which have other keys, could be created a second time.
+ */
+export function isEntryError(error: ApiError, hasOwnKey: boolean): boolean {
+  if (isKeyConflict(error)) return false;
+  return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);
+}
+
+/** Whether the service refuses the `domain_id` that every batch of the run has. */
+function isDomainError(error: ApiError): boolean {
+  const { details = [] } = error.body ?? {};
+  const isOther = details.some(({ index, field }) => index !== undefined || field !== 'domain_id');
+  return details.length > 0 && !isOther;
 }

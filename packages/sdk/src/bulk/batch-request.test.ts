@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CreateLinkBody } from '../wire/link.ts';
-import type { Batch } from './batch-plan.ts';
-import { batchRequest, derivedKey, keyOf, sentOffsets } from './batch-request.ts';
+import { type Batch, entryOf } from './batch-plan.ts';
+import { batchRequest, derivedKey, keyOf, openEntries } from './batch-request.ts';
 
-const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> => ({
-  first,
-  inputs,
-  targets: [],
-  refused: new Map(),
-});
+const batchOf = (inputs: CreateLinkBody[], first = 0): Batch<CreateLinkBody> =>
+  inputs.map((input, n) => entryOf(input, first + n));
 
 describe('the body of a batch', () => {
   it('is what JSON.stringify makes of the fields, however many links there are', () => {
@@ -44,7 +40,7 @@ describe('the body of a batch', () => {
     expect(batchRequest(batch, undefined, undefined)?.json).toBe(
       '{"links":[{"target_url":"https://example.com/a"},{"target_url":"b"},{"target_url":"c"}]}',
     );
-    expect(batch.targets).toEqual(['https://example.com/a', 'b', 'c']);
+    expect(batch.map(({ target_url }) => target_url)).toEqual(['https://example.com/a', 'b', 'c']);
   });
 
   const fine = { target_url: 'https://example.com/' };
@@ -77,15 +73,17 @@ describe('the body of a batch', () => {
     links[400] = unknown as CreateLinkBody;
     const batch = batchOf(links, 1_000);
     const request = batchRequest(batch, undefined, 'k');
-    const { refused } = batch;
-    expect([...refused.keys()]).toEqual([1_321, 1_400]);
-    expect(refused.get(1_321)).toMatchObject({
+    expect(batch.filter((entry) => entry.refused).map(({ index }) => index)).toEqual([
+      1_321, 1_400,
+    ]);
+    expect(batch[321]?.refused).toMatchObject({
       error: expect.stringContaining('source[1321] must be data that can be written as JSON'),
       cause: { name: 'InvalidOptionError', cause: expect.any(Error) },
     });
-    expect(refused.get(1_400)?.error).toContain(reason);
+    expect(batch[400]?.refused?.error).toContain(reason);
     expect(request).toMatchObject({ count: 448, key: derivedKey('k', [321, 400]) });
-    expect(sentOffsets(batch).slice(320, 323)).toEqual([320, 322, 323]);
+    const sent = openEntries(batch).map(({ index }) => index);
+    expect(sent.slice(320, 323)).toEqual([1_320, 1_322, 1_323]);
   });
 });
 

@@ -1,6 +1,7 @@
 import * as check from '../check-options.ts';
+import { ApiError } from '../errors/api-errors.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch } from './batch-plan.ts';
+import { type Batch, type Entry, isEntryError, rangeOf } from './batch-plan.ts';
 import type { BatchRange } from './create-many.ts';
 
 /** Longest idempotency key that services take. */
@@ -16,17 +17,14 @@ export function batchRequest(
   domain_id: string | undefined,
   key: string | undefined,
 ) {
-  const { first, inputs, targets, refused } = batch;
   const write = (asPlain: (link: CreateLinkBody) => unknown) => {
     const links: unknown[] = [];
-    for (const offset of sentOffsets(batch)) {
+    for (const entry of openEntries(batch)) {
       try {
-        const link = pickLinkFields(inputs[offset] as LinkInput);
-        targets[offset] = typeof link.target_url === 'string' ? link.target_url : '';
-        links.push(asPlain(link));
+        links.push(asPlain(pickSent(entry)));
       } catch (reason) {
-        const cause = check.unwritable(`source[${first + offset}]`, reason);
-        refused.set(first + offset, { error: cause.message, cause });
+        const cause = check.unwritable(`source[${entry.index}]`, reason);
+        entry.refused = { error: cause.message, cause };
       }
     }
     return JSON.stringify({ domain_id, links });
@@ -38,28 +36,42 @@ export function batchRequest(
   } catch {
     json = write((link) => JSON.parse(JSON.stringify(link)));
   }
-  const offsets = [...refused.keys()].map((position) => position - first);
-  const omitted = offsets.filter((offset) => offset in inputs).sort((a, b) => a - b);
-  const count = inputs.length - omitted.length;
+  const omitted: number[] = [];
+  for (const { index, refused } of batch) if (refused) omitted.push(index - rangeOf(batch).first);
+  const count = batch.length - omitted.length;
   return count === 0 ? undefined : { json, count, key: key && derivedKey(key, omitted) };
 }
 
-/** Which links of a batch its request has: all but the refused ones. */
-export function sentOffsets({ first, inputs, refused }: Batch<LinkInput>): number[] {
-  const offsets: number[] = [];
-  for (let offset = 0; offset < inputs.length; offset += 1) {
-    if (!refused.has(first + offset)) offsets.push(offset);
-  }
-  return offsets;
+/** The entries of a batch that its request has: all but the refused ones. */
+export function openEntries<T extends LinkInput>(batch: Batch<T>): Entry<T>[] {
+  return batch.filter(({ refused }) => refused === undefined);
 }
 
-/** What would be sent of a link; undefined where it can't be written. */
-export function sentOf(link: LinkInput | undefined): CreateLinkBody | undefined {
-  try {
-    return link && pickLinkFields(link);
-  } catch {
-    return undefined;
+/** What is to be sent of an entry, which keeps what tells its result from others. */
+export function pickSent(entry: Entry<LinkInput>): CreateLinkBody {
+  const link = pickLinkFields(entry.input);
+  entry.target_url = typeof link.target_url === 'string' ? link.target_url : '';
+  entry.domain_id = link.domain_id;
+  return link;
+}
+
+/** Marks the entries that the error of a request names. Returns whether it names any, so that the others are worth a request. */
+export function refuseEntries(batch: Batch<LinkInput>, hasKey: boolean, error: unknown): boolean {
+  if (!ApiError.isInstance(error) || !isEntryError(error, hasKey)) return false;
+  const sent = openEntries(batch);
+  const reasons = new Map<Entry<LinkInput>, string>();
+  for (const { index = -1, field, message } of error.body?.details ?? []) {
+    const entry = sent[index];
+    if (entry === undefined) continue;
+    const reason = [field, message].filter(Boolean).join(': ') || error.message;
+    reasons.set(entry, [reasons.get(entry), reason].filter(Boolean).join('; '));
   }
+  // Where the others were refused before, the last one needs no name.
+  const [only, ...others] = sent;
+  const isLast = only !== undefined && others.length === 0 && batch.length > 1;
+  if (reasons.size === 0 && error.body && isLast) reasons.set(only, error.message);
+  for (const [entry, reason] of reasons) entry.refused = { error: reason, cause: error };
+  return reasons.size > 0;
 }
 
 /** Calls the caller's `idempotencyKey`. @throws InvalidOptionError when it returns what is no key */

@@ -2,23 +2,20 @@ import * as check from '../check-options.ts';
 import { onAbort, startTimer, untilAborted } from '../http/time.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BatchLife } from './batch-life.ts';
-import { type Batch, BatchPlan } from './batch-plan.ts';
-import { sentOf } from './batch-request.ts';
+import { type Batch, BatchPlan, entryOf, rangeOf } from './batch-plan.ts';
+import { pickSent } from './batch-request.ts';
 import type * as bulk from './create-many.ts';
-import { alignResults, type MissingOutcome, settle } from './results.ts';
+import { alignResults, itemOf, type MissingOutcome } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 
 /** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
-/** The options of a run, every default filled in. */
-export interface RunOptions extends bulk.CreateManyOptions {
-  domain_id?: string | undefined;
-  batchSize: number;
-  concurrency: number;
-  maxDelayMs: number;
-  /** In the order of the source, without overlaps. */
-  resume: readonly bulk.BatchRecord[];
+/** A batch whose links have their outcomes; `missing` is that of links whose result says nothing. */
+interface Settled<T extends LinkInput> {
+  batch: Batch<T>;
+  results: readonly bulk.RecordedResult[];
+  missing?: MissingOutcome | undefined;
 }
 
 /**
@@ -27,7 +24,7 @@ export interface RunOptions extends bulk.CreateManyOptions {
  */
 export class BulkRun<T extends LinkInput> {
   readonly deps: bulk.CreateManyDeps;
-  readonly options: RunOptions;
+  readonly options: bulk.RunOptions;
   readonly plan: BatchPlan<T>;
 
   readonly #abort = new AbortController();
@@ -49,7 +46,7 @@ export class BulkRun<T extends LinkInput> {
   #sourceEnded = false;
 
   /** Batches that settled and are not yielded yet, by the position of their first link. */
-  readonly #settled = new Map<number, ReturnType<typeof settle<T>>>();
+  readonly #settled = new Map<number, Settled<T>>();
   /** No other batch will settle. */
   #isOver = false;
 
@@ -57,10 +54,10 @@ export class BulkRun<T extends LinkInput> {
   #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
 
-  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: RunOptions) {
+  constructor(deps: bulk.CreateManyDeps, source: bulk.BulkSource<T>, options: bulk.RunOptions) {
     this.deps = deps;
     this.options = options;
-    this.plan = new BatchPlan(options.batchSize);
+    this.plan = new BatchPlan(options);
     this.#records = options.resume.toReversed();
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.notify());
   }
@@ -70,9 +67,8 @@ export class BulkRun<T extends LinkInput> {
     for (const wake of this.#wakes.splice(0)) wake();
   }
 
-  /** The links of a batch have their outcomes; `missing` is that of links whose result says nothing. */
-  settle(batch: Batch<T>, results: readonly bulk.RecordedResult[], missing?: MissingOutcome): void {
-    this.#settled.set(batch.first, settle(batch, results, missing));
+  settle(settled: Settled<T>): void {
+    this.#settled.set(rangeOf(settled.batch).first, settled);
     this.notify();
   }
 
@@ -105,13 +101,15 @@ export class BulkRun<T extends LinkInput> {
     let isDrained = false;
     try {
       while (!isDrained) {
-        const batch = this.#settled.get(first);
-        if (batch !== undefined) {
-          const links = batch.inputs.length;
-          for (let offset = 0; offset < links; offset += 1) yield batch.item(offset);
+        const settled = this.#settled.get(first);
+        if (settled !== undefined) {
+          const { batch, results, missing } = settled;
+          // Items are made as they are yielded: a batch may have 10,000.
+          let n = 0;
+          for (const entry of batch) yield itemOf(entry, results[n++], missing);
           this.#settled.delete(first);
-          first += links;
-          this.#held -= links;
+          first += batch.length;
+          this.#held -= batch.length;
           this.notify();
         } else if (!this.#isOver) await this.#wait();
         else if (this.#settled.size === 0) isDrained = true;
@@ -198,7 +196,7 @@ export class BulkRun<T extends LinkInput> {
     // A part of a recorded batch can't be matched with its record.
     if (inputs.length === 0 || (record !== undefined && !isWhole)) return;
     this.#held += inputs.length;
-    const batch = { first, inputs, targets: [], refused: new Map() };
+    const batch = inputs.map((input, n) => entryOf(input, first + n));
     if (record === undefined) this.plan.put(batch);
     else await this.#resume(batch, record);
   }
@@ -208,17 +206,22 @@ export class BulkRun<T extends LinkInput> {
       this.#send(batch);
       return;
     }
-    batch.targets = batch.inputs.map((input) => sentOf(input)?.target_url ?? '');
+    for (const entry of batch) {
+      try {
+        pickSent(entry);
+      } catch {
+        // It was refused when the batch was sent, too.
+      }
+    }
     if (record.state === 'accepted') {
       this.#start(new BatchLife(this, batch).follow(record.job_id));
       return;
     }
     const recorded = await untilAborted(this.signal, record.results?.() ?? []);
-    const domainOf = (offset: number) => sentOf(batch.inputs[offset])?.domain_id;
-    const results = alignResults(batch.targets, recorded, domainOf);
+    const results = alignResults(batch, recorded);
     const missing =
       record.state === 'completed' ? undefined : { outcome: record.state, error: record.error };
-    this.settle(batch, results, missing);
+    this.settle({ batch, results, missing });
   }
 
   #send(batch: Batch<T>): void {

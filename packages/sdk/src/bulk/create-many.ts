@@ -190,17 +190,23 @@ export function createMany<T extends LinkInput>(
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
+  return new BulkRun(deps, source, fillIn(options, deps.hasIdempotency)).items();
+}
+
+/** The options of a run, every default filled in. */
+export type RunOptions = ReturnType<typeof fillIn>;
+
+function fillIn(options: check.Given<CreateManyOptions>, hasIdempotency: boolean) {
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const { batchSize = 'auto', resume = [] } = options;
-  const run = new BulkRun(deps, source, {
+  return {
     concurrency: 4,
     maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : 1_000,
-    onUnknown: hasOwnKeys || deps.hasIdempotency ? 'continue' : 'stop',
+    onUnknown: hasOwnKeys || hasIdempotency ? 'continue' : 'stop',
     ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     resume: checkRecords(resume),
-  });
-  return run.items();
+  };
 }
 
 /** What an earlier run recorded, in the order of the source. */

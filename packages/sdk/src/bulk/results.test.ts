@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { results } from '../wire/batch.ts';
 import { reader } from '../wire/shape.ts';
+import { entryOf } from './batch-plan.ts';
 import type { RecordedResult } from './create-many.ts';
-import { alignResults as align, settle } from './results.ts';
+import { alignResults, itemOf } from './results.ts';
 
 const link = (target_url: string) => ({ target_url });
 const result = (target_url: string, code: string) => ({
@@ -12,23 +13,8 @@ const result = (target_url: string, code: string) => ({
   short_url: `https://s.example/${code}`,
 });
 
-/** The links as a program has them, instead of what was sent of them. */
-const alignResults = (
-  links: readonly { target_url: string; domain_id?: string }[],
-  results: readonly RecordedResult[],
-  isBegun = false,
-) =>
-  align(
-    links.map((sent) => sent.target_url),
-    results,
-    (position) => links[position]?.domain_id,
-    isBegun,
-  );
-
 const outcomeOf = (result: RecordedResult | undefined) => {
-  const inputs = [link('https://a.example/')];
-  const batch = { first: 7, inputs, targets: [], refused: new Map() };
-  return settle(batch, result === undefined ? [] : [result]).item(0);
+  return itemOf(entryOf(link('https://a.example/'), 7), result);
 };
 
 describe('alignResults', () => {
@@ -259,7 +245,7 @@ describe('alignResults', () => {
   });
 });
 
-describe('settle', () => {
+describe('itemOf', () => {
   const target_url = 'https://a.example/';
   // What a lenient reader lets through, whatever the types say.
   const odd = (fields: object) => ({ target_url, ...fields });

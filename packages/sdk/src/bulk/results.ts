@@ -1,7 +1,7 @@
 import type { BatchResultItem } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
-import type { Batch } from './batch-plan.ts';
-import { sentOf, sentOffsets } from './batch-request.ts';
+import type { Batch, Entry, SentLink } from './batch-plan.ts';
+import { openEntries } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './create-many.ts';
 
 /** Outcome of the links that have no result of their own. */
@@ -9,26 +9,16 @@ export type MissingOutcome = Omit<Extract<BulkItem, { error: string }>, 'index' 
 
 const NO_RESULT = 'The response has no result for this link';
 
-/**
- * The links of a batch with their outcomes, by one result for each. `missing` is for those whose result says nothing. Items are
- * made as they are yielded: a batch may have 10,000.
- */
-export function settle<T extends LinkInput>(
-  { first, inputs, refused }: Batch<T>,
-  results: readonly RecordedResult[],
+/** The outcome of an entry, by its result. `missing` is for one whose result says nothing. */
+export function itemOf<T extends LinkInput>(
+  { index, input, refused }: Entry<T>,
+  { code, short_url, error }: RecordedResult = {},
   missing: MissingOutcome = { outcome: 'unknown', error: NO_RESULT },
-) {
-  const item = (offset: number): BulkItem<T> => {
-    const index = first + offset;
-    const input = inputs[offset] as T;
-    const entry = refused.get(index);
-    if (entry !== undefined) return { index, input, outcome: 'failed', ...entry };
-    const { code, short_url, error } = results[offset] ?? {};
-    // A link that has its code exists, whatever else the service says about it.
-    if (code && short_url) return { index, input, outcome: 'created', code, short_url };
-    return error ? { index, input, outcome: 'failed', error } : { index, input, ...missing };
-  };
-  return { inputs, item };
+): BulkItem<T> {
+  if (refused !== undefined) return { index, input, outcome: 'failed', ...refused };
+  // A link that has its code exists, whatever else the service says about it.
+  if (code && short_url) return { index, input, outcome: 'created', code, short_url };
+  return error ? { index, input, outcome: 'failed', error } : { index, input, ...missing };
 }
 
 /**
@@ -41,11 +31,8 @@ export function resultsOf(
   results: readonly RecordedResult[],
   { missing, isBegun }: { missing?: string | undefined; isBegun?: boolean } = {},
 ): readonly BatchResultItem[] {
-  const { first, inputs, targets, refused } = batch;
-  const sent = sentOffsets(batch);
-  const urls = sent.map((offset) => targets[offset] ?? '');
-  const domainOf = (n: number) => sentOf(inputs[sent[n] ?? 0])?.domain_id;
-  let all = alignResults(urls, results, domainOf, isBegun);
+  const sent = openEntries(batch);
+  let all = alignResults(sent, results, isBegun);
   if (missing !== undefined) {
     const isMissing = ({ code, error }: BatchResultItem) => code === undefined && !error;
     // When some results match no link, a link without a result may be one that the service spells otherwise.
@@ -53,11 +40,11 @@ export function resultsOf(
       all = all.map((item) => (isMissing(item) ? { ...item, error: missing } : item));
     }
   }
-  if (sent.length === inputs.length) return all;
-  const found = new Map(sent.map((offset, n) => [offset, all[n]]));
-  return inputs.map((_, offset) => {
-    const error = refused.get(first + offset)?.error;
-    return found.get(offset) ?? { target_url: targets[offset] ?? '', error };
+  if (sent.length === batch.length) return all;
+  const resultOf = new Map(sent.map((entry, n) => [entry, all[n]]));
+  return batch.map((entry) => {
+    const { target_url, refused } = entry;
+    return resultOf.get(entry) ?? { target_url, error: refused?.error };
   });
 }
 
@@ -67,16 +54,15 @@ export function resultsOf(
  * where the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  *
- * @param targets the `target_url` of each link, as it was sent
- * @param domainOf the domain of the link at a position of `targets`
+ * @param links each link as it was sent
  * @param isBegun whether these are the results of the first links, since their job still runs
  */
 export function alignResults(
-  targets: readonly string[],
+  links: readonly SentLink[],
   results: readonly RecordedResult[],
-  domainOf: (position: number) => string | undefined,
   isBegun = false,
 ): readonly BatchResultItem[] {
+  const targets = links.map(({ target_url }) => target_url);
   // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
   const isInStep = targets.length === results.length;
   const isInPlace = (result: RecordedResult, index: number): result is BatchResultItem =>
@@ -107,7 +93,9 @@ export function alignResults(
         if (!resultOf.has(index) && spell(urls[index] ?? '') === url) pair(index, index);
       }
       const isComplete = isInStep || indexes.length === positions.length;
-      const kinds = new Set(indexes.map((index) => `${domainOf(index) ?? ''} ${targets[index]}`));
+      const kinds = new Set(
+        indexes.map((index) => `${links[index]?.domain_id ?? ''} ${targets[index]}`),
+      );
       const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));

@@ -64,7 +64,11 @@ async function simulate(scene: Scene, seed: number) {
 
   const work = async (): Promise<void> => {
     try {
-      const turn = await limiter.turn({ failsAtLimit: false, maxWaitMs: MAX_WAIT_MS, onPause });
+      const turn = await limiter.turn({
+        failsAtLimit: false,
+        maxRetryAfterMs: MAX_WAIT_MS,
+        onPause,
+      });
       const [shortest, longest] = latencyMs;
       const takesMs = shortest + random() * (longest - shortest);
       const arrivesMs = takesMs * random();

@@ -28,7 +28,7 @@ describe('the pause after a 429', () => {
     const { limiter, pause, onPause } = setUp();
     pause(1000.4, 1000);
     await expect(
-      limiter.turn({ failsAtLimit: true, maxWaitMs: MAX_WAIT_MS, onPause }),
+      limiter.turn({ failsAtLimit: true, maxRetryAfterMs: MAX_WAIT_MS, onPause }),
     ).rejects.toMatchObject({
       retryAfterMs: 1001,
     });

@@ -1,6 +1,8 @@
 import { createApiError } from '../errors/api-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { ClientSettings } from '../options.ts';
 import { LearnedQuota } from './learned-quota.ts';
+import type { TransportRequest } from './request.ts';
 import type { QuotaWindow } from './response-headers.ts';
 import type { Clock } from './time.ts';
 import type { CooldownEvent } from './watching.ts';
@@ -42,15 +44,13 @@ export interface RequestEnd {
 /** Called when the client begins to pause, or pauses for longer. */
 export type OnPause = (pause: Omit<CooldownEvent, 'id'>) => void;
 
-interface TurnOptions {
-  /** Longest wait for a quota, in milliseconds. */
-  maxWaitMs: number;
+/** What a call says about its requests. */
+export interface TurnOptions
+  extends Pick<ClientSettings, 'maxRetryAfterMs'>,
+    Pick<TransportRequest<unknown>, 'ignoresQuota'> {
   onPause: OnPause;
   /** Fail instead of waiting for a pause or a quota to end. */
   failsAtLimit: boolean;
-  /** The service counts the request against no quota. */
-  ignoresQuota?: boolean | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /** What the client knows about one window of the account's quota. Times are on the client's clock. */
@@ -60,8 +60,8 @@ interface KnownWindow extends Pick<QuotaWindow, 'quota' | 'windowMs'> {
    * other: without this, a client with 20 requests under way uses 69% of its quota in limiter.simulation.test.ts; with it 99%.
    */
   left: number;
-  /** The request after which all that were sent are still to be taken off `left`, by its number. */
-  upTo: number;
+  /** The last request that may go in this window, by its number. */
+  last: number;
   /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
@@ -118,8 +118,8 @@ export class Limiter {
    * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
    * any wait for a pause or a quota; the signal's reason
    */
-  async turn(options: TurnOptions): Promise<Turn> {
-    const { failsAtLimit, ignoresQuota, maxWaitMs, signal } = options;
+  async turn(options: TurnOptions, signal?: AbortSignal): Promise<Turn> {
+    const { failsAtLimit, ignoresQuota, maxRetryAfterMs: maxWaitMs } = options;
     const passed = this.passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
@@ -157,7 +157,8 @@ export class Limiter {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     for (const window of wasSent ? [] : this.#windows.values()) {
-      if (turn.number > window.upTo) window.upTo += 1;
+      // Those up to `last - left` were counted before `left` was stated.
+      if (turn.number > window.last - window.left) window.last += 1;
       if (turn.number > window.lastInTime) window.lastInTime += 1;
     }
     if (status === 429) {
@@ -202,14 +203,14 @@ export class Limiter {
    * The wait until the windows that are used up have ended. One that ends later than the client may wait counts for
    * `maxRetryAfterMs` after the last response that stated it: then a request asks the service again.
    */
-  #quotaWaitMs({ maxWaitMs, onPause }: TurnOptions): number {
+  #quotaWaitMs({ maxRetryAfterMs: maxWaitMs, onPause }: TurnOptions): number {
     const now = this.#clock.now();
     let longest = 0;
     for (const [name, known] of this.#windows) {
       const window = known.endsAt > now ? known : this.#nextWindow(known);
       if (window === undefined) this.#windows.delete(name);
       else this.#windows.set(name, window);
-      if (window === undefined || window.left > this.#sent - window.upTo) continue;
+      if (window === undefined || this.#sent < window.last) continue;
       const waitMs = window.endsAt - now;
       const isTrusted = waitMs <= maxWaitMs || now < window.statedAt + maxWaitMs;
       if (isTrusted) longest = Math.max(longest, waitMs);
@@ -228,7 +229,8 @@ export class Limiter {
     const { quota, windowMs, lastInTime, statedAt, endsAt } = ended;
     if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
     const endsAfter = ended.endsAfter + windowMs;
-    return { ...ended, left: quota, upTo: lastInTime, endsAfter, endsAt: endsAt + windowMs };
+    const last = lastInTime + quota;
+    return { ...ended, left: quota, last, endsAfter, endsAt: endsAt + windowMs };
   }
 
   #learn({ number, isAlone, sentAt, countedAt }: Turn, stated: QuotaWindow): void {
@@ -236,7 +238,7 @@ export class Limiter {
     // The service wrote this after the request was sent, and had counted the requests up to this one.
     const window: KnownWindow = {
       left: remaining,
-      upTo: number,
+      last: number + remaining,
       endsAfter: sentAt + resetMs - RESOLUTION_MS,
       endsAt: countedAt + resetMs,
       lastInTime: this.#sent,
@@ -250,9 +252,9 @@ export class Limiter {
     if (known !== undefined && window.endsAfter <= known.endsAt) {
       const isNewest = remaining < known.left || (isAlone && number === this.#sent);
       if (!isNewest) {
-        // The lowest figure stays; what was sent since is counted so that no more remains than by either response.
-        window.upTo = Math.min(known.upTo, number + remaining - known.left);
+        // The lowest figure stays, and no more requests go than by either response.
         window.left = known.left;
+        window.last = Math.min(known.last, window.last);
       }
       window.endsAfter = Math.max(known.endsAfter, window.endsAfter);
       window.endsAt = Math.min(known.endsAt, window.endsAt);

@@ -5,20 +5,18 @@ import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
-import { createRedact, type Redact, recaptureStack } from './failure.ts';
-import type { Limiter, OnPause, RequestEnd, Turn } from './limiter.ts';
+import { recaptureStack } from './failure.ts';
+import type { Limiter, RequestEnd, Turn, TurnOptions } from './limiter.ts';
 import { readData, readError } from './read-response.ts';
 import type { TransportRequest, TransportResponse } from './request.ts';
 import { parseRateLimit, parseRetryAfter } from './response-headers.ts';
 import { asksTooLongWait, decide, isKeyForgotten, type RetryCall, retryWaitMs } from './retry.ts';
 import { type Attempt, randomHex, send, userAgent } from './send.ts';
-import { type Clock, systemClock, within } from './time.ts';
-import { createReport, type Report } from './watching.ts';
+import { type Clock, within } from './time.ts';
 
 /** A call: what is the same on each of its attempts, and how many of them were sent. */
-interface Call<T> extends RetryCall, Attempt, Omit<TransportRequest<T>, 'options'> {
+interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest<T>, 'options'> {
   id: string;
-  onPause: OnPause;
   totalTimeoutMs: number;
   maxRetries: number;
   attempts: number;
@@ -36,43 +34,36 @@ interface Failure {
 /** How often a call may be refused while others get through before that counts as failures of its own. */
 const MAX_OVERTAKEN = 20;
 
+/** What a transport works with. Tests replace the clock and the random number. */
+export interface TransportParts extends ClientSettings {
+  limiter: Limiter;
+  clock: Clock;
+  /** Gives a number from 0 to below 1. */
+  random: () => number;
+}
+
 /**
  * The transport of one client: `request` is a call from its start to its end, `#attempt` is one attempt, `decide` in retry.ts
  * says what follows a failed one. Its fields are private, so that no inspection, serialization or clone of the client gets at
  * the API key in the settings.
  */
 export class HttpTransport {
-  readonly #settings: ClientSettings;
-  readonly #limiter: Limiter;
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #redact: Redact;
-  readonly #report: Report;
+  readonly #parts: TransportParts;
   readonly #userAgent = userAgent();
   /** Random for each client, and then counted: to ask the system for random digits takes long. */
   readonly #idStart = randomHex().slice(12);
   #calls = 0;
 
-  /** @param random gives a number from 0 to below 1; tests replace it, and the clock */
-  constructor(
-    settings: ClientSettings,
-    limiter: Limiter,
-    clock: Clock = systemClock,
-    random = Math.random,
-  ) {
-    this.#settings = settings;
-    this.#limiter = limiter;
-    this.#clock = clock;
-    this.#random = random;
-    this.#redact = createRedact(settings.apiKey);
-    this.#report = createReport(settings.hooks, settings.log);
+  constructor(parts: TransportParts) {
+    this.#parts = parts;
   }
 
   /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
-    const startedAt = this.#clock.now();
+    const { clock, report } = this.#parts;
+    const startedAt = clock.now();
     const signal = asked.options?.signal;
     let error: unknown;
     try {
@@ -84,15 +75,15 @@ export class HttpTransport {
       if (error !== signal?.reason && ShortlinkError.isInstance(error)) recaptureStack(error);
       throw error;
     } finally {
-      const durationMs = this.#clock.now() - startedAt;
-      this.#report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
+      const durationMs = clock.now() - startedAt;
+      report('onEnd', { id, method, path, attempts: call.attempts, durationMs, error });
     }
   }
 
   /** @throws InvalidOptionError */
   #prepare<T>({ options, ...asked }: TransportRequest<T>): Call<T> {
     const { headers, ...given } = check.given(options, CALL_OPTIONS);
-    const settings = { ...this.#settings, ...given };
+    const settings = { ...this.#parts, ...given };
     const isRead = asked.method === 'GET' || asked.createsNothing === true;
     const setting = !isRead && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
@@ -113,8 +104,8 @@ export class HttpTransport {
         accept: 'application/json',
         [HEADERS.apiKey.toLowerCase()]: settings.apiKey,
       },
-      redact: this.#redact,
-      onPause: (pause) => this.#report('onCooldown', { id, ...pause }),
+      onPause: (pause) => settings.report('onCooldown', { id, ...pause }),
+      failsAtLimit: settings.maxRetries === 0 && !asked.isRepeatedByCaller,
       isRead,
       hasIdempotencyKey: key !== undefined,
       attempts: 0,
@@ -160,40 +151,35 @@ export class HttpTransport {
     last: Failure | undefined,
     signal: AbortSignal,
   ): Promise<TransportResponse<T> | Failure> {
-    const { id, method, path, ignoresQuota, lostAt, watch } = call;
+    const { id, method, path, lostAt, watch, redact } = call;
+    const { baseUrl, clock, limiter, report } = this.#parts;
     let turn: Turn | undefined;
     let end: RequestEnd = { wasSent: false };
     try {
-      turn = await this.#limiter.turn({
-        failsAtLimit: call.maxRetries === 0 && !call.isRepeatedByCaller,
-        ignoresQuota,
-        maxWaitMs: this.#settings.maxRetryAfterMs,
-        signal,
-        onPause: call.onPause,
-      });
-      if (last && isKeyForgotten(call, this.#clock.now())) return { ...last, wasSent: false };
+      turn = await limiter.turn(call, signal);
+      if (last && isKeyForgotten(call, clock.now())) return { ...last, wasSent: false };
       if (watch !== undefined) {
         await watch.beforeSend();
         signal.throwIfAborted();
       }
       call.attempts += 1;
       const about = { id, method, path, attempt: call.attempts };
-      this.#report('onRequest', about);
-      const sentAt = this.#clock.now();
+      report('onRequest', about);
+      const sentAt = clock.now();
       call.lostAt ??= sentAt;
       end = { wasSent: true };
       const raw = await send(call, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
-      const durationMs = this.#clock.now() - sentAt;
-      this.#report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
-      const retryAfterMs = parseRetryAfter(headers, this.#clock.date());
+      const durationMs = clock.now() - sentAt;
+      report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
+      const retryAfterMs = parseRetryAfter(headers, clock.date());
       end = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
-        const where = `${method} ${path} at ${this.#settings.baseUrl}`;
-        throw readError(raw, this.#redact, retryAfterMs, where);
+        const where = `${method} ${path} at ${baseUrl}`;
+        throw readError(raw, redact, retryAfterMs, where);
       }
-      const data = readData(raw, call.read, this.#redact);
+      const data = readData(raw, call.read, redact);
       return { data, status, headers, requestId, sentAt, retryAfterMs };
     } catch (error) {
       if (signal.aborted || !ShortlinkError.isInstance(error)) throw error;
@@ -201,10 +187,10 @@ export class HttpTransport {
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
       const isRefused = RateLimitError.isInstance(error) && Boolean(end.retryAfterMs);
-      const isOvertaken = isRefused && turn !== undefined && this.#limiter.passed > turn.passed;
+      const isOvertaken = isRefused && turn !== undefined && limiter.passed > turn.passed;
       return { error, wasSent: end.wasSent === true, isOvertaken };
     } finally {
-      if (turn) this.#limiter.finish(turn, end);
+      if (turn) limiter.finish(turn, end);
     }
   }
 
@@ -217,16 +203,16 @@ export class HttpTransport {
     signal: AbortSignal,
   ): Promise<void> {
     if (call.lostAt === undefined) call.watch?.nothingDone();
-    const { id, method, path, attempts: attempt } = call;
-    const { maxRetryAfterMs } = this.#settings;
-    const waitMs = retryWaitMs(error, failures, this.#random);
+    const { id, method, path, attempts: attempt, maxRetryAfterMs } = call;
+    const { clock, limiter, random, report } = this.#parts;
+    const waitMs = retryWaitMs(error, failures, random);
     // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
     if (wasSent && RateLimitError.isInstance(error) && !asksTooLongWait(error, maxRetryAfterMs)) {
-      this.#limiter.pause(waitMs, error.retryAfterMs, call.onPause);
+      limiter.pause(waitMs, error.retryAfterMs, call.onPause);
     }
-    const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: this.#clock.now() });
+    const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: clock.now() });
     if (end !== undefined) throw end;
-    this.#report('onRetry', { id, method, path, attempt, error, waitMs });
-    await this.#clock.delay(waitMs, signal);
+    report('onRetry', { id, method, path, attempt, error, waitMs });
+    await clock.delay(waitMs, signal);
   }
 }

@@ -3,6 +3,7 @@ import { FakeClock, InstantClock, settle } from '../../test/fake-clock.ts';
 import { API_KEY } from '../../test/make-client.ts';
 import { createApiError } from '../errors/api-errors.ts';
 import { ConnectionError, TimeoutError } from '../errors/call-errors.ts';
+import { createRedact } from '../http/failure.ts';
 import type { Clock } from '../http/time.ts';
 import type { RequestOptions } from '../options.ts';
 import type { Job } from '../wire/batch.ts';
@@ -45,8 +46,8 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
     readMs = ms;
   };
   const known = new KnownJobs(clock);
-  const settings = { apiKey: API_KEY, idempotency: false, maxRetryAfterMs: 90_000 };
-  const jobs = new Jobs({ transport, settings, known, clock, random: () => 1 });
+  const settings = { idempotency: false, maxRetryAfterMs: 90_000, redact: createRedact(API_KEY) };
+  const jobs = new Jobs({ ...settings, transport, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }
 

@@ -7,17 +7,11 @@ import {
   TimeoutError,
 } from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
-import { createRedact } from '../http/failure.ts';
 import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
-import { type Clock, untilAborted } from '../http/time.ts';
-import type { HttpTransport } from '../http/transport.ts';
-import {
-  type ClientSettings,
-  type RequestOptions,
-  WAIT_OPTIONS,
-  type WaitOptions,
-} from '../options.ts';
+import { untilAborted } from '../http/time.ts';
+import type { HttpTransport, TransportParts } from '../http/transport.ts';
+import { type RequestOptions, WAIT_OPTIONS, type WaitOptions } from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/batch.ts';
 import { jobPath } from '../wire/routes.ts';
 import {
@@ -39,13 +33,11 @@ const LAST_POLL_MS = 1_000;
  */
 const MAX_ODD_POLLS = 5;
 
-/** What the resources of one client work with. Tests replace the clock and the random number. */
-export interface ResourceParts {
+/** What the resources of one client work with. */
+export interface ResourceParts
+  extends Pick<TransportParts, 'clock' | 'idempotency' | 'maxRetryAfterMs' | 'random' | 'redact'> {
   transport: Pick<HttpTransport, 'request'>;
-  settings: Pick<ClientSettings, 'apiKey' | 'idempotency' | 'maxRetryAfterMs'>;
   known: KnownJobs;
-  clock: Clock;
-  random: () => number;
 }
 
 /** Jobs of large batches: `shortlink.jobs`. */
@@ -171,7 +163,7 @@ export class Jobs {
 
   /** Whether a poll that failed with this error may succeed later. */
   #mayPass(error: ShortlinkError): boolean {
-    const { maxRetryAfterMs } = this.#parts.settings;
+    const { maxRetryAfterMs } = this.#parts;
     if (RateLimitError.isInstance(error)) return !asksTooLongWait(error, maxRetryAfterMs);
     return isRetryable(error, { isRead: true, hasIdempotencyKey: false });
   }
@@ -190,7 +182,7 @@ export class Jobs {
 
   /** The data without the API key, for errors. */
   #redacted<T extends Job | undefined>(job: T): T {
-    return job && JSON.parse(createRedact(this.#parts.settings.apiKey)(JSON.stringify(job)));
+    return job && JSON.parse(this.#parts.redact(JSON.stringify(job)));
   }
 }
 

@@ -97,8 +97,7 @@ export class Links {
     const { signal, maxRetries, headers } = call;
     const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
     const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
-    const targets = sent.links.map(({ target_url }) => target_url);
-    const results = alignResults(targets, done.results, (n) => sent.links[n]?.domain_id);
+    const results = alignResults(sent.links, done.results);
     const total = done.total || data.total;
     return { ...data, status: 'completed', total, results: [...results] };
   }
@@ -126,7 +125,7 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, post, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#parts.settings.idempotency,
+      hasIdempotency: this.#parts.idempotency,
     };
     return bulk.createMany(deps, source, options);
   }

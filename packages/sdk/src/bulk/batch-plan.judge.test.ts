@@ -9,14 +9,9 @@ import {
 } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { ErrorBody } from '../wire/error-body.ts';
-import {
-  endsRun,
-  type FailedRequest,
-  isEntryError,
-  judgeError,
-  refuseEntries,
-  type Verdict,
-} from './batch-error.ts';
+import { endsRun } from './batch-life.ts';
+import { BatchPlan, entryOf, isEntryError } from './batch-plan.ts';
+import { refuseEntries } from './batch-request.ts';
 
 const busy = createApiError({
   message: 'busy',
@@ -25,41 +20,61 @@ const busy = createApiError({
   retryAfterMs: 1000,
 });
 
-const REQUEST = { count: 10, largestTaken: 0, hasOwnKey: false, hasDomain: false, mayFill: true };
-
-/** What {@link judgeError} decides about a request of 10 links. */
-function judge(error: ShortlinkError, request: Partial<FailedRequest> = {}) {
-  return judgeError(error, { ...REQUEST, ...request });
+interface Scene {
+  /** Links in the request. @default 10 */
+  count?: number;
+  /** The most that the service took in one request. @default 0 */
+  largestTaken?: number;
+  hasOwnKey?: boolean;
+  hasDomain?: boolean;
 }
 
-describe('judgeError', () => {
+/** What a plan decides about a request of 10 links, and the size of the batches after that. */
+function decide(error: ShortlinkError, scene: Scene = {}) {
+  const { count = 10, largestTaken = 0, hasOwnKey, hasDomain } = scene;
+  const plan = new BatchPlan({
+    batchSize: 10_000,
+    ...(hasOwnKey && { idempotencyKey: () => 'key' }),
+    ...(hasDomain && { domain_id: 'd' }),
+  });
+  plan.taken(largestTaken, largestTaken);
+  const verdict = plan.judge(error, count, count);
+  return { verdict, size: plan.size, isFilling: plan.goesAlone(0) };
+}
+
+const judge = (error: ShortlinkError, scene?: Scene) => decide(error, scene).verdict;
+
+/** Cut into halves, and no size or room learned. */
+const HALVES = { verdict: 5, size: 10_000, isFilling: false };
+
+describe('the judgement of an error', () => {
   it.each([400, 413, 422])('splits a batch on %i, and fails a single link', (status) => {
-    expect(judge(apiError(status, { error: 'x' }))).toEqual({ type: 'split' });
-    expect(judge(apiError(status, { error: 'x' }), { count: 1 })).toEqual({ type: 'failed' });
+    expect(decide(apiError(status, { error: 'x' }))).toEqual(HALVES);
+    expect(judge(apiError(status, { error: 'x' }), { count: 1 })).toBe('failed');
   });
 
   it('fails a batch on 422 when the caller gives keys: another body may have used the key', () => {
-    expect(judge(apiError(422, { error: 'x' }), { hasOwnKey: true })).toEqual({ type: 'failed' });
-    expect(judge(apiError(400, { error: 'x' }), { hasOwnKey: true })).toEqual({ type: 'split' });
+    expect(judge(apiError(422, { error: 'x' }), { hasOwnKey: true })).toBe('failed');
+    expect(decide(apiError(400, { error: 'x' }), { hasOwnKey: true })).toEqual(HALVES);
   });
 
   it('ends the run when the domain of the whole run is refused, and not for the domain of a link', () => {
     const domain = badRequest([{ field: 'domain_id', message: 'is not a domain of this account' }]);
-    expect(judge(domain, { hasDomain: true })).toEqual({ type: 'unsent' });
-    expect(judge(domain, { hasDomain: true, count: 1 })).toEqual({ type: 'unsent' });
-    expect(judge(domain)).toEqual({ type: 'split' });
+    expect(judge(domain, { hasDomain: true })).toBe('unsent');
+    expect(judge(domain, { hasDomain: true, count: 1 })).toBe('unsent');
+    expect(decide(domain)).toEqual(HALVES);
     const entry = badRequest([{ index: 4, field: 'domain_id', message: 'x' }]);
-    expect(judge(entry, { hasDomain: true })).toEqual({ type: 'split' });
-    expect(judge(badRequest([]), { hasDomain: true })).toEqual({ type: 'split' });
+    expect(decide(entry, { hasDomain: true })).toEqual(HALVES);
+    expect(decide(badRequest([]), { hasDomain: true })).toEqual(HALVES);
     const both = badRequest([
       { field: 'domain_id', message: 'x' },
       { index: 0, field: 'title', message: 'x' },
     ]);
-    expect(judge(both, { hasDomain: true })).toEqual({ type: 'split' });
+    expect(decide(both, { hasDomain: true })).toEqual(HALVES);
     const size = badRequest([{ field: 'links', message: 'too many' }]);
-    expect(judge(size, { hasDomain: true })).toEqual({ type: 'split' });
+    expect(decide(size, { hasDomain: true })).toEqual(HALVES);
     const page = createApiError({ message: 'too large', status: 413, headers: new Headers() });
-    expect(judge(page, { hasDomain: true })).toEqual({ type: 'split' });
+    expect(decide(page, { hasDomain: true })).toEqual(HALVES);
   });
 
   it.each([
@@ -72,7 +87,7 @@ describe('judgeError', () => {
     ['a timeout', new TimeoutError('x', { outcome: 'unknown', timeoutMs: 1 })],
     ['an answer that can not be read', new ResponseShapeError('x', { status: 200, path: '' })],
   ])('leaves the batch unknown on %s', (_, error) => {
-    expect(judge(error)).toEqual({ type: 'unknown' });
+    expect(judge(error)).toBe('unknown');
   });
 
   it.each([
@@ -83,13 +98,18 @@ describe('judgeError', () => {
     new TimeoutError('while waiting', { outcome: 'not-sent', timeoutMs: 1 }),
     new InvalidOptionError('timeoutMs', 'a number'),
   ])('ends the run, with the batch unsent, on $message', (error) => {
-    expect(judge(error)).toEqual({ type: 'unsent' });
+    expect(judge(error)).toBe('unsent');
   });
 });
 
-describe('judgeError of a batch size', () => {
+describe('the judgement of a batch size', () => {
   const ofBatchSize = (allowed?: number) => planLimit({ limit: 'batch_size', allowed });
-  const sizeOf = (refusal: Verdict) => (refusal.type === 'resized' ? refusal.size : refusal.type);
+  /** The size of the parts, which is that of the batches from then on too. */
+  const sizeOf = (error: ShortlinkError, scene: Scene) => {
+    const { verdict, size, isFilling } = decide(error, scene);
+    expect([size, isFilling]).toEqual([verdict === 'unsent' ? 10_000 : verdict, false]);
+    return verdict;
+  };
 
   it.each([
     [10_000, 5_000],
@@ -100,8 +120,8 @@ describe('judgeError of a batch size', () => {
     [100, 'unsent'],
     [1, 'unsent'],
   ])('goes from %i to %s', (count, smaller) => {
-    expect(sizeOf(judge(ofBatchSize(), { count }))).toBe(smaller);
-    expect(sizeOf(judge(planLimit(), { count }))).toBe(smaller);
+    expect(sizeOf(ofBatchSize(), { count })).toBe(smaller);
+    expect(sizeOf(planLimit(), { count })).toBe(smaller);
   });
 
   it.each([
@@ -113,79 +133,67 @@ describe('judgeError of a batch size', () => {
     [10_000, 5_000],
     [Number.NaN, 5_000],
   ])('takes an allowed size of %d as %i', (allowed, smaller) => {
-    expect(sizeOf(judge(ofBatchSize(allowed), { count: 10_000 }))).toBe(smaller);
+    expect(sizeOf(ofBatchSize(allowed), { count: 10_000 })).toBe(smaller);
   });
 
   it('does not take the allowed number of an unnamed limit for a batch size', () => {
-    expect(sizeOf(judge(planLimit({ allowed: 15 }), { count: 10_000 }))).toBe(5_000);
+    expect(sizeOf(planLimit({ allowed: 15 }), { count: 10_000 })).toBe(5_000);
   });
 
   it('does not blame a size that was taken before, unless the service names it', () => {
     const taken = { count: 5_000, largestTaken: 5_000 };
-    expect(sizeOf(judge(planLimit(), taken))).toBe('unsent');
-    expect(sizeOf(judge(planLimit(), { ...taken, count: 5_001 }))).toBe(5_000);
-    expect(sizeOf(judge(ofBatchSize(), taken))).toBe(100);
+    expect(sizeOf(planLimit(), taken)).toBe('unsent');
+    expect(sizeOf(planLimit(), { ...taken, count: 5_001 })).toBe(5_000);
+    expect(sizeOf(ofBatchSize(), taken)).toBe(100);
   });
 });
 
-describe('judgeError of the total of links', () => {
+describe('the judgement of the total of links', () => {
   const full = (body: Partial<ErrorBody>) => planLimit({ limit: 'links', ...body });
 
-  it.each([
-    [
-      { used: 870, allowed: 1_000 },
-      { type: 'filled', room: 130 },
-    ],
-    [
-      { used: 999, allowed: 1_000 },
-      { type: 'filled', room: 1 },
-    ],
-    [
-      { used: 0, allowed: 299 },
-      { type: 'filled', room: 299 },
-    ],
+  it.each<[Partial<ErrorBody>, number | 'unsent']>([
+    [{ used: 870, allowed: 1_000 }, 130],
+    [{ used: 999, allowed: 1_000 }, 1],
+    [{ used: 0, allowed: 299 }, 299],
     // The numbers don't explain the refusal.
-    [{ used: 0, allowed: 300 }, { type: 'unsent' }],
-    [{ used: 1_000, allowed: 1_000 }, { type: 'unsent' }],
-    [{ used: 1_001, allowed: 1_000 }, { type: 'unsent' }],
-    [{ used: -5, allowed: 100 }, { type: 'unsent' }],
-    [{ used: 0.5, allowed: 100 }, { type: 'unsent' }],
-    [{ used: Number.NaN, allowed: 100 }, { type: 'unsent' }],
-    [{ used: 10 }, { type: 'unsent' }],
-    [{ allowed: 10 }, { type: 'unsent' }],
-    [{}, { type: 'unsent' }],
-  ])('with %j is %j for 300 links', (body, refusal) => {
-    expect(judge(full(body), { count: 300 })).toEqual(refusal);
+    [{ used: 0, allowed: 300 }, 'unsent'],
+    [{ used: 1_000, allowed: 1_000 }, 'unsent'],
+    [{ used: 1_001, allowed: 1_000 }, 'unsent'],
+    [{ used: -5, allowed: 100 }, 'unsent'],
+    [{ used: 0.5, allowed: 100 }, 'unsent'],
+    [{ used: Number.NaN, allowed: 100 }, 'unsent'],
+    [{ used: 10 }, 'unsent'],
+    [{ allowed: 10 }, 'unsent'],
+    [{}, 'unsent'],
+  ])('with %j is %j for 300 links', (body, verdict) => {
+    const isFilling = verdict !== 'unsent';
+    expect(decide(full(body), { count: 300 })).toEqual({ verdict, size: 10_000, isFilling });
   });
 
-  it('is filled no more once that was tried too often, and never for keys', () => {
-    const room = { used: 0, allowed: 5 };
-    expect(judge(full(room), { mayFill: false })).toEqual({ type: 'unsent' });
-    expect(judge(planLimit({ limit: 'api_keys', ...room }))).toEqual({ type: 'unsent' });
+  it('is never filled for keys', () => {
+    expect(judge(planLimit({ limit: 'api_keys', used: 0, allowed: 5 }))).toBe('unsent');
   });
 
   it('is what an unnamed limit must be once the size was taken', () => {
     const unnamed = planLimit({ used: 5, allowed: 9 });
-    expect(judge(unnamed, { count: 10, largestTaken: 10 })).toEqual({ type: 'filled', room: 4 });
-    expect(judge(unnamed, { count: 200, largestTaken: 10 })).toEqual({
-      type: 'resized',
-      size: 100,
-    });
+    const filled = { verdict: 4, size: 10_000, isFilling: true };
+    expect(decide(unnamed, { count: 10, largestTaken: 10 })).toEqual(filled);
+    const resized = { verdict: 100, size: 100, isFilling: false };
+    expect(decide(unnamed, { count: 200, largestTaken: 10 })).toEqual(resized);
   });
 
   it('is what an unnamed limit must be where no plan has a smaller batch size', () => {
     const unnamed = planLimit({ used: 5, allowed: 9 });
-    expect(judge(unnamed, { count: 10, largestTaken: 0 })).toEqual({ type: 'filled', room: 4 });
+    expect(judge(unnamed, { count: 10, largestTaken: 0 })).toBe(4);
   });
 });
 
 describe('refuseEntries', () => {
   /** Why entries of a batch of three were refused, by their position. */
   function refusedEntries(error: ApiError) {
-    const inputs = ['a', 'b', 'c'].map((target_url) => ({ target_url }));
-    const batch = { first: 7, inputs, targets: [], refused: new Map() };
+    const batch = ['a', 'b', 'c'].map((target_url, n) => entryOf({ target_url }, 7 + n));
     refuseEntries(batch, false, error);
-    return [...batch.refused].map(([position, { error }]) => [position, error]);
+    return batch.flatMap(({ index, refused }) => (refused ? [[index, refused.error]] : []));
   }
 
   it('joins the reasons of an entry, and ignores positions that the request does not have', () => {
