@@ -119,6 +119,31 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     },
   );
 
+  test('links that differ in how they redirect find their rows, wherever these stand', async () => {
+    const rows = [
+      'url,title,redirect_type',
+      'https://example.com/1,T,',
+      'https://example.com/1,T,301',
+    ];
+    world.write('input.csv', `${rows.join('\n')}\n`);
+    await world.import();
+    const [plain, permanent] = codesOf();
+    loseAll();
+    world.write(
+      'input.csv',
+      `${rows.with(1, rows[2] ?? '').with(2, 'https://example.com/1,T,302')}\n`.replaceAll(
+        /,(?=https)/g,
+        '\n',
+      ),
+    );
+    expect(await world.import()).toMatchObject({ created: 0, existing: 2, changed: 0 });
+    expect(codesOf()).toEqual([permanent, plain]);
+    // A row that asks for another redirect than its link has was edited.
+    loseAll();
+    world.write('input.csv', `${rows[0]}\n${rows[1]}307\n${rows[2]}\n`);
+    expect(await world.import()).toMatchObject({ created: 0, existing: 2, changed: 1 });
+  });
+
   test('a link that its operator has led elsewhere stays that of the row which still asks for the old target', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

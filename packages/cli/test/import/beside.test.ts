@@ -84,6 +84,28 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
+  test('of standard input whose import was not completed', async () => {
+    const pipe = (...rows: string[]) => [Buffer.from(file(...rows))];
+    const settings = { file: '-', output: '-', batchSize: 1, concurrency: 1 } as const;
+    world.onEvent = (event) => event.type === 'rows-done' && world.stop.abort();
+    await world.import(settings, pipe(row(1), row(2)));
+    world.onEvent = () => undefined;
+    expect(world.created().links).toBe(1);
+    const longer = pipe(row(1), row(2), row(3));
+    await expect(world.import(settings, longer)).rejects.toThrow(
+      /stdin-\w+.shortlink-journal names/,
+    );
+    const reused = { ...settings, onSimilar: 'reuse' } as const;
+    expect(await world.import(reused, longer)).toMatchObject({ created: 2, existing: 1 });
+  });
+
+  test('at the same service by another name of this machine', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import({ baseUrl: 'http://127.0.0.1:8787' });
+    for (const baseUrl of ['http://localhost:8787/', 'http://[::1]:8787'])
+      expect(await world.import({ baseUrl })).toMatchObject({ created: 0, existing: 1 });
+  });
+
   test('that is compressed', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

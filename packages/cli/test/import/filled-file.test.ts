@@ -17,19 +17,16 @@ const warnings = () => world.events.filter(({ type }) => type === 'warning');
 const append = () =>
   world.write('input.csv', `${world.read('input.csv')}https://example.com/2,,,,\n`);
 
-test('a filled file at another service is not said to be new there', async () => {
+test('a filled file at another service is said to keep its links, and not to be new there', async () => {
   const other = { ...settings, baseUrl: 'https://other.example' };
   expect(await world.import(other)).toMatchObject({ existing: 1, created: 0 });
-  expect(warnings()).toEqual([]);
+  const of = 'The journal has links of https://api.example, and none of https://other.example';
+  const keeps = '1 row keeps the link that it names, wherever that is';
+  expect(warnings()).toEqual([{ type: 'warning', message: `${of}: ${keeps}.` }]);
   append();
   expect(await world.import(other)).toMatchObject({ existing: 1, created: 1 });
-  expect(warnings()).toEqual([
-    {
-      type: 'warning',
-      message:
-        'The journal has links of https://api.example, and none of https://other.example: 1 row is not known there yet.',
-    },
-  ]);
+  const both = `${of}: 1 row is not known there yet, and ${keeps}.`;
+  expect(warnings()).toEqual([{ type: 'warning', message: both }]);
 });
 
 test('a restart says which cells keep filled rows from being created again', async () => {

@@ -110,6 +110,12 @@ export class UserFiles {
       this.#restoreFrom(whole);
       return false;
     }
+    const [, other] = /^(\S+) may name links of these rows/.exec(reason) ?? [];
+    if (other !== undefined) {
+      this.#world.log(() => `--- the user moves ${other} away`);
+      this.#disk.move(`${this.#folder}/${other}`, `/away/${other}`);
+      return true;
+    }
     let hasMoved = false;
     for (const kind of KINDS) {
       const path = this.paths[kind];

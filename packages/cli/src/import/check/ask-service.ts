@@ -76,8 +76,8 @@ async function lookUp(
     const results: LookupResult[] = await client.links.lookup(asked, { signal });
     asked = asked.flatMap((target, index) => {
       const { links = [], more = false } = results[index] ?? {};
-      for (const { title, tags, code, short_url } of links) {
-        const identity = linkIdentity({ ...target, title, tags }, undefined);
+      for (const { title, tags, redirect_type, code, short_url } of links) {
+        const identity = linkIdentity({ ...target, title, tags, redirect_type }, undefined);
         const own = { code, short_url, made_for: '' };
         evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
       }

@@ -13,6 +13,9 @@ import { isFilled, readLinks } from './read-links.ts';
 
 const JOURNAL = /\.shortlink-journal$/;
 
+/** That of standard input. It is there only where the import of the same rows was not completed. */
+const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
+
 /** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
 const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*)?$/i;
 
@@ -36,7 +39,9 @@ export async function filesBeside(
   const found: string[] = [];
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
-    const paths = names.filter((name) => JOURNAL.test(name) || TABLE.test(name)).sort();
+    const isEvidence = (name: string) =>
+      file === '-' ? STDIN_JOURNAL.test(name) : JOURNAL.test(name) || TABLE.test(name);
+    const paths = names.filter(isEvidence).sort();
     if (paths.length > MAX_FILES) {
       const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;
       onEvent({ type: 'warning', message });

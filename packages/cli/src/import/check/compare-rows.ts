@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import { plural } from '../../format.ts';
+import { plural, present } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
@@ -80,10 +80,11 @@ export function surprises(
     );
   }
   const services = known.length === 0 && !journal.hasLinks() ? journal.otherServices() : [];
-  if (services.length > 0 && found.new > 0 && baseUrl !== NO_SERVICE) {
-    const what = plural(found.new, 'row is', 'rows are');
+  if (services.length > 0 && found.new + claims > 0 && baseUrl !== NO_SERVICE) {
+    const isNew = `${plural(found.new, 'row is', 'rows are')} not known there yet`;
+    const keep = `${plural(claims, 'row keeps the link that it names', 'rows keep the links that they name')}, wherever that is`;
     messages.push(
-      `The journal has links of ${services.join(', ')}, and none of ${baseUrl}: ${what} not known there yet.`,
+      `The journal has links of ${services.join(', ')}, and none of ${baseUrl}: ${present(found.new > 0 && isNew, claims > 0 && keep).join(', and ')}.`,
     );
   }
   if (restart && claims > 0) {

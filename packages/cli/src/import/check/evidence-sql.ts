@@ -103,11 +103,6 @@ const UNMATCH_OTHERS = `
     SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
-/** A link that the service was asked for counts as made for its row, whatever it redirects with. */
-const TAKE_CONTENT = `
-  UPDATE temp.link SET content = row.content FROM temp.match JOIN temp.row USING (number)
-  WHERE link.id = match.link AND source = ${KNOWN_BY.service} AND link.content / ${REDIRECTS} = row.content / ${REDIRECTS}`;
-
 /** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
 const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
 const MATCH_OWN_DOUBTS =
@@ -142,12 +137,12 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
     const isAsked = `source = ${KNOWN_BY.service}`;
     // A row whose title was edited while its link was in doubt says itself what it was asked for with.
     if (hasDoubts) db.exec(matchBy('key, pair, made_with', isAsked));
+    db.exec(matchBy('key, pair, content', isAsked));
     db.exec(matchBy('key, pair, words', isAsked));
     if (isReused) {
       db.exec(matchBy('key, pair, words', `NOT (${CERTAIN})`));
       db.exec(matchBy('key, pair', `NOT (${CERTAIN})`));
     }
-    db.exec(TAKE_CONTENT);
   }
   if (!hasDoubts) return;
   db.exec(DROP_KNOWN_DOUBTS);

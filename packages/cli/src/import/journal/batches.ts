@@ -1,4 +1,5 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
+import { serviceUrl } from '../../config/settings.ts';
 import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LogRecord, NewRecord } from './log.ts';
@@ -140,6 +141,7 @@ export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
   const { idempotencyKey, domain, size } = begun;
   return {
     ...begun,
+    service: serviceUrl(begun.service),
     ...{ id, firstLink, idempotencyKey, domain, mayRepeat: idempotencyKey !== undefined },
     ...{ job: undefined, error: undefined, isOpen: true, created: 0, unanswered: size },
     decided: [],

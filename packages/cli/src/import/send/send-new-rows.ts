@@ -64,7 +64,7 @@ export async function findOut(
     await askService(ask);
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
   }
-  const isAsked = !settings.restart && settings.onSimilar !== 'create' && settings.file !== '-';
+  const isAsked = !settings.restart && settings.onSimilar !== 'create';
   const paths = isAsked ? await filesBeside(settings, journal.path, deps) : [];
   if (paths.length === 0) return found;
   const names = await readBeside(paths, ask);
