@@ -35,8 +35,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'title of a link that was looked up ignored',
     `${CHECK}/ask-service.ts`,
-    '{ ...target, title, tags }',
-    '{ ...target, tags }',
+    '{ ...target, title, tags, redirect_type }',
+    '{ ...target, tags, redirect_type }',
   ),
   mutant(
     'results of a look-up moved by one',

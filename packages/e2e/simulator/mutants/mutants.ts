@@ -121,7 +121,7 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'known links forgotten with the unknown',
     `${JOURNAL}/batches.ts`,
-    'if (entry !== null && (isCreated(entry) || !isCreated(known[index]))) known[index] = entry;',
+    'if (entry !== null && (isSure || !isCreated(known[index]))) known[index] = entry;',
     'if (entry !== null) known[index] = entry;',
   ),
   mutant(

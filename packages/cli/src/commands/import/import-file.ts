@@ -2,6 +2,7 @@ import { uptime } from 'node:os';
 import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, exitCodeOfImport } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
+import { present } from '../../format.ts';
 import { emptySummary } from '../../import/report/summary.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
@@ -141,7 +142,11 @@ async function ended(
   const { reason, waitMs, mustDecide } = stopped;
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
-  const how = file === STANDARD_STREAM ? 'To continue, pipe the same input into' : 'To continue';
+  const how = present(
+    'To continue',
+    argv.includes('--restart') && 'with the links that the service has already',
+    file === STANDARD_STREAM && 'pipe the same input into',
+  ).join(', ');
   return {
     // For the reason 'error', the error itself decides about the exit code.
     exitCode:
