@@ -39,6 +39,20 @@ describe('options reach the request', () => {
     expect(offers.stdout).toContain('--add-tag');
   });
 
+  test('--known, once for each earlier results file', async () => {
+    const { run, bodies, input } = await scene(
+      ['url', ...['a', 'b', 'c'].map((name) => `https://example.com/${name}`), ''].join('\n'),
+    );
+    const known = ['a', 'b'].map((name) => `${input}.${name}.known`);
+    for (const [n, path] of known.entries()) {
+      const row = `https://example.com/${'ab'[n]},x${n},https://s.example/x${n},created,`;
+      await writeFile(path, `url,code,short_url,status,error\n${row}\n`);
+    }
+    const result = await run(known.flatMap((path) => ['--known', path]));
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(bodies()[0].links).toEqual([{ target_url: 'https://example.com/c' }]);
+  });
+
   test('--tag, --domain and --redirect-type, for rows without their own', async () => {
     const { run, bodies } = await scene(
       'url,tags\nhttps://example.com/a,own\nhttps://example.com/b,\n',
