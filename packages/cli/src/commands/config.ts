@@ -56,11 +56,7 @@ async function getSetting(context: Context, name: SettingName): Promise<ExitCode
   if (setting === undefined) {
     throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
   }
-  if (context.globals.json === true) {
-    context.printer.json({ name, ...setting });
-  } else {
-    context.printer.data(setting.value);
-  }
+  context.printer.result({ name, ...setting }, setting.value);
   return EXIT_CODES.ok;
 }
 

@@ -37,11 +37,7 @@ async function showUsage(context: Context): Promise<ExitCode> {
       }
       throw error;
     });
-  if (context.globals.json === true) {
-    context.printer.json(usage);
-  } else {
-    context.printer.data(renderUsage(usage, context.printer, Date.now()));
-  }
+  context.printer.result(usage, renderUsage(usage, context.printer, Date.now()));
   return EXIT_CODES.ok;
 }
 

@@ -1,12 +1,10 @@
 import { usageError } from '../cli-error.ts';
 import type { Config } from './config-schema.ts';
 
-/** Where a setting came from, strongest first. */
-type SettingSource = 'flag' | 'environment' | 'config file' | 'default';
-
 export interface Setting {
   value: string;
-  source: SettingSource;
+  /** Where it came from, strongest first. */
+  source: 'flag' | 'environment' | 'config file' | 'default';
 }
 
 export interface ResolvedSettings {
