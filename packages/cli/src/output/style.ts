@@ -11,12 +11,11 @@ export function createStyle(enabled: boolean, boxes = false) {
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
       enabled ? styleText(format, text, { validateStream: false }) : text;
-  const [bold, dim] = [paint('bold'), paint('dim')];
   return {
     enabled,
     boxes,
-    bold,
-    dim,
+    bold: paint('bold'),
+    dim: paint('dim'),
     red: paint('red'),
     green: paint('green'),
     yellow: paint('yellow'),
