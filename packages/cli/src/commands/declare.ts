@@ -36,6 +36,9 @@ export function declareCommand<Values extends unknown[]>(
   );
 }
 
+/** Standard input, and standard output. */
+export const STANDARD_STREAM = '-';
+
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `90s`, `5m`, `26h`, `1d`, `500ms`, `1.5h`; a bare number is seconds. In milliseconds. */

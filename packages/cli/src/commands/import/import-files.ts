@@ -8,8 +8,9 @@ import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
+import { STANDARD_STREAM } from '../declare.ts';
+import type { ImportInput } from './import.ts';
 import { type FileOutcome, importFile } from './import-file.ts';
-import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
 /**

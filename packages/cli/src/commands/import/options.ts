@@ -1,4 +1,4 @@
-import { INPUT_FORMATS, LINK_FIELDS, type LinkField } from '@shortlink/tables/basics';
+import { INPUT_FORMATS, LINK_FIELDS } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ImportSettings,
@@ -20,8 +20,6 @@ import {
 /** Each batch in flight is held in memory. */
 const MAX_CONCURRENCY = 64;
 
-type FieldMap = Partial<Record<LinkField, string>>;
-
 /** Settings that follow from several options, or from one of another name. */
 type Derived =
   | ('file' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
@@ -29,7 +27,7 @@ type Derived =
 
 /** Options of `shortlink import` as commander hands them over. */
 export interface ImportOptions extends Omit<ImportSettings, Derived> {
-  map?: FieldMap;
+  map?: ImportSettings['map'];
   output?: string;
   outputFormat?: OutputFormat;
   rejects?: string;

@@ -10,8 +10,8 @@ import { FINDINGS, type Finding } from '../../verify/judge.ts';
 import { type Tally, verifyTable } from '../../verify/run-verify.ts';
 import { openTable, type Table } from '../../verify/table.ts';
 import { VERSION } from '../../version.ts';
+import { STANDARD_STREAM } from '../declare.ts';
 import { untilClosed } from '../import/import-file.ts';
-import { STANDARD_STREAM } from '../import/parse-import.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -43,17 +43,17 @@ export async function verifyFiles(input: VerifyInput, context: Context): Promise
 
 async function verifyTables(
   tables: readonly Table[],
-  input: VerifyInput,
+  { files, options }: VerifyInput,
   signal: AbortSignal,
   context: Context,
 ): Promise<ExitCode> {
   const { printer, globals } = context;
-  const asker = await createAsker(input, signal, context);
+  const asker = await createAsker(options, signal, context);
   const results: Result[] = [];
   for (const [index, table] of tables.entries()) {
-    const settings = input.files[index];
+    const settings = files[index];
     if (settings === undefined || signal.aborted) break;
-    const result = await verifyFile(table, { ...input, ...settings }, asker, context);
+    const result = await verifyFile(table, settings, asker, context);
     results.push(result);
     if (globals.json !== true) await report(result, context);
   }
@@ -65,7 +65,7 @@ async function verifyTables(
     const summary = { version: 1, command: 'verify', exit_code, requests, files: results };
     printer.summary(
       summary,
-      input.files.some(({ output }) => output === STANDARD_STREAM),
+      files.some(({ output }) => output === STANDARD_STREAM),
     );
   }
   if (signal.aborted) throw interruptedError();
@@ -73,7 +73,7 @@ async function verifyTables(
 }
 
 async function createAsker(
-  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput,
+  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput['options'],
   signal: AbortSignal,
   context: Context,
 ): Promise<Asker> {
@@ -97,7 +97,7 @@ async function createAsker(
 
 async function verifyFile(
   table: Table,
-  settings: VerifyInput & VerifyInput['files'][number],
+  settings: VerifyInput['files'][number],
   asker: Asker,
   { io, printer }: Context,
 ): Promise<Result> {
