@@ -60,7 +60,7 @@ export class Printer {
     this.#isAscii = wantsAscii(io.env);
     const styleOf = (stream: OutputStream) =>
       createStyle(
-        wantsColor({ flag: options.color, env: io.env, isTTY: stream.isTTY }),
+        wantsColor(stream, io.env, options.color),
         isInteractive(stream, io.env) && !this.#isAscii,
       );
     this.outStyle = styleOf(io.stdout);
