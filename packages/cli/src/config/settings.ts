@@ -1,4 +1,5 @@
 import { usageError } from '../cli-error.ts';
+import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
 export interface Setting {
@@ -24,7 +25,7 @@ export interface AccountOptions {
 
 interface SettingsInput {
   flags: AccountOptions;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Io['env'];
   config: Config;
   /** `true` for commands that create profiles: the profile need not exist yet. */
   newProfile?: boolean | undefined;
@@ -61,7 +62,7 @@ function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Sett
     flags.profile,
     env['SHORTLINK_PROFILE'],
     config.profile,
-  ) ?? { value: DEFAULT_PROFILE, source: 'default' };
+  ) ?? { value: 'default', source: 'default' };
   if (!PROFILE_PATTERN.test(value)) {
     throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
   }
@@ -96,9 +97,6 @@ export const PROFILE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Printable ASCII without spaces: anything else can't be sent in a header, and `fetch` would print the key in its error. */
 export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
-
-/** The profile used where none was ever named. */
-const DEFAULT_PROFILE = 'default';
 
 export function isBaseUrl(value: string): boolean {
   const { protocol = '', username, password, search, hash } = URL.parse(value) ?? {};

@@ -111,11 +111,10 @@ async function report(
   }
   if (stopped === undefined) return;
   const { reason, message, hint } = stopped;
-  const hints = present(hint, next).join('\n');
   printer.error({
     code: reason,
     message: printer.options.quiet ? `${message}${progressOf(summary)}` : message,
-    hint: hints === '' ? undefined : hints,
+    hint: present(hint, next).join('\n') || undefined,
     exitCode,
   });
 }
