@@ -174,10 +174,8 @@ async function showStatus(context: Context): Promise<ExitCode> {
  * @throws the client's errors when the server can't be asked
  */
 async function isAccepted(account: Account, context: Context): Promise<boolean> {
-  const [shortlink, { AuthenticationError, NotFoundError, PermissionError }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-  ]);
+  const shortlink = await context.client(account);
+  const { AuthenticationError, NotFoundError, PermissionError } = await import('@shortlink/sdk');
   return await context.interruptible(async (signal) => {
     try {
       await shortlink.usage.retrieve({ signal }).catch(async (error: unknown) => {

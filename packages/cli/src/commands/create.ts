@@ -11,18 +11,16 @@ import { foreign, sanitize } from '../output/sanitize.ts';
 import {
   collect,
   declareCommand,
+  type LinkOptions,
+  linkFields,
   type Perform,
-  parseRedirectType,
   parseText,
   REDIRECT_TYPE_CHOICES,
   STANDARD_STREAM,
 } from './declare.ts';
 
-interface CreateOptions {
-  title?: string | undefined;
-  tag?: string[] | undefined;
-  domain?: string | undefined;
-  redirectType?: string | undefined;
+interface CreateOptions extends LinkOptions {
+  title?: string;
 }
 
 /** Input of `shortlink create`. */
@@ -92,12 +90,7 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
   }
   return {
     urls: isStandardInput ? undefined : urls,
-    fields: {
-      title: options.title,
-      tags: options.tag,
-      domain_id: options.domain,
-      redirect_type: parseRedirectType(options.redirectType),
-    },
+    fields: { title: options.title, ...linkFields(options) },
   };
 }
 

@@ -96,7 +96,14 @@ const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];
 
 export const REDIRECT_TYPE_CHOICES = REDIRECT_TYPES.map(String);
 
-/** A value that commander has checked against {@link REDIRECT_TYPE_CHOICES}. */
-export function parseRedirectType(value: string | undefined): RedirectType | undefined {
-  return REDIRECT_TYPES.find((type) => String(type) === value);
+/** Options that say what links have. commander has checked the redirect type against {@link REDIRECT_TYPE_CHOICES}. */
+export interface LinkOptions {
+  tag?: string[];
+  domain?: string;
+  redirectType?: string;
+}
+
+export function linkFields({ tag: tags, domain: domain_id, redirectType }: LinkOptions) {
+  const redirect_type = REDIRECT_TYPES.find((type) => String(type) === redirectType);
+  return { tags, domain_id, redirect_type };
 }

@@ -20,10 +20,8 @@ export function declareUsage(program: Command, perform: Perform): void {
 
 async function showUsage(context: Context): Promise<ExitCode> {
   const account = await context.account();
-  const [shortlink, { NotFoundError }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-  ]);
+  const shortlink = await context.client(account);
+  const { NotFoundError } = await import('@shortlink/sdk');
   const usage = await context
     .interruptible((signal) => shortlink.usage.retrieve({ signal }))
     .catch((error: unknown) => {

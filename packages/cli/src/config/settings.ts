@@ -58,11 +58,8 @@ export function resolveSettings(input: SettingsInput): ResolvedSettings {
 }
 
 function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
-  const { value, source }: Setting = first(
-    flags.profile,
-    env['SHORTLINK_PROFILE'],
-    config.profile,
-  ) ?? { value: 'default', source: 'default' };
+  const set = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
+  const { value, source }: Setting = set ?? { value: 'default', source: 'default' };
   if (!PROFILE_PATTERN.test(value)) {
     throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
   }

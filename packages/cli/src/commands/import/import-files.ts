@@ -53,10 +53,8 @@ export async function importFiles(
   const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
   if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
-    context.printer.summary(
-      summary,
-      files.some(({ output }) => output === STANDARD_STREAM),
-    );
+    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
+    context.printer.summary(summary, isStdoutTaken);
   }
   return exitCode;
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { usageError } from '../../cli-error.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
-import { declareCommand, type Perform, parseRedirectType, STANDARD_STREAM } from '../declare.ts';
+import { declareCommand, linkFields, type Perform, STANDARD_STREAM } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 
 /** What one file is imported with, before the account is known. */
@@ -65,11 +65,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     journal:
       options.journal ??
       (file === STANDARD_STREAM ? { folder: dirname(base) } : `${base}.shortlink-journal`),
-    defaults: {
-      tags: options.tag,
-      domain_id: options.domain,
-      redirect_type: parseRedirectType(options.redirectType),
-    },
+    defaults: linkFields(options),
     addTags: options.addTag,
     listsRows: options.summary !== undefined,
     requestsPerMinute: options.rpm,

@@ -9,6 +9,7 @@ import {
 } from '../../import/types.ts';
 import {
   collect,
+  type LinkOptions,
   MAX_BATCH_LINKS,
   parseCount,
   parseCountOr,
@@ -26,15 +27,12 @@ type Derived =
   | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
 
 /** Options of `shortlink import` as commander hands them over. */
-export interface ImportOptions extends Omit<ImportSettings, Derived> {
+export interface ImportOptions extends Omit<ImportSettings, Derived>, LinkOptions {
   map?: ImportSettings['map'];
   output?: string;
   outputFormat?: OutputFormat;
   rejects?: string;
-  tag?: string[];
   addTag?: string[];
-  domain?: string;
-  redirectType?: string;
   rpm?: number;
   maxWait: number;
   journal?: string;
