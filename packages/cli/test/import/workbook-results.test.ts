@@ -168,7 +168,7 @@ test('a workbook that is left before its end, as on a full disk, ends the readin
   async function* reported() {
     try {
       const row = { line: 2, cells: [`${URL}/1`] };
-      for (;;) yield [[row, { status: 'unsent', error: 'x' }] as const];
+      for (;;) yield [{ row, outcome: { status: 'unsent', error: 'x' } as const }];
     } finally {
       ended += 1;
     }

@@ -34,7 +34,7 @@ export interface ReportInput extends SendNewRows, Pick<Sent, 'batches'> {
 }
 
 /** Rows that one read completes, each with its outcome. */
-export type Reported = readonly (readonly [Row, RowOutcome])[];
+export type Reported = readonly { row: Row; outcome: RowOutcome }[];
 
 /** Reads the input once more. Each row has the outcome that the journal knows. */
 export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
@@ -61,7 +61,7 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
       const outcome = outcomeOf(row, number);
       report.onRow?.(row, number, outcome);
       number += 1;
-      return [row, outcome] as const;
+      return { row, outcome };
     });
   }
 }
@@ -102,7 +102,7 @@ export async function* resultsText(
   yield header;
   for await (const rows of reported) {
     let text = '';
-    for (const [row, outcome] of rows) text += line(row, outcome);
+    for (const { row, outcome } of rows) text += line(row, outcome);
     yield text;
   }
 }

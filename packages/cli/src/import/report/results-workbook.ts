@@ -26,7 +26,7 @@ export async function* resultsWorkbook(
   async function* rows() {
     yield table.fill<Cell>(table.header, textCell, textCell);
     for (let read = first; !read.done; read = await source.next()) {
-      for (const [row, outcome] of read.value) {
+      for (const { row, outcome } of read.value) {
         yield table.fill<Cell>(
           table.rowOf(row, outcome),
           (text, index) => ownCell(text, row, index, formats.get(index)),
@@ -58,8 +58,8 @@ export async function* resultsWorkbook(
 /** How the numbers of each column are shown: as the first one of them is. */
 function formatsOf(rows: Reported): ReadonlyMap<number, string> {
   const formats = new Map<number, string>();
-  for (const [{ book }] of rows) {
-    for (const [index, { format }] of Object.entries(book ?? {})) {
+  for (const { row } of rows) {
+    for (const [index, { format }] of Object.entries(row.book ?? {})) {
       if (format !== undefined && !formats.has(Number(index))) formats.set(Number(index), format);
     }
   }
