@@ -84,21 +84,17 @@ export function asCliError(error: unknown): CliError | undefined {
   return new CliError(message, { code, exitCode, hint, cause });
 }
 
-/** The command line or a setting is wrong: exit code 2. */
-export function usageError(message: string, hint?: string): CliError {
-  return new CliError(message, { code: 'usage', exitCode: EXIT_CODES.usage, hint });
+/** Makes errors with a word that is the name of their exit code too. */
+function errorOf(code: keyof typeof EXIT_CODES) {
+  const exitCode = EXIT_CODES[code];
+  return (message: string, hint?: string) => new CliError(message, { code, exitCode, hint });
 }
+
+/** The command line or a setting is wrong: exit code 2. */
+export const usageError = errorOf('usage');
 
 /** No key, or a key that was refused: exit code 4. */
-export function authenticationError(message: string, hint?: string): CliError {
-  return new CliError(message, {
-    code: 'authentication',
-    exitCode: EXIT_CODES.authentication,
-    hint,
-  });
-}
+export const authenticationError = errorOf('authentication');
 
 /** Ctrl-C, or SIGTERM: exit code 130. */
-export function interruptedError(): CliError {
-  return new CliError('Interrupted.', { code: 'interrupted', exitCode: EXIT_CODES.interrupted });
-}
+export const interruptedError = () => errorOf('interrupted')('Interrupted.');

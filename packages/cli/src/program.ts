@@ -32,8 +32,8 @@ export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,
-      getOutHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stdout.isTTY }),
-      getErrHasColors: () => wantsColor({ flag: undefined, env: io.env, isTTY: io.stderr.isTTY }),
+      getOutHasColors: () => wantsColor(io.stdout, io.env),
+      getErrHasColors: () => wantsColor(io.stderr, io.env),
     })
     .configureHelp(HELP)
     .optionsGroup('Global options:')

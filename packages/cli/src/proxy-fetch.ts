@@ -1,6 +1,5 @@
 import { usageError } from './cli-error.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Io } from './io.ts';
 
 /**
  * A `fetch` that goes through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is
@@ -11,7 +10,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  *   behind one, only addresses are recognised.
  */
 export async function proxyFetch(
-  env: Env,
+  env: Io['env'],
   isPublic = false,
 ): Promise<typeof globalThis.fetch | undefined> {
   const httpProxy = readProxy(env, 'http_proxy');
@@ -24,12 +23,12 @@ export async function proxyFetch(
 }
 
 /** Lower case wins, as in curl. */
-function read(env: Env, name: string): string {
+function read(env: Io['env'], name: string): string {
   return env[name] ?? env[name.toUpperCase()] ?? '';
 }
 
 /** The value itself is not repeated in the error: it may hold a password. */
-function readProxy(env: Env, name: string): string {
+function readProxy(env: Io['env'], name: string): string {
   const value = read(env, name);
   if (value !== '' && !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) {
     throw usageError(

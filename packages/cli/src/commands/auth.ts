@@ -10,7 +10,7 @@ import {
   withoutApiPath,
 } from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
-import { ask, askSecret, readFirstLine } from '../output/prompt.ts';
+import { ask, readFirstLine } from '../output/prompt.ts';
 import { declareCommand, type Perform } from './declare.ts';
 
 export function declareAuth(program: Command, perform: Perform): void {
@@ -121,7 +121,7 @@ async function askAccount(
   const given =
     globals.apiKey ??
     (interactive
-      ? await askSecret('API key: ', io, signal)
+      ? await ask('API key: ', io, signal, true)
       : await readFirstLine(io.stdin, signal));
   const apiKey = given.trim();
   if (!API_KEY_PATTERN.test(apiKey)) {
@@ -158,14 +158,11 @@ async function showStatus(context: Context): Promise<ExitCode> {
   const source = settings.apiKey?.source;
   const profile = settings.profile.value;
   const { printer } = context;
-  if (context.globals.json === true) {
-    printer.json({ valid, base_url: account.baseUrl, profile, api_key: key, source });
-  } else {
-    const paint = valid ? printer.outStyle.green : printer.outStyle.red;
-    printer.data(
-      `${paint(valid ? 'valid' : 'refused')}  key ${key} (${source}) at ${account.baseUrl}, profile ${profile}`,
-    );
-  }
+  const word = valid ? printer.outStyle.green('valid') : printer.outStyle.red('refused');
+  printer.result(
+    { valid, base_url: account.baseUrl, profile, api_key: key, source },
+    `${word}  key ${key} (${source}) at ${account.baseUrl}, profile ${profile}`,
+  );
   return valid ? EXIT_CODES.ok : EXIT_CODES.authentication;
 }
 
@@ -177,10 +174,8 @@ async function showStatus(context: Context): Promise<ExitCode> {
  * @throws the client's errors when the server can't be asked
  */
 async function isAccepted(account: Account, context: Context): Promise<boolean> {
-  const [shortlink, { AuthenticationError, NotFoundError, PermissionError }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-  ]);
+  const shortlink = await context.client(account);
+  const { AuthenticationError, NotFoundError, PermissionError } = await import('@shortlink/sdk');
   return await context.interruptible(async (signal) => {
     try {
       await shortlink.usage.retrieve({ signal }).catch(async (error: unknown) => {

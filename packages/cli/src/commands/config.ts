@@ -56,11 +56,7 @@ async function getSetting(context: Context, name: SettingName): Promise<ExitCode
   if (setting === undefined) {
     throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
   }
-  if (context.globals.json === true) {
-    context.printer.json({ name, ...setting });
-  } else {
-    context.printer.data(setting.value);
-  }
+  context.printer.result({ name, ...setting }, setting.value);
   return EXIT_CODES.ok;
 }
 
@@ -124,12 +120,9 @@ async function listSettings(context: Context): Promise<ExitCode> {
       file: context.configPath,
       settings: Object.fromEntries(shown.map(([name, setting]) => [name, setting ?? null])),
       profiles: Object.fromEntries(
-        Object.entries(config.profiles).map(([name, profile]) => [
+        Object.entries(config.profiles).map(([name, { base_url = null, api_key: key }]) => [
           name,
-          {
-            base_url: profile.base_url ?? null,
-            api_key: profile.api_key === undefined ? null : maskKey(profile.api_key),
-          },
+          { base_url, api_key: key === undefined ? null : maskKey(key) },
         ]),
       ),
     });
@@ -138,11 +131,7 @@ async function listSettings(context: Context): Promise<ExitCode> {
   printer.data(
     await renderTable({
       head: ['setting', 'value', 'from'],
-      rows: shown.map(([name, setting]) => [
-        name,
-        setting?.value ?? '',
-        setting?.source ?? 'not set',
-      ]),
+      rows: shown.map(([name, set]) => [name, set?.value ?? '', set?.source ?? 'not set']),
       style: printer.outStyle,
     }),
   );

@@ -1,4 +1,4 @@
-import type { BulkItem, CreateLinkBody } from '@shortlink/sdk';
+import type { CreateLinkBody } from '@shortlink/sdk';
 import { type Line, LineSplitter } from '@shortlink/tables/basics';
 import { type Command, Option } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
@@ -11,18 +11,16 @@ import { foreign, sanitize } from '../output/sanitize.ts';
 import {
   collect,
   declareCommand,
+  type LinkOptions,
+  linkFields,
   type Perform,
-  parseRedirectType,
   parseText,
   REDIRECT_TYPE_CHOICES,
+  STANDARD_STREAM,
 } from './declare.ts';
-import { STANDARD_STREAM } from './import/parse-import.ts';
 
-interface CreateOptions {
-  title?: string | undefined;
-  tag?: string[] | undefined;
-  domain?: string | undefined;
-  redirectType?: string | undefined;
+interface CreateOptions extends LinkOptions {
+  title?: string;
 }
 
 /** Input of `shortlink create`. */
@@ -92,12 +90,7 @@ function parseCreate(urls: readonly string[], options: CreateOptions): CreateInp
   }
   return {
     urls: isStandardInput ? undefined : urls,
-    fields: {
-      title: options.title,
-      tags: options.tag,
-      domain_id: options.domain,
-      redirect_type: parseRedirectType(options.redirectType),
-    },
+    fields: { title: options.title, ...linkFields(options) },
   };
 }
 
@@ -156,7 +149,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
   async function* source(): AsyncGenerator<CreateLinkBody> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
       const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
-      order.push(error === undefined ? undefined : notCreated(url, 'rejected', error));
+      order.push(error === undefined ? undefined : outcomeOf(url, 'rejected', { error }));
       if (error === undefined) yield { target_url: url, ...fields };
     }
   }
@@ -172,7 +165,7 @@ async function createLinks({ urls, fields }: CreateInput, context: Context): Pro
       const items = shortlink.links.createMany(source(), { signal, onUnknown: 'stop' });
       for await (const item of items) {
         printRejected();
-        print(toOutcome(item));
+        print(outcomeOf(item.input.target_url, item.outcome, item));
         order.shift();
       }
     });
@@ -206,17 +199,12 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   );
 }
 
-function toOutcome(item: BulkItem<CreateLinkBody>): UrlOutcome {
-  const { target_url } = item.input;
-  if (item.outcome === 'created') {
-    const { code, short_url } = item;
-    return { target_url, code, short_url, status: 'created', error: null };
-  }
-  return notCreated(target_url, item.outcome, item.error);
-}
-
-function notCreated(target_url: string, status: UrlOutcome['status'], error: string): UrlOutcome {
-  return { target_url, code: null, short_url: null, status, error };
+function outcomeOf(
+  target_url: string,
+  status: UrlOutcome['status'],
+  { code = null, short_url = null, error = null }: Partial<UrlOutcome>,
+): UrlOutcome {
+  return { target_url, code, short_url, status, error };
 }
 
 function printOutcome(outcome: UrlOutcome, { printer, globals }: Context): void {

@@ -36,6 +36,9 @@ export function declareCommand<Values extends unknown[]>(
   );
 }
 
+/** Standard input, and standard output. */
+export const STANDARD_STREAM = '-';
+
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `90s`, `5m`, `26h`, `1d`, `500ms`, `1.5h`; a bare number is seconds. In milliseconds. */
@@ -93,7 +96,14 @@ const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];
 
 export const REDIRECT_TYPE_CHOICES = REDIRECT_TYPES.map(String);
 
-/** A value that commander has checked against {@link REDIRECT_TYPE_CHOICES}. */
-export function parseRedirectType(value: string | undefined): RedirectType | undefined {
-  return REDIRECT_TYPES.find((type) => String(type) === value);
+/** Options that say what links have. commander has checked the redirect type against {@link REDIRECT_TYPE_CHOICES}. */
+export interface LinkOptions {
+  tag?: string[];
+  domain?: string;
+  redirectType?: string;
+}
+
+export function linkFields({ tag: tags, domain: domain_id, redirectType }: LinkOptions) {
+  const redirect_type = REDIRECT_TYPES.find((type) => String(type) === redirectType);
+  return { tags, domain_id, redirect_type };
 }

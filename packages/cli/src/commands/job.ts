@@ -3,12 +3,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
-import { csvCell } from '../import/report/csv-cell.ts';
+import { csvLine } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import { foreign, sanitize, sanitizeData } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
-import { declareCommand, type Perform, parseDuration } from './declare.ts';
+import { declareCommand, type Perform, parseDuration, STANDARD_STREAM } from './declare.ts';
 
 const JOB = '0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10';
 
@@ -45,22 +45,14 @@ export function declareJob(program: Command, perform: Perform): void {
 }
 
 interface JobOptions {
-  output?: JobOutput | undefined;
+  /** Path of a .csv or .json file, or `-` for standard output. */
+  output?: string | undefined;
   /** Of `job wait` alone, in milliseconds; undefined is the client's own limit, one hour. */
   maxWait?: number | undefined;
 }
 
-/** Where the results go, and in which form. */
-interface JobOutput {
-  /** A path, or `-` for standard output. */
-  path: string;
-  format: 'csv' | 'json';
-}
-
-function parseOutput(path: string): JobOutput {
-  const lower = path.toLowerCase();
-  if (path === '-' || lower.endsWith('.csv')) return { path, format: 'csv' };
-  if (lower.endsWith('.json')) return { path, format: 'json' };
+function parseOutput(path: string): string {
+  if (path === STANDARD_STREAM || /\.(?:csv|json)$/i.test(path)) return path;
   throw new InvalidArgumentError('The file must end in .csv or .json.');
 }
 
@@ -96,9 +88,7 @@ async function waitForJob(
     status.stop();
     const { JobFailedError } = await import('@shortlink/sdk');
     // A failed job may have created links too.
-    if (JobFailedError.isInstance(error)) {
-      await showJob(error.job, output, context);
-    }
+    if (JobFailedError.isInstance(error)) await showJob(error.job, output, context);
     throw error;
   }
 }
@@ -116,28 +106,23 @@ function waitStatus(name: string, job: Job | undefined): Status {
 const TABLE_ROWS = 20;
 
 /** Prints a job, and writes its results where they were asked for. */
-async function showJob(job: Job, output: JobOutput | undefined, context: Context): Promise<void> {
-  if (output !== undefined) {
-    await writeResults(job.results, output, context);
-  }
+async function showJob(job: Job, output: string | undefined, context: Context): Promise<void> {
+  if (output !== undefined) await writeResults(job.results, output, context);
   // With `-o -`, stdout already carries the results.
-  if (output?.path !== '-') {
-    await print(job, output === undefined, context);
-  }
+  if (output !== STANDARD_STREAM) await print(job, output === undefined, context);
 }
 
 async function writeResults(
   results: readonly BatchResultItem[],
-  output: JobOutput,
-  context: Context,
+  path: string,
+  { io: { stdout }, printer }: Context,
 ): Promise<void> {
-  const text = renderJobResults(results, output.format);
-  if (output.path === '-') {
-    const { stdout } = context.io;
+  const text = renderJobResults(results, /\.json$/i.test(path));
+  if (path === STANDARD_STREAM) {
     stdout.write(stdout.isTTY ? sanitizeData(text) : text);
     return;
   }
-  const file = await openOutput(output.path, { stdout: context.io.stdout });
+  const file = await openOutput(path, { stdout });
   let kept: string | undefined;
   try {
     await file.write(text);
@@ -145,8 +130,8 @@ async function writeResults(
   } finally {
     await file.discard();
   }
-  context.printer.note(`Wrote ${plural(results.length, 'result')} to ${output.path}.`);
-  if (kept !== undefined) context.printer.note(`What was in it before is in ${kept}.`);
+  printer.note(`Wrote ${plural(results.length, 'result')} to ${path}.`);
+  if (kept !== undefined) printer.note(`What was in it before is in ${kept}.`);
 }
 
 async function print(job: Job, withResults: boolean, context: Context): Promise<void> {
@@ -177,10 +162,8 @@ async function print(job: Job, withResults: boolean, context: Context): Promise<
 const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
 
 /** Results of a job as the content of a file. */
-function renderJobResults(results: readonly BatchResultItem[], format: 'csv' | 'json'): string {
-  if (format === 'json') return `${JSON.stringify(results, null, 2)}\n`;
+function renderJobResults(results: readonly BatchResultItem[], isJson: boolean): string {
+  if (isJson) return `${JSON.stringify(results, null, 2)}\n`;
   const rows = results.map((item) => COLUMNS.map((column) => item[column] ?? ''));
-  return [COLUMNS, ...rows]
-    .map((cells) => `${cells.map((cell) => csvCell(cell)).join(',')}\n`)
-    .join('');
+  return [COLUMNS, ...rows].map((cells) => csvLine(cells)).join('');
 }

@@ -20,10 +20,8 @@ export function declareUsage(program: Command, perform: Perform): void {
 
 async function showUsage(context: Context): Promise<ExitCode> {
   const account = await context.account();
-  const [shortlink, { NotFoundError }] = await Promise.all([
-    context.client(account),
-    import('@shortlink/sdk'),
-  ]);
+  const shortlink = await context.client(account);
+  const { NotFoundError } = await import('@shortlink/sdk');
   const usage = await context
     .interruptible((signal) => shortlink.usage.retrieve({ signal }))
     .catch((error: unknown) => {
@@ -37,11 +35,7 @@ async function showUsage(context: Context): Promise<ExitCode> {
       }
       throw error;
     });
-  if (context.globals.json === true) {
-    context.printer.json(usage);
-  } else {
-    context.printer.data(renderUsage(usage, context.printer, Date.now()));
-  }
+  context.printer.result(usage, renderUsage(usage, context.printer, Date.now()));
   return EXIT_CODES.ok;
 }
 

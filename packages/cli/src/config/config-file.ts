@@ -89,12 +89,8 @@ async function narrow(path: string, mode: number): Promise<string> {
  * Where the settings are kept: `$XDG_CONFIG_HOME/shortlink/config.json`, by default below `~/.config`; below `%APPDATA%`
  * on Windows. A relative XDG_CONFIG_HOME is ignored, as the XDG Base Directory Specification asks.
  */
-export function configPath(io: Pick<Io, 'env' | 'home' | 'platform'>): string {
-  const xdg = io.env['XDG_CONFIG_HOME'];
-  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, 'shortlink', 'config.json');
-  const appData = io.env['APPDATA'];
-  if (io.platform === 'win32' && appData !== undefined && isAbsolute(appData)) {
-    return join(appData, 'shortlink', 'config.json');
-  }
-  return join(io.home, '.config', 'shortlink', 'config.json');
+export function configPath({ env, home, platform }: Pick<Io, 'env' | 'home' | 'platform'>): string {
+  const named = [env['XDG_CONFIG_HOME'], platform === 'win32' ? env['APPDATA'] : undefined];
+  const folder = named.find((path) => path !== undefined && isAbsolute(path));
+  return join(folder ?? join(home, '.config'), 'shortlink', 'config.json');
 }

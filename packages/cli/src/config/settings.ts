@@ -1,12 +1,11 @@
 import { usageError } from '../cli-error.ts';
+import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
-
-/** Where a setting came from, strongest first. */
-type SettingSource = 'flag' | 'environment' | 'config file' | 'default';
 
 export interface Setting {
   value: string;
-  source: SettingSource;
+  /** Where it came from, strongest first. */
+  source: 'flag' | 'environment' | 'config file' | 'default';
 }
 
 export interface ResolvedSettings {
@@ -26,7 +25,7 @@ export interface AccountOptions {
 
 interface SettingsInput {
   flags: AccountOptions;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Io['env'];
   config: Config;
   /** `true` for commands that create profiles: the profile need not exist yet. */
   newProfile?: boolean | undefined;
@@ -59,11 +58,8 @@ export function resolveSettings(input: SettingsInput): ResolvedSettings {
 }
 
 function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
-  const { value, source }: Setting = first(
-    flags.profile,
-    env['SHORTLINK_PROFILE'],
-    config.profile,
-  ) ?? { value: DEFAULT_PROFILE, source: 'default' };
+  const set = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
+  const { value, source }: Setting = set ?? { value: 'default', source: 'default' };
   if (!PROFILE_PATTERN.test(value)) {
     throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
   }
@@ -98,9 +94,6 @@ export const PROFILE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Printable ASCII without spaces: anything else can't be sent in a header, and `fetch` would print the key in its error. */
 export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
-
-/** The profile used where none was ever named. */
-const DEFAULT_PROFILE = 'default';
 
 export function isBaseUrl(value: string): boolean {
   const { protocol = '', username, password, search, hash } = URL.parse(value) ?? {};

@@ -2,6 +2,7 @@ import type { Plan } from '@shortlink/tables/basics';
 import { formatCount, formatDuration, plural, present } from '../format.ts';
 import type { Existing, Forecast, ImportEvent } from '../import/types.ts';
 import { mappingOf } from './json-events.ts';
+import type { Printer } from './printer.ts';
 import { sanitize } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { flow, wrapWords } from './wrap.ts';
@@ -19,12 +20,12 @@ const MAX_NAME = 60;
 export function drawEvent(
   event: ImportEvent,
   file: string,
-  { style, width }: { style: Style; width: number | undefined },
+  { errStyle, width }: Pick<Printer, 'errStyle' | 'width'>,
 ): string | undefined {
   const indented = (text: string) => wrapWords(sanitize(text).replace(/^/, '  '), width);
   switch (event.type) {
     case 'validated':
-      return head(event, file, style, width);
+      return wrapWords(head(event, file, errStyle, width), width);
     case 'compared':
       return comparison(event).map(indented).join('\n') || undefined;
     case 'forecast':
@@ -59,7 +60,7 @@ function head(
     first !== undefined && flow([`  ${first}`, ...others], { width, gap: 4, indent: 2 }),
     ...notes.map((note) => `  ${sanitize(note)}`),
   );
-  return wrapWords(lines.join('\n'), width);
+  return lines.join('\n');
 }
 
 const FORMAT_NAMES = {

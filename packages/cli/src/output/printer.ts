@@ -1,5 +1,5 @@
 import type { Logger } from '@shortlink/sdk';
-import type { ExitCode } from '../cli-error.ts';
+import type { CliError } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
 import type { JsonEvent } from './json-events.ts';
 import { foreign, sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
@@ -23,12 +23,9 @@ export interface PrinterOptions {
 }
 
 /** An error as it is printed. */
-export interface ErrorReport {
-  /** Stable machine word. */
-  code: string;
-  message: string;
-  hint?: string | undefined;
-  exitCode: ExitCode;
+export interface ErrorReport
+  extends Pick<CliError, 'code' | 'message' | 'exitCode'>,
+    Partial<Pick<CliError, 'hint'>> {
   /** HTTP status and request id, where the server responded. */
   status?: number | undefined;
   requestId?: string | undefined;
@@ -63,7 +60,7 @@ export class Printer {
     this.#isAscii = wantsAscii(io.env);
     const styleOf = (stream: OutputStream) =>
       createStyle(
-        wantsColor({ flag: options.color, env: io.env, isTTY: stream.isTTY }),
+        wantsColor(stream, io.env, options.color),
         isInteractive(stream, io.env) && !this.#isAscii,
       );
     this.outStyle = styleOf(io.stdout);
@@ -96,6 +93,12 @@ export class Printer {
   /** A value as JSON: on one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
   json(value: unknown, isLine = false): void {
     this.data(toSafeJson(value, this.#io.stdout.isTTY === true && !isLine ? 2 : undefined));
+  }
+
+  /** What a command has found out: with `--json` the value, else the text. */
+  result(value: object, text: string): void {
+    if (this.options.json) this.json(value);
+    else this.data(text);
   }
 
   /** How a command ended, with `--json`. Where results take stdout, it is an event. */

@@ -2,43 +2,36 @@ import { Writable } from 'node:stream';
 import { interruptedError } from '../cli-error.ts';
 import type { InputStream, Io } from '../io.ts';
 
-/** Asks for a line on a terminal. @throws the signal's reason */
-export function ask(question: string, io: Io, signal: AbortSignal): Promise<string> {
-  return readLine(question, io, io.stderr, signal);
-}
-
-/** The same without echo: neither the text nor its length can be seen. */
-export async function askSecret(question: string, io: Io, signal: AbortSignal): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  try {
-    // The question comes once the echo is off: a key that is pasted at once must not be shown.
-    return await readLine('', io, nowhere, signal, () => io.stderr.write(question));
-  } finally {
-    // The line break that was typed was not echoed either.
-    io.stderr.write('\n');
-  }
-}
-
-async function readLine(
+/**
+ * Asks for a line on a terminal. A secret is typed without echo: neither the text nor its length can be seen.
+ *
+ * @throws the signal's reason
+ */
+export async function ask(
   question: string,
-  io: Io,
-  output: Writable,
+  { stdin: input, stderr }: Io,
   signal: AbortSignal,
-  onEchoOff: () => unknown = () => {},
+  isSecret = false,
 ): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
-  const lines = createInterface({ input: io.stdin, output, terminal: true, historySize: 0 });
-  onEchoOff();
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = isSecret ? nowhere : stderr;
+  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  // The question comes once the echo is off: a key that is pasted at once must not be shown.
+  if (isSecret) stderr.write(question);
   // In raw mode a terminal sends Ctrl-C and Ctrl-D as characters; readline turns them into these.
   const ended = new AbortController();
   for (const event of ['SIGINT', 'close']) lines.on(event, () => ended.abort());
+  const ends = AbortSignal.any([signal, ended.signal]);
   try {
-    return await lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
+    return await lines.question(isSecret ? '' : question, { signal: ends });
   } catch (error) {
     signal.throwIfAborted();
     throw ended.signal.aborted ? interruptedError() : error;
   } finally {
     lines.close();
+    // The line break that was typed was not echoed either.
+    if (isSecret) stderr.write('\n');
   }
 }
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import type { Io, OutputStream } from '../io.ts';
 
 export type Paint = (text: string) => string;
 
@@ -11,57 +12,43 @@ export function createStyle(enabled: boolean, boxes = false) {
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
       enabled ? styleText(format, text, { validateStream: false }) : text;
-  const [bold, dim] = [paint('bold'), paint('dim')];
   return {
     enabled,
     boxes,
-    bold,
-    dim,
+    bold: paint('bold'),
+    dim: paint('dim'),
     red: paint('red'),
     green: paint('green'),
     yellow: paint('yellow'),
   };
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** Set, and not to a word for "no": some systems set `CI=false`. */
-function isCi(env: Env): boolean {
-  const value = env['CI']?.toLowerCase();
-  return value !== undefined && value !== '' && value !== '0' && value !== 'false';
+/** Whether it is a terminal that can draw, and none of a CI job. Some systems set `CI=false`. */
+function isScreen({ isTTY }: OutputStream, env: Io['env']): boolean {
+  const isCi = !['', '0', 'false'].includes(env['CI']?.toLowerCase() ?? '');
+  return isTTY === true && !isCi && env['TERM'] !== 'dumb';
 }
 
 /**
  * Whether to colour one stream: `--no-color`, then NO_COLOR (https://no-color.org: any value but the empty one), then
  * FORCE_COLOR, then a terminal that isn't dumb and isn't a CI job's.
  */
-export function wantsColor(options: {
-  flag: boolean | undefined;
-  env: Env;
-  isTTY: boolean | undefined;
-}): boolean {
-  const { flag, env, isTTY } = options;
+export function wantsColor(stream: OutputStream, env: Io['env'], flag = true): boolean {
   const force = env['FORCE_COLOR'];
-  if (flag === false || (env['NO_COLOR'] ?? '') !== '' || force === '0' || force === 'false') {
-    return false;
-  }
-  if (force !== undefined) return true;
-  return isTTY === true && !isCi(env) && env['TERM'] !== 'dumb';
+  if (!flag || (env['NO_COLOR'] ?? '') !== '' || force === '0' || force === 'false') return false;
+  return force !== undefined || isScreen(stream, env);
 }
 
 /**
  * Whether a stream can be drawn on more than once: a spinner needs that. A pseudo-terminal without a
  * window may have a width of 0, where nothing can be drawn again.
  */
-export function isInteractive(
-  stream: { isTTY?: boolean | undefined; columns?: number | undefined },
-  env: Env,
-): boolean {
-  return stream.isTTY === true && stream.columns !== 0 && !isCi(env) && env['TERM'] !== 'dumb';
+export function isInteractive(stream: OutputStream, env: Io['env']): boolean {
+  return stream.columns !== 0 && isScreen(stream, env);
 }
 
 /** Whether the locale has no UTF-8: that of POSIX, or one with another charset. Where none is set, UTF-8 is likely by now. */
-export function wantsAscii(env: Env): boolean {
+export function wantsAscii(env: Io['env']): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   const [, charset = 'utf8'] = /\.([^@]*)/.exec(locale) ?? [];
   return locale === 'C' || locale === 'POSIX' || !/^utf-?8$/i.test(charset);

@@ -4,7 +4,7 @@ import type { Paint, Style } from './style.ts';
 /** Text of a cell, and its colour where it has one. */
 export type Cell = string | { text: string; paint: Paint };
 
-export interface TableOptions {
+interface TableOptions {
   head?: readonly string[] | undefined;
   rows: readonly (readonly Cell[])[];
   /** Columns whose numbers line up at the right. */
@@ -23,26 +23,24 @@ const PLAIN = Object.fromEntries(
  * A table for people: with borders on a terminal, as aligned lines elsewhere. cli-table3 passes escape bytes on and colours by its own
  * look at the environment, so texts are cleaned before and its colours are off. It is loaded only when a table is drawn.
  */
-export async function renderTable(options: TableOptions): Promise<string> {
+export async function renderTable({ head, rows, right, style }: TableOptions): Promise<string> {
+  const { boxes, bold } = style;
   const { default: Table } = await import('cli-table3');
-  const right = new Set(options.right);
-  const columns = options.head?.length ?? options.rows[0]?.length ?? 0;
+  const columns = head?.length ?? rows[0]?.length ?? 0;
   const table = new Table({
     style: {
       head: [],
       border: [],
       compact: true,
-      ...(!options.style.boxes && { 'padding-left': 0, 'padding-right': 0 }),
+      ...(!boxes && { 'padding-left': 0, 'padding-right': 0 }),
     },
-    ...(!options.style.boxes && { chars: { ...PLAIN, middle: '  ' } }),
-    colAligns: Array.from({ length: columns }, (_, index) => (right.has(index) ? 'right' : 'left')),
-    ...(options.head !== undefined && {
-      head: options.head.map((text) => options.style.bold(sanitize(text))),
-    }),
+    ...(!boxes && { chars: { ...PLAIN, middle: '  ' } }),
+    colAligns: Array.from({ length: columns }, (_, at) => (right?.includes(at) ? 'right' : 'left')),
+    ...(head !== undefined && { head: head.map((text) => bold(sanitize(text))) }),
   });
-  table.push(...options.rows.map((row) => row.map(renderCell)));
+  table.push(...rows.map((row) => row.map(renderCell)));
   const text = table.toString();
-  return options.style.boxes ? text : text.replaceAll(/ +$/gm, '');
+  return boxes ? text : text.replaceAll(/ +$/gm, '');
 }
 
 function renderCell(cell: Cell): string {

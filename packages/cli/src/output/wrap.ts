@@ -16,17 +16,14 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** Width of what is no terminal: nothing is wrapped there. */
-const ENDLESS = Number.POSITIVE_INFINITY;
-
 /**
  * Puts parts on as few lines as possible: `gap` spaces between two of them, and a new line with `indent` spaces where the next one
- * does not fit. A part is never broken.
+ * does not fit. A part is never broken. Without a `width` there is no terminal, and all of them are on one line.
  */
 export function flow(
   parts: readonly string[],
   {
-    width = ENDLESS,
+    width = Number.POSITIVE_INFINITY,
     gap = 1,
     indent = 0,
   }: { width?: number | undefined; gap?: number; indent?: number },

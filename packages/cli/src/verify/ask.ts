@@ -71,16 +71,13 @@ export class Asker {
   /** @param isFinal - for targets: tells a status after which it isn't asked again */
   async #ask(url: URL, method: string, isFinal?: (status: number) => boolean): Promise<Reply> {
     const { maxRetries, signal, requestsPerMinute = Number.POSITIVE_INFINITY } = this.#settings;
+    const isTarget = isFinal !== undefined;
     for (let tries = 0; ; tries += 1) {
       const at = Math.max(this.#nextAt, performance.now());
       this.#nextAt = at + 60_000 / requestsPerMinute;
       await this.#sleep(at - performance.now());
       if (signal.aborted) return STOPPED;
-      const { reply, retryAfterMs, isPassing } = await this.#send(
-        url,
-        method,
-        isFinal !== undefined,
-      );
+      const { reply, retryAfterMs, isPassing } = await this.#send(url, method, isTarget);
       if (signal.aborted) return STOPPED;
       const waitMs = retryAfterMs ?? FIRST_WAIT_MS * 2 ** tries;
       const most = retryAfterMs === undefined || maxRetries === 0 ? maxRetries : MAX_WAITS;

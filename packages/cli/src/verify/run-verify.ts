@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { SCHEMELESS } from '../import/map/target-problem.ts';
-import { csvCell } from '../import/report/csv-cell.ts';
+import { csvLine } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
@@ -129,22 +129,19 @@ const COLUMNS = [
 ] satisfies (keyof Verdict)[];
 
 /** The lines of a report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
-function reportFormat({ layout }: Table, isJsonl: boolean) {
-  const { columns } = layout.plan;
-  const { delimiter, lineEnd, bom, sep } = layout.dialect;
+function reportFormat({ layout: { plan, dialect } }: Table, isJsonl: boolean) {
+  const { columns } = plan;
   // A report may be verified again.
   const own = [...columns.keys()].filter((at) => !COLUMNS.some((name) => name === columns[at]));
-  const csv = (cells: readonly unknown[]) =>
-    cells.map((cell) => csvCell(String(cell ?? ''), delimiter)).join(delimiter) + lineEnd;
+  const header = csvLine([...own.map((at) => columns[at]), ...COLUMNS], dialect);
   return {
     /** What comes before the first row. */
-    header: isJsonl
-      ? ''
-      : (bom ? '\ufeff' : '') + sep + csv([...own.map((at) => columns[at]), ...COLUMNS]),
+    header: isJsonl ? '' : (dialect.bom ? '\ufeff' : '') + dialect.sep + header,
     line({ row: { cells, object } }: LinkRow, verdict: Verdict): string {
       if (!isJsonl) {
         const found = COLUMNS.map((name) => verdict[name]);
-        return csv([...own.map((at) => cells[at]), ...found, ...cells.slice(columns.length)]);
+        const surplus = cells.slice(columns.length);
+        return csvLine([...own.map((at) => cells[at]), ...found, ...surplus], dialect);
       }
       const row = object ?? Object.fromEntries(own.map((at) => [columns[at], cells[at] ?? '']));
       const found = Object.fromEntries(COLUMNS.map((name) => [name, verdict[name] ?? null]));

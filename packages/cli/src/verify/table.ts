@@ -54,8 +54,8 @@ export async function openTable(
   try {
     const { short_url: wanted, ...map } = settings.map;
     const layout = await detectLayout(input, { ...settings, map });
-    const shortUrlOf = shortUrlReader(input.name, layout, wanted);
-    const exported = exportReader(layout);
+    const { shortUrlOf, withShortUrl } = shortUrlReader(input.name, layout, wanted);
+    const exportedOf = exportReader(layout);
     const rules = createRowRules(layout, { map, defaults: {} }, layout.isOfLines);
     const table: Table = {
       ...{ input, layout, rows: 0, links: 0 },
@@ -64,11 +64,11 @@ export async function openTable(
           for (const row of rows) {
             const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
             const { target_url: target } = rules.link(row);
-            const isOff = exported.isOff(row);
+            const { isOff, addresses } = exportedOf(row);
             yield { row, shortUrl, target, isOff };
-            for (const address of exported.addresses(row)) {
+            for (const address of addresses) {
               if (address === shortUrl) continue;
-              yield { row: shortUrlOf.replaced(row, address), shortUrl: address, target, isOff };
+              yield { row: withShortUrl(row, address), shortUrl: address, target, isOff };
             }
           }
         }
@@ -88,18 +88,12 @@ export async function openTable(
   }
 }
 
-/** Gives the short URL of a row, and the row with another one in its place. */
-interface ShortUrlReader {
-  (row: Row): string | undefined;
-  replaced(row: Row, address: string): Row;
-}
-
 /** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
 function shortUrlReader(
   name: string,
   { plan: { columns, mapping }, resultColumns }: Layout,
   wanted: string | undefined,
-): ShortUrlReader {
+) {
   const find = (key: string) =>
     columns.findLastIndex((column, index) => {
       return index !== mapping.target_url && key !== '' && columnKey(column) === key;
@@ -116,18 +110,19 @@ function shortUrlReader(
       `Its columns are ${columns.map((text) => JSON.stringify(text)).join(', ')}. Name the right one: --map short_url=NAME`,
     );
   }
-  const read = ({ cells, object }: Row) => {
-    const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
-    const status = object ? object['status'] : cells[resultColumns.status ?? -1];
-    if (WITHOUT_LINK.includes(status)) return undefined;
-    return value.trim() || (status === 'created' ? '' : undefined);
+  return {
+    shortUrlOf({ cells, object }: Row): string | undefined {
+      const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
+      const status = object ? object['status'] : cells[resultColumns.status ?? -1];
+      if (WITHOUT_LINK.includes(status)) return undefined;
+      return value.trim() || (status === 'created' ? '' : undefined);
+    },
+    withShortUrl: ({ line, cells, object }: Row, address: string): Row => ({
+      line,
+      cells: cells.with(place, address),
+      object: object && { ...object, [column]: address },
+    }),
   };
-  const replaced = ({ line, cells, object }: Row, address: string): Row => ({
-    line,
-    cells: cells.with(place, address),
-    object: object && { ...object, [column]: address },
-  });
-  return Object.assign(read, { replaced });
 }
 
 /** Columns of exports that hold further addresses of a link: our own, and Bitly's. */
@@ -141,16 +136,13 @@ function exportReader({ plan: { columns } }: Layout) {
     const column = columns[at];
     return object && column !== undefined ? toCell(object[column] ?? null) : (cells[at] ?? '');
   };
-  const isAnExport = () => columns.some((column) => ADDRESS_LISTS.includes(columnKey(column)));
-  return {
-    addresses(row: Row): string[] {
-      if (row.problem !== undefined || !isAnExport()) return [];
-      return cellOf(row, ADDRESS_LISTS).match(/https?:\/\/[^\s",]+/gi) ?? [];
-    },
-    isOff(row: Row): boolean {
-      if (row.problem !== undefined || !isAnExport()) return false;
-      const [isActive, archived] = [cellOf(row, ['isactive']), cellOf(row, ['archived'])];
-      return /^(?:false|0|no)$/i.test(isActive) || /^(?:true|1|yes)$/i.test(archived);
-    },
+  return (row: Row): { addresses: readonly string[]; isOff: boolean } => {
+    const isAnExport = columns.some((column) => ADDRESS_LISTS.includes(columnKey(column)));
+    if (row.problem !== undefined || !isAnExport) return { addresses: [], isOff: false };
+    const [isActive, archived] = [cellOf(row, ['isactive']), cellOf(row, ['archived'])];
+    return {
+      addresses: cellOf(row, ADDRESS_LISTS).match(/https?:\/\/[^\s",]+/gi) ?? [],
+      isOff: /^(?:false|0|no)$/i.test(isActive) || /^(?:true|1|yes)$/i.test(archived),
+    };
   };
 }

@@ -167,8 +167,8 @@ test('a workbook that is left before its end, as on a full disk, ends the readin
   let ended = 0;
   async function* reported() {
     try {
-      const rows = [{ line: 2, cells: [`${URL}/1`] }];
-      for (;;) yield { rows, outcomes: [{ status: 'unsent', error: 'x' } as const] };
+      const row = { line: 2, cells: [`${URL}/1`] };
+      for (;;) yield [{ row, outcome: { status: 'unsent', error: 'x' } as const }];
     } finally {
       ended += 1;
     }

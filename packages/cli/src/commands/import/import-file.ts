@@ -11,7 +11,7 @@ import { describeError } from '../../output/describe-error.ts';
 import type { ImportOutcome } from '../../output/json-events.ts';
 import { ask } from '../../output/prompt.ts';
 import { sanitize, sanitizeData } from '../../output/sanitize.ts';
-import { STANDARD_STREAM } from './parse-import.ts';
+import { STANDARD_STREAM } from '../declare.ts';
 import type { FileWatch, ImportWatch, StopSignals } from './watch-import.ts';
 
 /** What all files of one command line share. */

@@ -8,8 +8,9 @@ import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
+import { STANDARD_STREAM } from '../declare.ts';
+import type { ImportInput } from './import.ts';
 import { type FileOutcome, importFile } from './import-file.ts';
-import { type ImportInput, STANDARD_STREAM } from './parse-import.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
 
 /**
@@ -52,10 +53,8 @@ export async function importFiles(
   const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
   if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
   if (context.globals.json === true) {
-    context.printer.summary(
-      summary,
-      files.some(({ output }) => output === STANDARD_STREAM),
-    );
+    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
+    context.printer.summary(summary, isStdoutTaken);
   }
   return exitCode;
 }
@@ -110,11 +109,10 @@ async function report(
   }
   if (stopped === undefined) return;
   const { reason, message, hint } = stopped;
-  const hints = present(hint, next).join('\n');
   printer.error({
     code: reason,
     message: printer.options.quiet ? `${message}${progressOf(summary)}` : message,
-    hint: hints === '' ? undefined : hints,
+    hint: present(hint, next).join('\n') || undefined,
     exitCode,
   });
 }

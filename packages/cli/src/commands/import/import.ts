@@ -1,7 +1,19 @@
+import { statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { declareCommand, type Perform } from '../declare.ts';
+import { usageError } from '../../cli-error.ts';
+import type { ImportSettings, OutputFormat } from '../../import/types.ts';
+import { declareCommand, linkFields, type Perform, STANDARD_STREAM } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
-import { parseImport } from './parse-import.ts';
+
+/** What one file is imported with, before the account is known. */
+type FileSettings = Omit<ImportSettings, 'baseUrl'>;
+
+/** Input of `shortlink import`. */
+export interface ImportInput {
+  files: FileSettings[];
+  options: ImportOptions;
+}
 
 export function declareImport(program: Command, perform: Perform): void {
   const command = declareCommand(program, perform, {
@@ -25,3 +37,120 @@ export function declareImport(program: Command, perform: Perform): void {
   command.argument('<file...>', 'input files, one after the other; - is standard input');
   addImportOptions(command);
 }
+
+/** @throws CliError for options that contradict each other */
+function parseImport(files: readonly string[], options: ImportOptions): ImportInput {
+  if (files.length > 1 && files.includes(STANDARD_STREAM)) {
+    throw usageError('Standard input (-) is imported alone.');
+  }
+  const settings = files.map((file) => fileSettings(file, options));
+  refuseSharedFiles(settings, options.summary);
+  return { files: settings, options };
+}
+
+function fileSettings(file: string, options: ImportOptions): FileSettings {
+  const { output, format } = outputOf(file, options);
+  const base = baseOf(file, options);
+  return {
+    ...options,
+    map: options.map ?? {},
+    file,
+    output,
+    outputFormat: format,
+    usualNames: {
+      output: !options.inPlace && options.output === undefined,
+      rejects: options.rejects === undefined,
+    },
+    rejects: options.rejects ?? `${base}.rejects.csv`,
+    journal:
+      options.journal ??
+      (file === STANDARD_STREAM ? { folder: dirname(base) } : `${base}.shortlink-journal`),
+    defaults: linkFields(options),
+    addTags: options.addTag,
+    listsRows: options.summary !== undefined,
+    requestsPerMinute: options.rpm,
+  };
+}
+
+/** Where the names of the files that belong to an input begin: beside it; for standard input, in the current folder. */
+function baseOf(file: string, { stateDir }: ImportOptions): string {
+  const name = file === STANDARD_STREAM ? 'stdin' : file;
+  return stateDir === undefined ? name : join(stateDir, basename(name));
+}
+
+function outputOf(file: string, options: ImportOptions): { output: string; format: OutputFormat } {
+  const named = options.inPlace ? file : options.output;
+  if (options.inPlace) refuseBesideInPlace(file, options);
+  // The results of a workbook are a workbook: not every Excel opens a table with commas as columns.
+  const format = options.outputFormat ?? formatOf(named ?? file.replace(/\.(jsonl|ndjson)$/i, ''));
+  const usual =
+    file === STANDARD_STREAM ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
+  const output = named ?? usual;
+  if (format === 'xlsx' && output === STANDARD_STREAM)
+    throw usageError('A workbook is not written to standard output: name a file with -o.');
+  if (!options.inPlace && format !== 'xlsx' && formatOf(output) === 'xlsx')
+    throw usageError(`${output} would be a workbook: leave --output-format ${format} out.`);
+  return { output, format };
+}
+
+/** The format that a file of this name has. */
+function formatOf(name: string): OutputFormat {
+  if (/\.xlsx$/i.test(name)) return 'xlsx';
+  return /\.(jsonl|ndjson)$/i.test(name) ? 'jsonl' : 'csv';
+}
+
+function refuseBesideInPlace(file: string, options: ImportOptions): void {
+  if (file === STANDARD_STREAM) throw usageError('--in-place needs a file, not standard input.');
+  const other = options.output !== undefined ? '--output' : '--output-format';
+  if (options.output !== undefined || options.outputFormat !== undefined) {
+    throw usageError(`--in-place and ${other} exclude each other.`);
+  }
+}
+
+/** What two paths have in common that lead to the same file, also through links. */
+export function identityOf(path: string): string {
+  try {
+    const stats = statSync(path);
+    if (stats.isFile()) return `${stats.dev} ${stats.ino}`;
+  } catch {
+    // What is not there yet, or can't be reached, has its path alone.
+  }
+  return resolve(path);
+}
+
+/** No file of ours may be an input, nor another file of ours, of any of the inputs: `import *.csv` a second time finds the results of the first. */
+function refuseSharedFiles(all: readonly FileSettings[], summary: string | undefined): void {
+  const roles = new Map<string, string>();
+  if (summary === STANDARD_STREAM)
+    throw usageError('--summary must be a file. With --json, it is on standard output.');
+  if (summary !== undefined) roles.set(identityOf(summary), '--summary');
+  for (const { file, inPlace, output, rejects, journal } of all) {
+    const of = all.length > 1 ? ` of ${file}` : '';
+    for (const [role, path] of [
+      [INPUT, file],
+      [`--output${of}`, inPlace ? undefined : output],
+      [`--rejects${of}`, rejects],
+      [`--journal${of}`, journal],
+    ] as const) {
+      if (typeof path !== 'string') continue;
+      if (path === STANDARD_STREAM && (path === rejects || path === journal)) {
+        throw usageError(
+          `${path === rejects ? '--rejects' : '--journal'} must be a file, not standard output.`,
+        );
+      }
+      const identity = path === STANDARD_STREAM ? `${path} ${role === INPUT}` : identityOf(path);
+      const other = roles.get(identity);
+      if (other === INPUT && role === INPUT) throw usageError(`${path} is given twice.`);
+      if (other !== undefined) throw usageError(`${role} and ${other} are the same file: ${path}`);
+      roles.set(identity, role);
+    }
+  }
+  for (const known of all.flatMap((settings) => settings.known ?? [])) {
+    const role = roles.get(identityOf(known));
+    // Known links that are the input or the results stay, or are kept.
+    if (role === undefined || /^(?:the input|--output)/.test(role)) continue;
+    throw usageError(`--known and ${role} are the same file: ${known}`);
+  }
+}
+
+const INPUT = 'the input';

@@ -1,4 +1,4 @@
-import { INPUT_FORMATS, LINK_FIELDS, type LinkField } from '@shortlink/tables/basics';
+import { INPUT_FORMATS, LINK_FIELDS } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ImportSettings,
@@ -9,6 +9,7 @@ import {
 } from '../../import/types.ts';
 import {
   collect,
+  type LinkOptions,
   MAX_BATCH_LINKS,
   parseCount,
   parseCountOr,
@@ -20,23 +21,18 @@ import {
 /** Each batch in flight is held in memory. */
 const MAX_CONCURRENCY = 64;
 
-type FieldMap = Partial<Record<LinkField, string>>;
-
 /** Settings that follow from several options, or from one of another name. */
 type Derived =
   | ('file' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
   | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
 
 /** Options of `shortlink import` as commander hands them over. */
-export interface ImportOptions extends Omit<ImportSettings, Derived> {
-  map?: FieldMap;
+export interface ImportOptions extends Omit<ImportSettings, Derived>, LinkOptions {
+  map?: ImportSettings['map'];
   output?: string;
   outputFormat?: OutputFormat;
   rejects?: string;
-  tag?: string[];
   addTag?: string[];
-  domain?: string;
-  redirectType?: string;
   rpm?: number;
   maxWait: number;
   journal?: string;

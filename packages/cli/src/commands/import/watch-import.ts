@@ -91,7 +91,7 @@ function show(event: ImportEvent, file: string, printer: Printer): void {
     const fields = importEvent(event, file);
     if (fields !== undefined && !quiet) printer.event(fields);
   } else {
-    const drawing = drawEvent(event, file, { style: printer.errStyle, width: printer.width });
+    const drawing = drawEvent(event, file, printer);
     if (drawing !== undefined) printer.drawing(drawing);
   }
 }

@@ -10,8 +10,8 @@ import { FINDINGS, type Finding } from '../../verify/judge.ts';
 import { type Tally, verifyTable } from '../../verify/run-verify.ts';
 import { openTable, type Table } from '../../verify/table.ts';
 import { VERSION } from '../../version.ts';
+import { STANDARD_STREAM } from '../declare.ts';
 import { untilClosed } from '../import/import-file.ts';
-import { STANDARD_STREAM } from '../import/parse-import.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -20,6 +20,8 @@ const DEFAULT_RETRIES = 2;
 
 /** Wrong rows that the screen shows. */
 const SHOWN_PROBLEMS = 10;
+
+type FileSettings = VerifyInput['files'][number];
 
 /** How the verification of one file ended: its part of the JSON summary, and what the screen shows. */
 interface Result extends Tally {
@@ -32,28 +34,27 @@ interface Result extends Tally {
 
 /** Looks at all files first, then verifies one after the other. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
-  const tables: Table[] = [];
+  const tables = new Map<FileSettings, Table>();
   try {
-    for (const settings of input.files) tables.push(await openTable(settings, context.io.stdin));
+    for (const file of input.files) tables.set(file, await openTable(file, context.io.stdin));
     return await context.interruptible((signal) => verifyTables(tables, input, signal, context));
   } finally {
-    for (const { input: opened } of tables) await opened.dispose();
+    for (const { input: opened } of tables.values()) await opened.dispose();
   }
 }
 
 async function verifyTables(
-  tables: readonly Table[],
-  input: VerifyInput,
+  tables: ReadonlyMap<FileSettings, Table>,
+  { files, options }: VerifyInput,
   signal: AbortSignal,
   context: Context,
 ): Promise<ExitCode> {
   const { printer, globals } = context;
-  const asker = await createAsker(input, signal, context);
+  const asker = await createAsker(options, signal, context);
   const results: Result[] = [];
-  for (const [index, table] of tables.entries()) {
-    const settings = input.files[index];
-    if (settings === undefined || signal.aborted) break;
-    const result = await verifyFile(table, { ...input, ...settings }, asker, context);
+  for (const [settings, table] of tables) {
+    if (signal.aborted) break;
+    const result = await verifyFile(table, settings, asker, context);
     results.push(result);
     if (globals.json !== true) await report(result, context);
   }
@@ -63,17 +64,15 @@ async function verifyTables(
     const exit_code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
     const { requests } = asker;
     const summary = { version: 1, command: 'verify', exit_code, requests, files: results };
-    printer.summary(
-      summary,
-      input.files.some(({ output }) => output === STANDARD_STREAM),
-    );
+    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
+    printer.summary(summary, isStdoutTaken);
   }
   if (signal.aborted) throw interruptedError();
   return exitCode;
 }
 
 async function createAsker(
-  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput,
+  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput['options'],
   signal: AbortSignal,
   context: Context,
 ): Promise<Asker> {
@@ -97,7 +96,7 @@ async function createAsker(
 
 async function verifyFile(
   table: Table,
-  settings: VerifyInput & VerifyInput['files'][number],
+  settings: FileSettings,
   asker: Asker,
   { io, printer }: Context,
 ): Promise<Result> {

@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Resolved } from '../../agents.ts';
 import { usageError } from '../../cli-error.ts';
+import type { VerifySettings } from '../../verify/run-verify.ts';
 import type { TableSettings } from '../../verify/table.ts';
-import { declareCommand, type Perform, parseCount } from '../declare.ts';
+import { declareCommand, type Perform, parseCount, STANDARD_STREAM } from '../declare.ts';
+import { identityOf } from '../import/import.ts';
 import { INPUT, mapParser } from '../import/options.ts';
-import { identityOf, STANDARD_STREAM } from '../import/parse-import.ts';
 
 /** Fields of `--map`. */
 export const TABLE_FIELDS = [
@@ -13,20 +14,21 @@ export const TABLE_FIELDS = [
 ] as const satisfies (keyof TableSettings['map'])[];
 
 /** Options of `shortlink verify` as commander hands them over. */
-interface VerifyOptions extends Omit<TableSettings, 'file' | 'map'> {
+interface VerifyOptions
+  extends Omit<TableSettings, 'file' | 'map'>,
+    Pick<VerifySettings, 'targets' | 'concurrency'> {
   map?: TableSettings['map'];
   output?: string;
-  targets: boolean;
   allowGet: boolean;
   allowPrivate: boolean;
   resolve?: Resolved[];
   rpm?: number;
-  concurrency: number;
 }
 
 /** Input of `shortlink verify`. */
-export interface VerifyInput extends Omit<VerifyOptions, 'output'> {
-  files: (TableSettings & { output: string; isUsualOutput: boolean })[];
+export interface VerifyInput {
+  files: (TableSettings & VerifySettings)[];
+  options: VerifyOptions;
 }
 
 export function declareVerify(program: Command, perform: Perform): void {
@@ -97,7 +99,7 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
     }
     return { ...rest, file, map, output: path, isUsualOutput: output === undefined };
   });
-  return { ...rest, files: settings };
+  return { files: settings, options };
 }
 
 /** `server:port`, or `host=server:port` for the short URLs of one host. An IPv6 address is in brackets. */

@@ -22,6 +22,14 @@ export function csvCell(text: string, delimiter = ','): string {
     : guarded;
 }
 
+/** A line of a CSV file that we write. */
+export function csvLine(
+  cells: readonly unknown[],
+  { delimiter = ',', lineEnd = '\n' }: { delimiter?: string; lineEnd?: string } = {},
+): string {
+  return cells.map((cell) => csvCell(String(cell ?? ''), delimiter)).join(delimiter) + lineEnd;
+}
+
 /** The cell as it was before {@link csvCell} put an apostrophe before it. */
 export function dropFormulaGuard(text: string): string {
   return text.startsWith("'") && FORMULA_START.test(text.slice(1)) ? text.slice(1) : text;

@@ -11,10 +11,7 @@ export function refuseInPlace(
 ): void {
   const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
   if (packing !== undefined || (!isTable && format !== 'jsonl')) {
-    throw inputError(
-      `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
-      'Without --in-place, the results go into a file of their own.',
-    );
+    throw refused(name, 'it needs a table with a header, or JSON Lines, as plain text');
   }
 }
 
@@ -22,8 +19,12 @@ export function refuseInPlace(
 export async function refuseIrregularInPlace(file: string): Promise<void> {
   const stats = await stat(file).catch(() => undefined);
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  throw inputError(
-    `--in-place can't be used with ${basename(file)}: it is no regular file`,
+  throw refused(basename(file), 'it is no regular file');
+}
+
+function refused(name: string, why: string) {
+  return inputError(
+    `--in-place can't be used with ${name}: ${why}`,
     'Without --in-place, the results go into a file of their own.',
   );
 }

@@ -1,9 +1,9 @@
 import { open, rm } from 'node:fs/promises';
 import type { Row } from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
+import { csvLine } from './csv-cell.ts';
 import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
-import { cellWriter } from './report-rows.ts';
 
 /** See {@link rejectsFile}. */
 export type RejectsFile = ReturnType<typeof rejectsFile>;
@@ -14,9 +14,6 @@ export type RejectsFile = ReturnType<typeof rejectsFile>;
  * a row that was not corrected stays invalid.
  */
 export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<OutputFile>) {
-  const { delimiter, lineEnd, bom, sep } = dialect;
-  const lineOf = (cells: readonly string[]) =>
-    cells.map(cellWriter(delimiter)).join(delimiter) + lineEnd;
   let width = 0;
   let file: OutputFile | undefined;
   return {
@@ -28,13 +25,14 @@ export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<Outpu
         file = await open();
         // JSON Lines may still add to the columns: those known at the first reject become the header.
         width = plan.columns.length;
-        await file.write((bom ? '\ufeff' : '') + sep + lineOf([...plan.columns, 'line', 'reason']));
+        const header = csvLine([...plan.columns, 'line', 'reason'], dialect);
+        await file.write((dialect.bom ? '\ufeff' : '') + dialect.sep + header);
       }
       let text = '';
       for (const { row, reason } of rejects) {
         const { cells } = row;
         const own = Array.from({ length: width }, (_, index) => cells[index] ?? '');
-        text += lineOf([...own, String(row.line), reason, ...cells.slice(width)]);
+        text += csvLine([...own, String(row.line), reason, ...cells.slice(width)], dialect);
       }
       await file.write(text);
     },

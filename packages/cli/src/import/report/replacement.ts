@@ -22,7 +22,7 @@ export async function openReplacement(
   ownFiles: OwnFiles,
 ): Promise<OutputFile> {
   await removeLeftovers(target);
-  const temporary = temporaryName(target);
+  const temporary = nameBeside(target, `${randomBytes(12).toString('hex')}.partial`);
   const hash = createHash('sha256');
   let handle: FileHandle | undefined;
   // `wx` follows no symbolic link, and the name can't be guessed.
@@ -155,34 +155,26 @@ async function isCut(target: string): Promise<boolean> {
 
 function wholeName(target: string): string {
   const id = createHash('sha256').update(basename(target)).digest('hex').slice(0, 24);
-  return join(dirname(target), `${temporaryPrefix(target)}${id}.whole`);
+  return nameBeside(target, `${id}.whole`);
 }
 
 /** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 
-const TEMPORARY_END = '.partial';
-
-function temporaryName(target: string): string {
-  const random = randomBytes(12).toString('hex');
-  return join(dirname(target), `${temporaryPrefix(target)}${random}${TEMPORARY_END}`);
-}
-
-/** File names have at most 255 bytes. */
-function temporaryPrefix(target: string): string {
-  return `.${basename(target).slice(0, 60)}.`;
+/** A hidden file of ours beside a target. File names have at most 255 bytes. */
+function nameBeside(target: string, end: string): string {
+  return join(dirname(target), `.${basename(target).slice(0, 60)}.${end}`);
 }
 
 async function removeLeftovers(target: string): Promise<void> {
-  const directory = dirname(target);
-  const prefix = temporaryPrefix(target);
-  for (const name of await readdir(directory)) {
-    const middle = name.slice(prefix.length, -TEMPORARY_END.length);
-    const isTemporary = name.startsWith(prefix) && name.endsWith(TEMPORARY_END);
-    if (!isTemporary || !/^[0-9a-f]{24}$/.test(middle)) continue;
-    const stats = await lstat(join(directory, name)).catch(() => undefined);
+  const start = nameBeside(target, '');
+  for (const name of await readdir(dirname(target))) {
+    const path = join(dirname(target), name);
+    const isOurs =
+      path.startsWith(start) && /^[0-9a-f]{24}\.partial$/.test(path.slice(start.length));
+    const stats = isOurs ? await lstat(path).catch(() => undefined) : undefined;
     if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
-      await rm(join(directory, name), { force: true });
+      await rm(path, { force: true });
     }
   }
 }

@@ -33,11 +33,8 @@ export interface ReportInput extends SendNewRows, Pick<Sent, 'batches'> {
   onRow?: ((row: Row, number: number, outcome: RowOutcome) => void) | undefined;
 }
 
-/** Rows that one read completes, and the outcome of each. */
-export interface Reported {
-  rows: readonly Row[];
-  outcomes: readonly RowOutcome[];
-}
+/** Rows that one read completes, each with its outcome. */
+export type Reported = readonly { row: Row; outcome: RowOutcome }[];
 
 /** Reads the input once more. Each row has the outcome that the journal knows. */
 export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
@@ -60,13 +57,12 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
   };
   let number = 0;
   for await (const rows of readRows(source.input, source.layout)) {
-    const outcomes = rows.map((row) => {
+    yield rows.map((row) => {
       const outcome = outcomeOf(row, number);
       report.onRow?.(row, number, outcome);
       number += 1;
-      return outcome;
+      return { row, outcome };
     });
-    yield { rows, outcomes };
   }
 }
 
@@ -104,12 +100,9 @@ export async function* resultsText(
   const isJsonl = inPlace ? layout.plan.format === 'jsonl' : outputFormat === 'jsonl';
   const { header, line } = isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
   yield header;
-  for await (const { rows, outcomes } of reported) {
+  for await (const rows of reported) {
     let text = '';
-    rows.forEach((row, index) => {
-      const outcome = outcomes[index];
-      if (outcome !== undefined) text += line(row, outcome);
-    });
+    for (const { row, outcome } of rows) text += line(row, outcome);
     yield text;
   }
 }
@@ -170,7 +163,7 @@ export function resultsTable(layout: Layout, inPlace = false) {
 function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
   const { delimiter, lineEnd, bom, sep } = layout.dialect;
-  const cell = cellWriter(delimiter);
+  const cell = (text: string) => csvCell(text, delimiter);
   // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   const { header, isPlain, rowOf, fill } = resultsTable(layout, inPlace);
@@ -203,11 +196,6 @@ function linkOf(outcome: RowOutcome, inPlace: boolean): OwnLink | undefined {
 function madeForOf(outcome: RowOutcome, inPlace: boolean): string {
   const isOfLink = outcome.status === 'created' || outcome.status === 'unknown';
   return (isOfLink ? outcome.made_for : linkOf(outcome, inPlace)?.made_for) ?? '';
-}
-
-/** Writes cells that a spreadsheet won't run as formulas. */
-export function cellWriter(delimiter: string): (text: string) => string {
-  return (text) => csvCell(text, delimiter);
 }
 
 /** Writes cells as they are, quoted where they must be. */

@@ -2,7 +2,7 @@ import { numberText } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
 import { writeXlsxStream } from 'hucre/xlsx';
 import type { Layout } from '../layout.ts';
-import { type Reported, type RowOutcome, resultsTable } from './report-rows.ts';
+import { type Reported, resultsTable } from './report-rows.ts';
 
 type Cell = string | number | boolean | null;
 
@@ -22,19 +22,16 @@ export async function* resultsWorkbook(
   const table = resultsTable(layout);
   const source = reported[Symbol.asyncIterator]();
   const first = await source.next();
-  const formats = formatsOf(first.done ? [] : first.value.rows);
-  const cellsOf = (row: Row, outcome: RowOutcome) =>
-    table.fill<Cell>(
-      table.rowOf(row, outcome),
-      (text, index) => ownCell(text, row, index, formats.get(index)),
-      textCell,
-    );
+  const formats = formatsOf(first.done ? [] : first.value);
   async function* rows() {
     yield table.fill<Cell>(table.header, textCell, textCell);
     for (let read = first; !read.done; read = await source.next()) {
-      for (const [index, outcome] of read.value.outcomes.entries()) {
-        const row = read.value.rows[index];
-        if (row !== undefined) yield cellsOf(row, outcome);
+      for (const { row, outcome } of read.value) {
+        yield table.fill<Cell>(
+          table.rowOf(row, outcome),
+          (text, index) => ownCell(text, row, index, formats.get(index)),
+          textCell,
+        );
       }
     }
   }
@@ -59,10 +56,10 @@ export async function* resultsWorkbook(
 }
 
 /** How the numbers of each column are shown: as the first one of them is. */
-function formatsOf(rows: readonly Row[]): ReadonlyMap<number, string> {
+function formatsOf(rows: Reported): ReadonlyMap<number, string> {
   const formats = new Map<number, string>();
-  for (const { book } of rows) {
-    for (const [index, { format }] of Object.entries(book ?? {})) {
+  for (const { row } of rows) {
+    for (const [index, { format }] of Object.entries(row.book ?? {})) {
       if (format !== undefined && !formats.has(Number(index))) formats.set(Number(index), format);
     }
   }
