@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { TimeoutError } from '../src/errors/call-errors.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
-import { json, LINK } from './answers.ts';
+import { JOB, json, LINK } from './answers.ts';
 import { FakeClock, InstantClock, settle } from './fake-clock.ts';
 import { FakeFetch } from './fake-fetch.ts';
 import { makeClient } from './make-client.ts';
@@ -130,6 +130,38 @@ describe('totalTimeoutMs', () => {
     });
     const call = links.create(BODY);
     await expect(call).rejects.toMatchObject({ name: 'TimeoutError', outcome: 'unknown' });
+  });
+});
+
+describe("the client's totalTimeoutMs", () => {
+  const slow = () => {
+    let requests = 0;
+    const clock = new FakeClock();
+    const fetch = async (url: string) => {
+      requests += 1;
+      if (requests === 1) return json({ error: 'slow' }, 429, { 'Retry-After': '3' });
+      return json(url.endsWith('/batch') ? { results: JOB.results } : JOB);
+    };
+    return { clock, ...makeClient({ fetch, totalTimeoutMs: 30 }, { clock }) };
+  };
+
+  it('does not end createMany', async () => {
+    const { links, clock } = slow();
+    const next = links.createMany([BODY]).next();
+    next.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await clock.advance(4_000);
+    await expect(next).resolves.toMatchObject({ value: { outcome: 'created' } });
+  });
+
+  it('does not end the wait for a job', async () => {
+    const { jobs, clock } = slow();
+    const wait = jobs.wait(JOB.id, { timeoutMs: 0 });
+    wait.catch(() => {});
+    await clock.advance(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    for (let n = 0; n < 10; n += 1) await clock.advance(1_000);
+    await expect(wait).resolves.toMatchObject({ status: 'completed' });
   });
 });
 

@@ -122,8 +122,9 @@ export class Links {
     options?: bulk.CreateManyOptions,
   ): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const deps: bulk.CreateManyDeps = {
+      // A run is many requests, so the limit of one call doesn't end it.
       postBatch: async ({ json, count }, post, watch) =>
-        (await this.#postBatch(json, count, post, watch)).data,
+        (await this.#postBatch(json, count, { ...post, totalTimeoutMs: 0 }, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
       hasIdempotency: this.#parts.idempotency,
     };
