@@ -300,7 +300,8 @@ describe('itemOf', () => {
       const twice = [result(target_url, '1'), result(target_url, '3')];
       expect(alignResults(links, twice, true).slice(0, 2)).toEqual(twice);
       // With all of their results, or where their positions are certain, each has its own.
-      expect(alignResults(links, [...twice, other])).toEqual([...twice, other]);
+      const all = [result(target_url, '1'), result(target_url, '3'), other];
+      expect(alignResults(links, all)).toEqual(all);
       expect(alignResults(links, [{ error: 'bad' }, made, other])[1]).toEqual(made);
       const same = links.map((link) => ({ ...link, ...a }));
       expect(alignResults(same, [made, other])).toEqual([made, bare, other]);

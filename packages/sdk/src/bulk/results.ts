@@ -24,7 +24,7 @@ export function itemOf<T extends LinkInput>(
 /**
  * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
  *
- * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that the job still runs
+ * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that they are those of the first links
  */
 export function resultsOf(
   batch: Batch<LinkInput>,
@@ -71,15 +71,9 @@ export function alignResults(
   const areInPlace = results.every(isInPlace);
   if (isInStep && areInPlace) return results;
   if (isBegun && areInPlace) {
-    const given = targets.map((target_url, index) =>
+    return targets.map((target_url, index) =>
       results[index]?.code ? { ...results[index], target_url } : { target_url },
     );
-    for (const [target_url, indexes] of positionsByUrl(targets, (url) => url)) {
-      const isComplete = indexes.every((index) => index < results.length);
-      if (isComplete || alike(links, indexes)) continue;
-      for (const index of indexes) given[index] = { target_url };
-    }
-    return given;
   }
   const resultOf = new Map<number, RecordedResult>();
   const unused = new Set(results.keys());
