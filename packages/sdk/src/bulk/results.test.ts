@@ -295,10 +295,6 @@ describe('itemOf', () => {
       expect(alignResults(links, [other, made])).toEqual([bare, bare, other]);
       // The number of results is right, and yet one is missing, because another one came twice.
       expect(alignResults(links, [made, other, other])).toEqual([bare, bare, other]);
-      // A job that failed shows what it had done.
-      expect(alignResults(links, [made], true).slice(0, 2)).toEqual([bare, bare]);
-      const twice = [result(target_url, '1'), result(target_url, '3')];
-      expect(alignResults(links, twice, true).slice(0, 2)).toEqual(twice);
       // With all of their results, or where their positions are certain, each has its own.
       const all = [result(target_url, '1'), result(target_url, '3'), other];
       expect(alignResults(links, all)).toEqual(all);

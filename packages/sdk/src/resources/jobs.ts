@@ -3,6 +3,7 @@ import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import {
   JobFailedError,
   JobTimeoutError,
+  leaveInDoubt,
   ResponseShapeError,
   TimeoutError,
 } from '../errors/call-errors.ts';
@@ -88,8 +89,10 @@ export class Jobs {
     try {
       return await this.#wait(jobId, given, accepted);
     } catch (error) {
-      const isAbort = error === given.signal?.reason;
-      throw !isAbort && ShortlinkError.isInstance(error) ? Object.assign(error, { jobId }) : error;
+      // The reason of an abort is the caller's.
+      if (error === given.signal?.reason) leaveInDoubt(error);
+      else if (ShortlinkError.isInstance(error)) Object.assign(error, { jobId });
+      throw error;
     }
   }
 
