@@ -92,6 +92,17 @@ describe('an abort rejects at once with the reason', () => {
     await expectEnd(call);
   });
 
+  it('while a look-up waits for its source', async () => {
+    const { links, controller, expectEnd } = setUp();
+    async function* hanging() {
+      yield 'https://a.io/';
+      await new Promise(() => {});
+    }
+    const call = links.lookup(hanging(), { signal: controller.signal });
+    call.catch(() => {});
+    await expectEnd(call);
+  });
+
   it('with a total timeout that is still far', async () => {
     const { links, controller, expectEnd } = setUp({ totalTimeoutMs: 60_000 });
     const call = links.create(BODY, { signal: controller.signal });

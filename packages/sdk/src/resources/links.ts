@@ -7,6 +7,7 @@ import {
   responsePromise,
   type TransportResponse,
 } from '../http/request.ts';
+import { untilAborted } from '../http/time.ts';
 import { CALL_OPTIONS, type RequestOptions, type WaitOptions } from '../options.ts';
 import {
   type BatchInput,
@@ -150,7 +151,8 @@ export class Links {
    * @throws ResponseShapeError for a response that has not one readable result for each entry
    */
   async lookup(entries: LookupSource, options?: RequestOptions): Promise<LookupResult[]> {
-    return await lookup(this.#parts.transport, entries, options);
+    // A source that hangs doesn't listen to the signal.
+    return await untilAborted(options?.signal, lookup(this.#parts.transport, entries, options));
   }
 
   async #postBatch(
