@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { TimeoutError } from '../src/errors/call-errors.ts';
+import { isOutcomeUnknown, TimeoutError } from '../src/errors/call-errors.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
-import { json, LINK } from './answers.ts';
+import { JOB, json, LINK } from './answers.ts';
 import { FakeClock, InstantClock, settle } from './fake-clock.ts';
 import { FakeFetch } from './fake-fetch.ts';
 import { makeClient } from './make-client.ts';
@@ -92,6 +92,17 @@ describe('an abort rejects at once with the reason', () => {
     await expectEnd(call);
   });
 
+  it('while a look-up waits for its source', async () => {
+    const { links, controller, expectEnd } = setUp();
+    async function* hanging() {
+      yield 'https://a.io/';
+      await new Promise(() => {});
+    }
+    const call = links.lookup(hanging(), { signal: controller.signal });
+    call.catch(() => {});
+    await expectEnd(call);
+  });
+
   it('with a total timeout that is still far', async () => {
     const { links, controller, expectEnd } = setUp({ totalTimeoutMs: 60_000 });
     const call = links.create(BODY, { signal: controller.signal });
@@ -106,6 +117,80 @@ describe('an abort rejects at once with the reason', () => {
     await expect(links.create(BODY, { signal: AbortSignal.abort(own) })).rejects.toBe(own);
     expect(own.stack).toBe(stack);
   });
+});
+
+async function drain(items: AsyncIterable<unknown>) {
+  for await (const _ of items);
+}
+
+describe('isOutcomeUnknown of the reason of an abort', () => {
+  const endsAs = async (act: (signal: AbortSignal) => Promise<unknown>, isLate = true) => {
+    const controller = new AbortController();
+    const call = act(controller.signal).catch((error: unknown) => error);
+    if (isLate) await settle();
+    controller.abort();
+    return isOutcomeUnknown(await call);
+  };
+  const hanging = () =>
+    makeClient({ fetch: () => new Promise(() => {}) }, { clock: new FakeClock() });
+  const links = [BODY];
+
+  it('is true where a POST was in flight', async () => {
+    const client = hanging();
+    expect(await endsAs((signal) => client.links.create(BODY, { signal }))).toBe(true);
+    expect(await endsAs((signal) => client.links.createBatch({ links }, { signal }))).toBe(true);
+    expect(await endsAs((signal) => drain(client.links.createMany(links, { signal })))).toBe(true);
+  });
+
+  it('is true where a job was waited for', async () => {
+    const { jobs } = hanging();
+    expect(await endsAs((signal) => jobs.wait('job-1', { signal }))).toBe(true);
+    expect(await endsAs((signal) => jobs.wait('job-1', { signal }), false)).toBe(true);
+  });
+
+  it('is false where nothing was sent, where a limit refused it, and for what creates nothing', async () => {
+    const { links, jobs, usage } = hanging();
+    const create = (signal: AbortSignal) => links.create(BODY, { signal });
+    expect(await endsAs(create, false)).toBe(false);
+    expect(await endsAs((signal) => usage.retrieve({ signal }))).toBe(false);
+    expect(await endsAs((signal) => jobs.retrieve('job-1', { signal }))).toBe(false);
+    expect(await endsAs((signal) => links.lookup(['https://a.io/'], { signal }))).toBe(false);
+    const refused = async () => json({ error: 'slow' }, 429, { 'Retry-After': '60' });
+    const limited = makeClient({ fetch: refused }, { clock: new FakeClock() });
+    expect(await endsAs((signal) => limited.links.create(BODY, { signal }))).toBe(false);
+  });
+
+  it('is true for a reason that is no object, because nothing is known of it', () => {
+    expect(['gone', null].map(isOutcomeUnknown)).toEqual([true, true]);
+  });
+});
+
+it('isOutcomeUnknown is false for every error of a request that creates nothing', async () => {
+  for (const fetch of [
+    () => Promise.reject(new TypeError('Failed to fetch')),
+    async () => json({ error: 'no' }, 500),
+    async () => json('no object'),
+  ]) {
+    const { jobs, usage, links } = makeClient({ fetch, maxRetries: 0 });
+    for (const call of [
+      jobs.retrieve('job-1'),
+      usage.retrieve(),
+      links.lookup(['https://a.io/']),
+    ]) {
+      expect(isOutcomeUnknown(await call.catch((error: unknown) => error))).toBe(false);
+    }
+    const error: unknown = await jobs.wait('job-1', { timeoutMs: 1_000 }).catch((error) => error);
+    expect(error).toMatchObject({ jobId: 'job-1' });
+    expect(isOutcomeUnknown(error)).toBe(true);
+  }
+});
+
+it("isOutcomeUnknown is true for a 409 with the caller's own idempotency key only", async () => {
+  const { links } = makeClient({ fetch: async () => json({ error: 'is running' }, 409) });
+  const ends = [{ idempotency: 'order-1' }, { idempotency: true }, {}].map((options) =>
+    links.create(BODY, options).catch((error: unknown) => isOutcomeUnknown(error)),
+  );
+  expect(await Promise.all(ends)).toEqual([true, false, false]);
 });
 
 describe('totalTimeoutMs', () => {
@@ -130,6 +215,38 @@ describe('totalTimeoutMs', () => {
     });
     const call = links.create(BODY);
     await expect(call).rejects.toMatchObject({ name: 'TimeoutError', outcome: 'unknown' });
+  });
+});
+
+describe("the client's totalTimeoutMs", () => {
+  const slow = () => {
+    let requests = 0;
+    const clock = new FakeClock();
+    const fetch = async (url: string) => {
+      requests += 1;
+      if (requests === 1) return json({ error: 'slow' }, 429, { 'Retry-After': '3' });
+      return json(url.endsWith('/batch') ? { results: JOB.results } : JOB);
+    };
+    return { clock, ...makeClient({ fetch, totalTimeoutMs: 30 }, { clock }) };
+  };
+
+  it('does not end createMany', async () => {
+    const { links, clock } = slow();
+    const next = links.createMany([BODY]).next();
+    next.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await clock.advance(4_000);
+    await expect(next).resolves.toMatchObject({ value: { outcome: 'created' } });
+  });
+
+  it('does not end the wait for a job', async () => {
+    const { jobs, clock } = slow();
+    const wait = jobs.wait(JOB.id, { timeoutMs: 0 });
+    wait.catch(() => {});
+    await clock.advance(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    for (let n = 0; n < 10; n += 1) await clock.advance(1_000);
+    await expect(wait).resolves.toMatchObject({ status: 'completed' });
   });
 });
 

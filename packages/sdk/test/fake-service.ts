@@ -27,6 +27,8 @@ export class FakeService implements CreateManyDeps {
   onWait: (n: number) => void | Promise<void> = () => undefined;
   afterBatch: Gate = () => undefined;
   onJob: (jobId: string, options: WaitOptions) => void | Promise<void> = () => undefined;
+  /** What the results of a batch look like. */
+  change = (results: BatchResultItem[]): BatchResultItem[] => results;
   /** Batches above it are answered with a job. */
   syncLinks = MAX_SYNC_BATCH_LINKS;
 
@@ -61,9 +63,9 @@ export class FakeService implements CreateManyDeps {
     this.mostPosting = Math.max(this.mostPosting, this.posting);
     try {
       await abortable(this.onBatch(n, body.links), options.signal);
-      const results = body.links.map((link) => this.#create(link));
+      const results = this.change(body.links.map((link) => this.#create(link)));
       await abortable(this.afterBatch(n, body.links), options.signal);
-      const total = results.length;
+      const total = body.links.length;
       if (total <= this.syncLinks) return { status: 'completed', total, results };
       const job_id = `job-${n}`;
       this.jobs.set(job_id, results);

@@ -14,8 +14,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'result given to the link of another domain',
     `${BULK}/results.ts`,
-    'if (kinds.size > 1) return [];',
-    'if (kinds.size === 0) return [];',
+    'if (!areAlike) return [];',
+    'if (!areAlike && positions.length === 0) return [];',
   ),
   mutant(
     'refused links sent again with the others',

@@ -1,15 +1,20 @@
 import { ApiError } from '../errors/api-errors.ts';
-import { ConnectionError, JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
+import {
+  ConnectionError,
+  JobFailedError,
+  JobTimeoutError,
+  ResponseShapeError,
+} from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
 import { onAbort, untilAborted } from '../http/time.ts';
 import type { BatchResponse, Job } from '../wire/batch.ts';
 import type { LinkInput } from '../wire/link.ts';
-import { type Batch, rangeOf } from './batch-plan.ts';
+import { type Batch, type Entry, rangeOf } from './batch-plan.ts';
 import { batchRequest, keyOf, refuseEntries } from './batch-request.ts';
 import type { BulkRun } from './bulk-run.ts';
 import type { BatchRange, BatchStep } from './create-many.ts';
-import { resultsOf } from './results.ts';
+import { itemOf, resultsOf } from './results.ts';
 
 /** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
@@ -95,12 +100,13 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       if (total !== undefined && !isFailed) this.#endWithUnknown(error);
       // The last response that was received has the links that the job created until then.
       const job = isFailed || JobTimeoutError.isInstance(error) ? error.job : undefined;
-      await this.#notTaken('unknown', error, job?.results, job_id);
+      await this.#notTaken('unknown', error, job, job_id);
       if (endsRun(error)) this.#run.endWith(error);
       return;
     }
     const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
-    return this.#completed(job.results, job_id, isWhole ? undefined : NOT_IN_JOB);
+    const missing = isWhole ? undefined : NOT_IN_JOB;
+    return this.#completed(job.results, { job_id, missing, isOwn: total !== undefined });
   }
 
   async beforeSend(): Promise<void> {
@@ -164,9 +170,25 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
   }
 
-  /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none. */
-  async #completed(taken: Job['results'], job_id?: string, missing?: string): Promise<void> {
+  /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none; not `isOwn`: an earlier run sent it. */
+  async #completed(
+    taken: Job['results'],
+    {
+      job_id,
+      missing,
+      isOwn = true,
+    }: { job_id?: string; missing?: string | undefined; isOwn?: boolean } = {},
+  ): Promise<void> {
     const results = resultsOf(this.#batch, taken, { missing });
+    const isUnknown = (entry: Entry<T>, n: number) =>
+      entry.refused !== undefined || itemOf(entry, results[n]).outcome === 'unknown';
+    // Each batch may end like this, as where another service responds.
+    if (isOwn && this.#batch.every(isUnknown) && this.#batch.some(({ refused }) => !refused)) {
+      const message = 'The response has no result for any link of the batch';
+      const error = new ResponseShapeError(message, { status: 200, path: 'results' });
+      this.#endWithUnknown(error);
+      return this.#notTaken('unknown', error, undefined, job_id);
+    }
     await this.#emit({ type: 'completed', results, job_id });
     this.#run.settle({ batch: this.#batch, results });
   }
@@ -199,14 +221,16 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     if (this.#run.options.onUnknown === 'stop') this.#run.endWith(error);
   }
 
-  /** The batch failed, or its outcome is unknown. `taken` are the results of its job until then. */
+  /** The batch failed, or its outcome is unknown. `job` is what was seen of its job last. */
   async #notTaken(
     outcome: 'failed' | 'unknown',
     error: ShortlinkError,
-    taken: Job['results'] = [],
+    job?: Job,
     job_id?: string,
   ): Promise<void> {
-    const results = resultsOf(this.#batch, taken, { isBegun: true });
+    const { results: taken = [], processed = 0 } = job ?? {};
+    // Where more links were processed than have results, some were left out.
+    const results = resultsOf(this.#batch, taken, { isBegun: processed <= taken.length });
     await this.#emit({ type: outcome, error, results, job_id });
     const missing = { outcome, error: error.message, cause: error };
     this.#run.settle({ batch: this.#batch, results, missing });

@@ -36,7 +36,7 @@ const MOST_FILL_ATTEMPTS = 5;
 export type Verdict = number | 'failed' | 'unknown' | 'unsent';
 
 /** What tells the result of a link from those of others. */
-export type SentLink = Pick<CreateLinkBody, 'target_url' | 'domain_id'>;
+export type SentLink = CreateLinkBody;
 
 /** A link of the source, with what was sent of it last: `toJSON` or a getter may give something else at another time. */
 export interface Entry<T extends LinkInput> extends SentLink {
@@ -52,7 +52,13 @@ export type Batch<T extends LinkInput> = readonly Entry<T>[];
 
 /** An entry has all of its fields from the start: to add them later would take a tenth more memory. */
 export function entryOf<T extends LinkInput>(input: T, index: number): Entry<T> {
-  return { index, input, target_url: '', domain_id: undefined, refused: undefined };
+  const sent = {
+    title: undefined,
+    domain_id: undefined,
+    redirect_type: undefined,
+    tags: undefined,
+  };
+  return { index, input, target_url: '', ...sent, refused: undefined };
 }
 
 export function rangeOf(batch: Batch<LinkInput>): BatchRange {

@@ -50,8 +50,9 @@ export function openEntries<T extends LinkInput>(batch: Batch<T>): Entry<T>[] {
 /** What is to be sent of an entry, which keeps what tells its result from others. */
 export function pickSent(entry: Entry<LinkInput>): CreateLinkBody {
   const link = pickLinkFields(entry.input);
-  entry.target_url = typeof link.target_url === 'string' ? link.target_url : '';
-  entry.domain_id = link.domain_id;
+  Object.assign(entry, link);
+  // Callers without types send what they like.
+  if (typeof link.target_url !== 'string') entry.target_url = '';
   return link;
 }
 

@@ -47,8 +47,10 @@ export class BulkRun<T extends LinkInput> {
 
   /** Batches that settled and are not yielded yet, by the position of their first link. */
   readonly #settled = new Map<number, Settled<T>>();
-  /** No other batch will settle. */
-  #isOver = false;
+  /** The run has not begun, or no other batch will settle. */
+  #isOver = true;
+  /** Why the run ends when its loop is left. */
+  readonly #left = new Error('The loop over createMany was left early');
 
   #wakes: (() => void)[] = [];
   #cancelGrace: (() => void) | undefined;
@@ -91,8 +93,26 @@ export class BulkRun<T extends LinkInput> {
     this.endWith(reason);
   }
 
-  /** Yields the links of every settled batch in order, then throws what ended the run, if anything did. */
-  async *items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
+  /** The links of every settled batch in order, then throws what ended the run, if anything did. */
+  items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
+    const items = this.#items();
+    const { return: end, throw: fail } = items;
+    // A generator hears of its end only once it yields, so what it waits for is ended here.
+    const leave = () => {
+      if (!this.#isOver) this.abort(this.#left);
+    };
+    items.return = (value) => {
+      leave();
+      return end.call(items, value);
+    };
+    items.throw = (reason) => {
+      leave();
+      return fail.call(items, reason);
+    };
+    return items;
+  }
+
+  async *#items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const { signal, stopSignal } = this.options;
     const unfollow = onAbort(signal, () => this.abort(signal?.reason));
     const unfollowStop = onAbort(stopSignal, () => this.endSoftly());
@@ -117,18 +137,20 @@ export class BulkRun<T extends LinkInput> {
         else first = Math.min(...this.#settled.keys());
       }
     } finally {
-      if (!isDrained) this.abort(new Error('The loop over createMany was left early'));
+      if (!isDrained) this.abort(this.#left);
       await scheduled;
       this.#settled.clear();
       unfollow();
       unfollowStop();
       this.#cancelGrace?.();
     }
-    if (this.#failure !== undefined) throw this.#failure.reason;
+    const { reason } = this.#failure ?? {};
+    if (this.#failure !== undefined && reason !== this.#left) throw reason;
   }
 
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
   async #schedule(): Promise<void> {
+    this.#isOver = false;
     try {
       while (!this.ending.aborted) {
         const count = this.plan.nextCount;

@@ -99,6 +99,55 @@ describe('createMany: an abort ends the iteration', () => {
     },
   );
 
+  it.each(['source', 'request'])(
+    'by return() and throw() while next() waits for a %s',
+    async (what) => {
+      const act = async (end: (items: AsyncGenerator<BulkItem>) => Promise<unknown>) => {
+        const service = new FakeService();
+        let isAborted = false;
+        service.afterBatch = () => never();
+        async function* source() {
+          if (what === 'request') yield* links(1);
+          else await never();
+        }
+        const post = service.postBatch;
+        const deps: typeof service = Object.assign(service, {
+          postBatch: (...[batch, options, watch]: Parameters<typeof post>) => {
+            options.signal?.addEventListener('abort', () => {
+              isAborted = true;
+            });
+            return post(batch, options, watch);
+          },
+        });
+        const items = createMany(deps, source());
+        const next = items.next();
+        next.catch(() => undefined);
+        await vi.advanceTimersByTimeAsync(1_500);
+        const ended = end(items);
+        ended.catch(() => undefined);
+        await settle();
+        expect(isAborted).toBe(what === 'request');
+        expect((await next).value).toEqual(
+          what === 'request' ? expect.objectContaining({ outcome: 'unknown' }) : undefined,
+        );
+        expect(vi.getTimerCount()).toBe(0);
+        return ended;
+      };
+      const done = { done: true, value: undefined };
+      expect(await act((items) => items.return(undefined))).toEqual(done);
+      await expect(act((items) => items.throw(reason))).rejects.toBe(reason);
+    },
+  );
+
+  it('by return() before and after the run, and leaves no timer', async () => {
+    const done = { done: true, value: undefined };
+    expect(await createMany(new FakeService(), links(1)).return()).toEqual(done);
+    const items = createMany(new FakeService(), links(1));
+    for await (const { outcome } of items) expect(outcome).toBe('created');
+    expect(await items.return()).toEqual(done);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('although onProgress of a job never returns', async () => {
     const service = new FakeService();
     service.syncLinks = 0;

@@ -118,6 +118,45 @@ describe('createMany: an unknown outcome', () => {
     expect(result.error).toBe(requests === 1 ? error : undefined);
   });
 
+  it('gives what a job had done to links of one target that differ only where no result was left out', async () => {
+    const entries = ['Poster', 'Flyer'].map((title) => ({ target_url: 'https://a.io/', title }));
+    const outcomesOf = async (processed: number) => {
+      const results = [{ target_url: 'https://a.io/', code: 'c', short_url: 'https://s.io/c' }];
+      const job = { id: 'job-0', status: 'failed', total: 2, processed, results };
+      const service = new FakeService();
+      service.syncLinks = 0;
+      service.onJob = () => {
+        throw new JobFailedError('failed', { jobId: 'job-0', job });
+      };
+      return outcomes((await runCreateMany(service, entries)).items);
+    };
+    expect(await outcomesOf(1)).toBe('cu');
+    expect(await outcomesOf(2)).toBe('uu');
+  });
+
+  it.each([
+    ['batch', 100],
+    ['job', 0],
+  ])('is that of a completed %s none of whose links has a result', async (_, syncLinks) => {
+    const service = new FakeService();
+    service.syncLinks = syncLinks;
+    service.change = (results) => results.map(({ target_url }) => ({ target_url }));
+    const result = await runCreateMany(service, links(6), { batchSize: 2, concurrency: 1 });
+    expect(service.asked).toEqual([2]);
+    expect(outcomes(result.items)).toBe('uu');
+    expect(result.error).toMatchObject({ name: 'ResponseShapeError', path: 'results' });
+    expect(result.items[0]).toMatchObject({ cause: result.error });
+    expect(result.events.at(-1)).toMatchObject({ type: 'unknown', error: result.error });
+  });
+
+  it('is not that of a batch some of whose links have a result', async () => {
+    const service = new FakeService();
+    service.change = (results) => results.slice(1);
+    const { items, error } = await runCreateMany(service, links(6), { batchSize: 2 });
+    expect(outcomes(items)).toBe('ucucuc');
+    expect(error).toBeUndefined();
+  });
+
   it('of an earlier run does not stop the next one, which sends the rest', async () => {
     const journal: BatchRecord[] = [
       { first: 0, count: 2, state: 'unknown', error: 'lost' },

@@ -279,6 +279,31 @@ describe('itemOf', () => {
     expect(codes(inPage, [result('https://a.io/', '2')])).toEqual([undefined, undefined]);
   });
 
+  it.each([
+    ['title', { title: 'Poster' }, { title: 'Flyer' }],
+    ['tags', { tags: ['a', 'b'] }, { tags: ['a'] }],
+    ['redirect type', { redirect_type: 301 as const }, {}],
+  ])(
+    'gives links to one URL that differ in their %s no result, where one is missing',
+    (_, a, b) => {
+      const target_url = 'https://a.io/';
+      const links = [{ target_url, ...a }, { target_url, ...b }, { target_url: 'https://b.io/' }];
+      const bare = { target_url };
+      const other = result('https://b.io/', '2');
+      const made = result(target_url, '1');
+      expect(alignResults(links, [made, other])).toEqual([bare, bare, other]);
+      expect(alignResults(links, [other, made])).toEqual([bare, bare, other]);
+      // The number of results is right, and yet one is missing, because another one came twice.
+      expect(alignResults(links, [made, other, other])).toEqual([bare, bare, other]);
+      // With all of their results, or where their positions are certain, each has its own.
+      const all = [result(target_url, '1'), result(target_url, '3'), other];
+      expect(alignResults(links, all)).toEqual(all);
+      expect(alignResults(links, [{ error: 'bad' }, made, other])[1]).toEqual(made);
+      const same = links.map((link) => ({ ...link, ...a }));
+      expect(alignResults(same, [made, other])).toEqual([made, bare, other]);
+    },
+  );
+
   it('gives links that differ in their domain only what they have, where the result of another link is missing', () => {
     const links = [
       { target_url: 'https://a.io/', domain_id: 'd1' },

@@ -24,7 +24,7 @@ export function itemOf<T extends LinkInput>(
 /**
  * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
  *
- * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that the job still runs
+ * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that they are those of the first links
  */
 export function resultsOf(
   batch: Batch<LinkInput>,
@@ -84,19 +84,21 @@ export function alignResults(
   /** Whether a result belongs to a link at another position. */
   let isMixed = false;
   const urls = results.map(({ target_url = '' }) => target_url);
+  const known = new Set(targets.map(loosely));
+  const isElsewhere = (url: string, n: number) =>
+    known.has(loosely(url)) && loosely(url) !== loosely(targets[n] ?? '');
+  const isOrdered = isInStep && !urls.some(isElsewhere);
   // Each spelling takes only what the ones before left over.
   for (const spell of [(url: string) => url, loosely]) {
     const positionsOf = positionsByUrl(urls, spell);
     for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
-      for (const index of isInStep ? indexes : []) {
+      const isComplete = isOrdered || indexes.length === positions.length;
+      const areAlike = isComplete || alike(links, indexes);
+      for (const index of isInStep && areAlike ? indexes : []) {
         if (!resultOf.has(index) && spell(urls[index] ?? '') === url) pair(index, index);
       }
-      const isComplete = isInStep || indexes.length === positions.length;
-      const kinds = new Set(
-        indexes.map((index) => `${links[index]?.domain_id ?? ''} ${targets[index]}`),
-      );
-      const usable = isComplete ? positions : certain(results, positions, indexes.length, kinds);
+      const usable = isComplete ? positions : certain(results, positions, indexes.length, areAlike);
       const left = usable.filter((position) => unused.has(position));
       const open = indexes.filter((index) => !resultOf.has(index));
       isMixed ||= left.length > 0 && open.length > 0;
@@ -104,7 +106,6 @@ export function alignResults(
     }
   }
   // Where no result that is left has the URL of a link, each belongs to the link at its position.
-  const known = new Set(targets.map(loosely));
   if (isInStep && !isMixed && ![...unused].some((n) => known.has(loosely(urls[n] ?? '')))) {
     for (const position of unused) pair(position, position);
   }
@@ -113,7 +114,7 @@ export function alignResults(
 
 /**
  * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
- * - The links differ by domain or spelling: none, because each result may be that of another one.
+ * - The links differ, by any field: none, because each result may be that of another one.
  * - Results are missing: only those with a code, because it is not known which of the links were refused.
  * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
  */
@@ -121,13 +122,25 @@ function certain(
   results: readonly RecordedResult[],
   positions: readonly number[],
   links: number,
-  kinds: ReadonlySet<string>,
+  areAlike: boolean,
 ): readonly number[] {
-  if (kinds.size > 1) return [];
+  if (!areAlike) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
   if (links > positions.length) return created;
   return [...created, ...positions.filter((position) => !isCreated(position))];
+}
+
+/** Whether it makes no difference which of these links has which code. */
+function alike(links: readonly SentLink[], indexes: readonly number[]): boolean {
+  const [first] = indexes.map((index) => links[index]);
+  const fields = ['target_url', 'domain_id', 'title', 'redirect_type'] as const;
+  const tags = JSON.stringify(first?.tags);
+  return indexes.every((index) => {
+    const link = links[index];
+    const isSame = fields.every((name) => link?.[name] === first?.[name]);
+    return isSame && JSON.stringify(link?.tags) === tags;
+  });
 }
 
 /** The positions of each URL that is not empty. */

@@ -122,15 +122,28 @@ export function stateOutcome<E>(error: E, isUnknown: boolean): E {
   return Object.defineProperty(error, 'isOutcomeUnknown', { value: isUnknown });
 }
 
+/** Reasons of aborts that left links in doubt. They are the callers', so nothing is written on them. */
+const reasonsInDoubt = /* @__PURE__ */ new WeakSet<object>();
+
+/** Says that an abort with this reason ended a call after which links may exist. */
+export function leaveInDoubt(reason: unknown): void {
+  if (Object(reason) === reason) reasonsInDoubt.add(reason as object);
+}
+
 /**
  * Whether links may exist although the call failed with this error: the connection was lost after sending, time ran out,
  * the service failed in the middle, its response could not be read, or any error ended the wait for an accepted job, such as
  * a 401 of a poll. `false` means that the call created nothing.
+ *
+ * For the reason of an abort it is true when any call that was ended with this reason had sent a POST, or waited for a job.
+ * Nothing can be known of a reason that is no object, so that it is true for each.
  */
 export function isOutcomeUnknown(error: unknown): boolean {
+  if (error !== undefined && Object(error) !== error) return true;
+  if (reasonsInDoubt.has(Object(error))) return true;
+  if (ShortlinkError.isInstance(error) && error.jobId !== undefined) return true;
   const stated: unknown = Reflect.get(Object(error), 'isOutcomeUnknown');
   if (typeof stated === 'boolean') return stated;
-  if (ShortlinkError.isInstance(error) && error.jobId !== undefined) return true;
   if (ConnectionError.isInstance(error) || TimeoutError.isInstance(error)) {
     return error.outcome === 'unknown';
   }

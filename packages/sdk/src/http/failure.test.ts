@@ -95,6 +95,20 @@ describe('a request that was certainly never sent', () => {
       new TypeError('Fetch failed: Requests to port 1 are blocked'),
     ],
     ['Deno: connect phase', denoMessage('Connect')],
+    [
+      'HTTP/2: not processed',
+      fetchFailed(new Error('Stream closed with error code NGHTTP2_REFUSED_STREAM')),
+    ],
+    ['Node: handshake refused', fetchFailed(withCode('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'))],
+    [
+      'Node: handshake refused, old OpenSSL',
+      fetchFailed(withCode('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE')),
+    ],
+    ['Node: TLS knows no such name', fetchFailed(withCode('ERR_SSL_TLSV1_UNRECOGNIZED_NAME'))],
+    [
+      'Node: no protocol in common',
+      fetchFailed(withCode('ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL')),
+    ],
   ])('%s', (_, error) => {
     expect(judgeFailure(error).isNeverSent).toBe(true);
   });
@@ -111,6 +125,8 @@ describe('a request that was certainly never sent', () => {
     ['Chrome', new TypeError('Failed to fetch')],
     ['Firefox', new TypeError('NetworkError when attempting to fetch resource.')],
     ['Safari', new TypeError('Load failed')],
+    ['Node: alert later on', fetchFailed(withCode('ERR_SSL_SSL/TLS_ALERT_BAD_RECORD_MAC'))],
+    ['HTTP/2: given up', fetchFailed(new Error('Stream closed with error code NGHTTP2_CANCEL'))],
     ['not an error', 'no'],
     ['nothing', undefined],
   ])('%s: may have been sent', (_, error) => {
@@ -135,6 +151,10 @@ describe('what will fail again until someone changes something', () => {
       true,
     ],
     ['a port that fetch blocks', fetchFailed(new Error('bad port')), true],
+    ['Deno: no permission', { name: 'NotCapable', message: 'Requires net access' }, true],
+    ['an older Deno: no permission', { name: 'PermissionDenied', message: 'net' }, true],
+    ['handshake refused', fetchFailed(withCode('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE')), false],
+    ['HTTP/2: not processed', fetchFailed(new Error('NGHTTP2_REFUSED_STREAM')), false],
     ['refused', fetchFailed(withCode('ECONNREFUSED', { syscall: 'connect' })), false],
     ['no such name', fetchFailed(withCode('ENOTFOUND', { syscall: 'getaddrinfo' })), false],
     ['reset', fetchFailed(withCode('ECONNRESET', { syscall: 'read' })), false],

@@ -75,9 +75,12 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   return cause;
 }
 
-/** Codes of a connection that was never established, in Node, in undici and in Bun; sending again may help. */
+/**
+ * Codes of a connection that was never established, in Node, in undici and in Bun; sending again may help. Alerts of a TLS
+ * handshake have other names in each OpenSSL: `SSLV3` became `SSL/TLS`, and some have no `ALERT`.
+ */
 const CONNECT_CODE =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket|DNS\w+Failed|ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket|DNS\w+Failed|ERR_SSL_(?:SSLV3|SSL\/TLS|TLSV1)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL))$/;
 
 /** TLS failed before a byte of the request was written, because this port speaks no TLS. */
 const NO_TLS_CODE = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
@@ -94,13 +97,18 @@ const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
 
 /**
  * Failures to connect without a code of their own. Deno names the phase, DNS and TLS included. Bun: EPROTO, which alone could
- * come later too. Node: a proxy that opens no tunnel, and a connection that is closed during the TLS handshake.
+ * come later too. Node: a proxy that opens no tunnel, and a connection that is closed during the TLS handshake. HTTP/2: a request
+ * that was not processed (RFC 9113 section 8.7).
  */
-const CONNECT_MESSAGE = / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS/;
+const CONNECT_MESSAGE =
+  / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS|NGHTTP2_REFUSED_STREAM/;
 
 /** The same in words: a certificate in Deno, a blocked port, a proxy that wants a password and a wrong dispatcher in undici. */
 const PERMANENT_MESSAGE =
   /peer certificate|bad port|Requests to port|Proxy response \(407\)|dispatch is not a function/;
+
+/** Deno has no permission to connect, as without `--allow-net`. */
+const PERMANENT_NAME = /^(?:NotCapable|PermissionDenied)$/;
 
 /**
  * Judges what `fetch` threw. The innermost cause has the words: `fetch failed` says nothing, what caused it does.
@@ -114,7 +122,10 @@ export function judgeFailure(thrown: unknown) {
     chain.some((cause) => pattern.test(cause[field]));
   const speaksNoTls = has('code', NO_TLS_CODE);
   const isPermanent =
-    speaksNoTls || has('code', PERMANENT_CODE) || has('message', PERMANENT_MESSAGE);
+    speaksNoTls ||
+    has('code', PERMANENT_CODE) ||
+    has('message', PERMANENT_MESSAGE) ||
+    has('name', PERMANENT_NAME);
   const isNeverSent =
     isPermanent ||
     has('code', CONNECT_CODE) ||

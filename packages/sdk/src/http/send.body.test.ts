@@ -27,7 +27,12 @@ function bodyOf(pieces: readonly string[], failure?: Error) {
   return { body, seen };
 }
 
-function read(response: Response, maxResponseBytes: number, signal = new AbortController().signal) {
+function read(
+  response: Response,
+  maxResponseBytes: number,
+  signal = new AbortController().signal,
+  timeoutMs = 0,
+) {
   const attempt: Attempt = {
     method: 'GET',
     url: 'https://go.example.com/api/v1/jobs/1',
@@ -36,11 +41,43 @@ function read(response: Response, maxResponseBytes: number, signal = new AbortCo
     fetch: async () => response,
     fetchOptions: {},
     maxResponseBytes,
-    timeoutMs: 0,
+    timeoutMs,
     redact: (value) => value,
   };
   return send(attempt, signal);
 }
+
+describe('the status of an error counts', () => {
+  const headers = { 'Retry-After': '1' };
+  const endless = () => new ReadableStream({ pull: () => new Promise(() => {}) });
+
+  test('where its body stalls', async () => {
+    const raw = await read(new Response(endless(), { status: 429, headers }), 10, undefined, 20);
+    expect(raw).toMatchObject({ status: 429, text: '' });
+    expect(raw.headers.get('Retry-After')).toBe('1');
+    await expect(read(new Response(endless()), 10, undefined, 20)).rejects.toMatchObject({
+      name: 'TimeoutError',
+      outcome: 'unknown',
+    });
+  });
+
+  test('where its body is lost that can only be read whole', async () => {
+    const whole = (status: number) =>
+      Object.defineProperties(new Response(null, { status }), {
+        body: { value: {} },
+        text: { value: () => Promise.reject(new Error('cut')) },
+      });
+    expect(await read(whole(401), 10)).toMatchObject({ status: 401, text: '' });
+    await expect(read(whole(201), 10)).rejects.toMatchObject({ outcome: 'unknown' });
+  });
+
+  test('but not where the caller ends the call', async () => {
+    const controller = new AbortController();
+    const done = read(new Response(endless(), { status: 400 }), 10, controller.signal);
+    setTimeout(() => controller.abort('enough'), 20);
+    await expect(done).rejects.toBe('enough');
+  });
+});
 
 describe('the body of a response', () => {
   test('may have as many bytes as are allowed, however it arrives', async () => {

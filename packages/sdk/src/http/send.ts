@@ -29,11 +29,24 @@ export interface RawResponse extends Omit<ApiResponse<unknown>, 'data'> {
  *
  * @throws TimeoutError; ConnectionError when there is no whole response
  */
-export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
+export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
   const timeoutMs = attemptLimit(attempt);
   const message = `No complete response within ${timeoutMs} ms`;
   const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
-  return within({ signal, timeoutMs, timeoutError }, (signal) => exchange(attempt, signal));
+  let head: RawResponse | undefined;
+  const onHead = (seen: RawResponse) => {
+    head = seen;
+  };
+  try {
+    return await within({ signal, timeoutMs, timeoutError }, (signal) =>
+      exchange(attempt, signal, onHead),
+    );
+  } catch (error) {
+    // The status of an error counts also when its body is late or lost.
+    const { status = 200 } = head ?? {};
+    if (head === undefined || signal.aborted || (status > 199 && status < 300)) throw error;
+    return head;
+  }
 }
 
 /**
@@ -43,7 +56,11 @@ export function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse
  *
  * @throws ConnectionError when there is no whole response
  */
-async function exchange(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
+async function exchange(
+  attempt: Attempt,
+  signal: AbortSignal,
+  onHead: (head: RawResponse) => void,
+): Promise<RawResponse> {
   const { method, url, redact } = attempt;
   const init = initOf(attempt, signal);
   let hasStarted = false;
@@ -66,7 +83,9 @@ async function exchange(attempt: Attempt, signal: AbortSignal): Promise<RawRespo
     const headers = new Headers();
     for (const [name, value] of response.headers) headers.append(name, redact(value));
     const requestId = headers.get(HEADERS.requestId) || undefined;
-    return { status, headers, requestId, ...(await readBody(response, attempt, signal)) };
+    const head = { status, headers, requestId, text: '', isTooLarge: false };
+    onHead(head);
+    return { ...head, ...(await readBody(response, attempt, signal)) };
   } catch (error) {
     signal.throwIfAborted();
     const isRefused = !hasStarted || isRefusedByRequest(error, url, init);

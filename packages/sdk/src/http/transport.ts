@@ -1,7 +1,13 @@
 import pRetry from 'p-retry';
 import * as check from '../check-options.ts';
-import { RateLimitError } from '../errors/api-errors.ts';
-import { ConnectionError, isOutcomeUnknown, TimeoutError } from '../errors/call-errors.ts';
+import { ApiError, RateLimitError } from '../errors/api-errors.ts';
+import {
+  ConnectionError,
+  isOutcomeUnknown,
+  leaveInDoubt,
+  stateOutcome,
+  TimeoutError,
+} from '../errors/call-errors.ts';
 import { ShortlinkError } from '../errors/shortlink-error.ts';
 import { CALL_OPTIONS, type ClientSettings } from '../options.ts';
 import { HEADERS } from '../wire/routes.ts';
@@ -72,7 +78,16 @@ export class HttpTransport {
     } catch (thrown) {
       error = thrown;
       // The reason of an abort is the caller's, whatever it is.
-      if (error !== signal?.reason && ShortlinkError.isInstance(error)) recaptureStack(error);
+      if (signal?.aborted && error === signal.reason) {
+        if (!call.isRead && call.lostAt !== undefined) leaveInDoubt(error);
+      } else if (ShortlinkError.isInstance(error)) {
+        recaptureStack(error);
+        const hasOwnKey = typeof asked.options?.idempotency === 'string';
+        if (call.isRead) stateOutcome(error, false);
+        // The first request with the caller's key may be creating the link at this moment.
+        else if (hasOwnKey && ApiError.isInstance(error) && error.status === 409)
+          stateOutcome(error, true);
+      }
       throw error;
     } finally {
       const durationMs = clock.now() - startedAt;
@@ -158,10 +173,8 @@ export class HttpTransport {
     try {
       turn = await limiter.turn(call, signal);
       if (last && isKeyForgotten(call, clock.now())) return { ...last, wasSent: false };
-      if (watch !== undefined) {
-        await watch.beforeSend();
-        signal.throwIfAborted();
-      }
+      if (watch !== undefined) await watch.beforeSend();
+      signal.throwIfAborted();
       call.attempts += 1;
       const about = { id, method, path, attempt: call.attempts };
       report('onRequest', about);

@@ -174,6 +174,16 @@ describe('jobs.wait', () => {
     expect(clock.now()).toBeGreaterThan(500);
   });
 
+  it('asks a completed job again whose items have neither codes nor errors yet', async () => {
+    const bare = resultsOf(10).map(({ target_url }) => ({ target_url }));
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => ({
+      ...job('completed', 10),
+      results: poll < 3 ? bare : resultsOf(10),
+    }));
+    expect((await jobs.wait(JOB_ID)).results).toEqual(resultsOf(10));
+    expect(polls).toHaveLength(3);
+  });
+
   it('returns the results of a completed job that a replica shows later', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => ({
       ...job('completed', 10),
@@ -222,7 +232,7 @@ describe('jobs.wait', () => {
     await expect(never.jobs.wait(JOB_ID)).rejects.toMatchObject({ timeoutMs: 3_600_000 });
     const long = makeJobs(new InstantClock(), steady(3 * 3_600_000));
     await expect(long.jobs.wait(JOB_ID, { timeoutMs: 0 })).resolves.toBeDefined();
-    expect(long.polls[0]?.options?.totalTimeoutMs).toBeUndefined();
+    expect(long.polls[0]?.options?.totalTimeoutMs).toBe(0);
   });
 
   it('bounds each poll by the deadline, and the last one by a second', async () => {

@@ -3,6 +3,7 @@ import { NotFoundError, RateLimitError } from '../errors/api-errors.ts';
 import {
   JobFailedError,
   JobTimeoutError,
+  leaveInDoubt,
   ResponseShapeError,
   TimeoutError,
 } from '../errors/call-errors.ts';
@@ -88,8 +89,10 @@ export class Jobs {
     try {
       return await this.#wait(jobId, given, accepted);
     } catch (error) {
-      const isAbort = error === given.signal?.reason;
-      throw !isAbort && ShortlinkError.isInstance(error) ? Object.assign(error, { jobId }) : error;
+      // The reason of an abort is the caller's.
+      if (error === given.signal?.reason) leaveInDoubt(error);
+      else if (ShortlinkError.isInstance(error)) Object.assign(error, { jobId });
+      throw error;
     }
   }
 
@@ -114,7 +117,7 @@ export class Jobs {
     let oddPolls = 0;
     for (;;) {
       await clock.delay(Math.max(0, Math.min(delayMs, leftMs())), signal);
-      const totalTimeoutMs = timeoutMs === 0 ? undefined : Math.max(LAST_POLL_MS, leftMs());
+      const totalTimeoutMs = timeoutMs && Math.max(LAST_POLL_MS, leftMs());
       try {
         const response = await this.#poll(jobId, { signal, headers, totalTimeoutMs }, true);
         job = response.data;
@@ -212,9 +215,11 @@ function endOf(
 ): 'completed' | 'partly' | 'failed' | undefined {
   const word = status.toLowerCase();
   const expected = total || submitted;
-  if (word === 'completed') return results.length < expected ? 'partly' : 'completed';
   if (JOB_FAILURE_STATUSES.includes(word)) return 'failed';
   const done = results.filter(({ code, error }) => code || error).length;
+  if (word === 'completed') {
+    return done < Math.max(expected, results.length) ? 'partly' : 'completed';
+  }
   return expected > 0 && done >= expected ? 'completed' : undefined;
 }
 

@@ -7,6 +7,7 @@ import {
   responsePromise,
   type TransportResponse,
 } from '../http/request.ts';
+import { untilAborted } from '../http/time.ts';
 import { CALL_OPTIONS, type RequestOptions, type WaitOptions } from '../options.ts';
 import {
   type BatchInput,
@@ -122,8 +123,9 @@ export class Links {
     options?: bulk.CreateManyOptions,
   ): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const deps: bulk.CreateManyDeps = {
+      // A run is many requests, so the limit of one call doesn't end it.
       postBatch: async ({ json, count }, post, watch) =>
-        (await this.#postBatch(json, count, post, watch)).data,
+        (await this.#postBatch(json, count, { ...post, totalTimeoutMs: 0 }, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
       hasIdempotency: this.#parts.idempotency,
     };
@@ -149,7 +151,8 @@ export class Links {
    * @throws ResponseShapeError for a response that has not one readable result for each entry
    */
   async lookup(entries: LookupSource, options?: RequestOptions): Promise<LookupResult[]> {
-    return await lookup(this.#parts.transport, entries, options);
+    // A source that hangs doesn't listen to the signal.
+    return await untilAborted(options?.signal, lookup(this.#parts.transport, entries, options));
   }
 
   async #postBatch(

@@ -1,6 +1,5 @@
 import * as check from '../check-options.ts';
 import { ApiError, UnsupportedError } from '../errors/api-errors.ts';
-import { stateOutcome } from '../errors/call-errors.ts';
 import type { RequestOptions } from '../options.ts';
 import {
   type LookupInput,
@@ -82,8 +81,7 @@ async function askAll(
     if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
       throw new UnsupportedError('look-up of links', error);
     }
-    // The reason of an abort is the caller's, whatever it is.
-    throw error === options?.signal?.reason ? error : stateOutcome(error, false);
+    throw error;
   }
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
