@@ -110,7 +110,8 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     return EXIT_CODES.ok;
   } catch (error) {
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
-    if (!isOutcomeUnknown(error)) throw error;
+    // Who stops the command knows that the request was under way.
+    if (!isOutcomeUnknown(error) || error instanceof CliError) throw error;
     const reason = foreign(error instanceof Error ? error.message : String(error));
     throw new CliError(`It is not known whether the link was created: ${reason}`, {
       code: 'unknown_fate',

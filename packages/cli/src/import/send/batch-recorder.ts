@@ -5,6 +5,7 @@ import {
   JobFailedError,
   NotFoundError,
   type RecordedResult,
+  ResponseShapeError,
 } from '@shortlink/sdk';
 import type { Batch, Decision } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -130,8 +131,10 @@ export function decisionOf(event: SettledEvent): Decision {
     return { isFinal: true, results: resultsOf(results) };
   }
   return {
-    // A job that has ended creates nothing more.
-    isFinal: JobFailedError.isInstance(event.error),
+    // Nothing is on its way once a job has ended, or a whole response lacks results.
+    isFinal:
+      JobFailedError.isInstance(event.error) ||
+      (ResponseShapeError.isInstance(event.error) && event.error.path === 'results'),
     results: resultsOf(event.results, message),
     // The service has deleted a job that is not found, or it belongs to another key's account.
     job: NotFoundError.isInstance(event.error) ? undefined : event.job_id,

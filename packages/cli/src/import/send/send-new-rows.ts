@@ -128,7 +128,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     result = await sendRows({ ...input, ...plan, skips: hasLinkOrReject({ ...input, found }) });
     failure = result.failure;
     batches += result.counts.batches;
-    const isOpen = result.batches.some(({ id }) => journal.batch(id).isOpen);
+    const isOpen = result.batches.some(({ id }) => {
+      const batch = journal.batch(id);
+      return batch.isOpen || (service.canAsk && batch.unanswered > 0);
+    });
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || round === ROUNDS || isStopped()) break;
     found = foundOf(checked, await evidence.compare());
