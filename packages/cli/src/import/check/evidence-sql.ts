@@ -226,25 +226,6 @@ export const SETTLE = `
     SELECT id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY id) AS n
     FROM free_link WHERE source = ${KNOWN_BY.service}
   ) AS other USING (key, pair, words, n) JOIN temp.link ON link.id = other.id ORDER BY unsettled.id`;
-/**
- * Of rows with one target, a response that lacks a result may have given one the link of another. Then the service says that the link has the
- * title of the row without one, and the link that is left has that of the other.
- */
-export const SETTLE_MISTAKEN = `
-  WITH said AS MATERIALIZED (
-    SELECT short_url, content / ${REDIRECTS} AS words FROM temp.link WHERE source = ${KNOWN_BY.service}
-  ), mistaken AS MATERIALIZED (
-    SELECT key, content / ${REDIRECTS} AS words, said.words AS said FROM temp.link CROSS JOIN said USING (short_url)
-    WHERE source = 0 AND content / ${REDIRECTS} <> said.words
-  )
-  INSERT INTO temp.settled SELECT id, key, content, pair, code, short_url FROM (
-    SELECT id, key, pair, content, row_number() OVER (PARTITION BY key, pair ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}
-      AND id NOT IN (SELECT id FROM temp.settled) AND (key, content / ${REDIRECTS}) IN (SELECT key, said FROM mistaken)
-  ) AS unsettled JOIN (
-    SELECT free.key, free.pair, code, short_url, row_number() OVER (PARTITION BY free.key, free.pair ORDER BY id) AS n
-    FROM free_link AS free JOIN temp.link USING (id) WHERE free.source = ${KNOWN_BY.service}
-      AND (free.key, words) IN (SELECT key, words FROM mistaken) AND short_url NOT IN (SELECT short_url FROM temp.settled)
-  ) AS other USING (key, pair, n)`;
 /** Bound: the numbers of the links of a batch, from the first to the one after the last. */
 export const SETTLED_IN_BATCH =
   'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';

@@ -180,7 +180,6 @@ export class Evidence {
       this.releaseDoubts();
       this.#db.exec('DELETE FROM temp.settled');
       this.#db.exec(sql.SETTLE);
-      this.#db.exec(sql.SETTLE_MISTAKEN);
       const inBatch = this.#db.prepare(sql.SETTLED_IN_BATCH);
       this.#journal.settle(({ firstLink, size }) => {
         const found = inBatch.all(firstLink, firstLink + size);
