@@ -105,12 +105,10 @@ export function withoutApiPath(baseUrl: string): string {
   return baseUrl.replace(/\/api\/v1\/*$/, '');
 }
 
-/** One spelling of a service's address: `http://host` and `http://host/` are the same service, and so are all names of this machine. */
+/** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
 export function serviceUrl(baseUrl: string): string {
-  const url = new URL(baseUrl);
-  if (/^(?:127(?:\.\d+){3}|\[::1\]|\[::ffff:7f.*\])$/.test(url.hostname))
-    url.hostname = 'localhost';
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 export function isSameService(one: string, other: string): boolean {

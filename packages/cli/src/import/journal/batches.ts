@@ -41,6 +41,14 @@ export interface NewBatch extends Pick<Batch, 'sentAt' | 'uptimeMs' | 'idempoten
   links: readonly StoredLink[];
 }
 
+/** The service whose links a journal keeps: all names of this machine are one. An API key is sent to none but the one that it is for. */
+export function serviceOf(baseUrl: string): string {
+  const url = new URL(serviceUrl(baseUrl));
+  const isHere = /^(?:127(?:\.\d+){3}|\[::1\]|\[::ffff:7f.*\])$/.test(url.hostname);
+  if (isHere) url.hostname = 'localhost';
+  return serviceUrl(url.href);
+}
+
 /** What became of the links of a batch. */
 export interface Decision {
   results: readonly LinkResult[];
@@ -141,7 +149,7 @@ export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
   const { idempotencyKey, domain, size } = begun;
   return {
     ...begun,
-    service: serviceUrl(begun.service),
+    service: serviceOf(begun.service),
     ...{ id, firstLink, idempotencyKey, domain, mayRepeat: idempotencyKey !== undefined },
     ...{ job: undefined, error: undefined, isOpen: true, created: 0, unanswered: size },
     decided: [],

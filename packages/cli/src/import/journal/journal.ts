@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
-import { serviceUrl } from '../../config/settings.ts';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { LinkResult } from '../types.ts';
 import {
@@ -20,6 +19,7 @@ import {
   type NewBatch,
   outcomeOf,
   resultsRecord,
+  serviceOf,
   undecided,
 } from './batches.ts';
 import { readableError } from './database.ts';
@@ -61,7 +61,7 @@ export class Journal {
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
-    this.service = serviceUrl(baseUrl);
+    this.service = serviceOf(baseUrl);
     this.#dispose = dispose;
     try {
       this.#log = new Log(db, path);
