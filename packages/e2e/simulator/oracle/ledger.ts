@@ -16,17 +16,15 @@ export interface Witness {
   exitCodeOf: (summary: ImportSummary) => number;
 }
 
-/** Target URLs of rows that name several domains, or name none and one. */
-export function sharedTargets(
-  rows: readonly RowPlan[],
-  { hasDomains }: UserTraits,
-): ReadonlySet<string> {
-  const domains = new Map<string, string>();
+/** Target URLs of rows that differ by their domain or their title. */
+export function sharedTargets(rows: readonly RowPlan[], user: UserTraits): ReadonlySet<string> {
+  const first = new Map<string, string>();
   const shared = new Set<string>();
-  for (const row of hasDomains ? rows : []) {
+  for (const row of rows) {
     const [target, { domain = '' }] = [targetOf(row), row];
-    if ((domains.get(target) ?? domain) !== domain) shared.add(target);
-    domains.set(target, domain);
+    const link = `${user.hasDomains ? domain : ''} ${titleOf(row, user)}`;
+    if ((first.get(target) ?? link) !== link) shared.add(target);
+    first.set(target, link);
   }
   return shared;
 }
@@ -190,7 +188,7 @@ export function countLinks({
 /** Rows to which results do not always belong for certain. */
 export interface Doubts {
   hasRefusedRows: boolean;
-  /** Target URLs that lead to several domains: results do not name theirs. */
+  /** Target URLs of rows that differ otherwise, such as by their title: results do not say of which they are. */
   shared: ReadonlySet<string>;
 }
 
