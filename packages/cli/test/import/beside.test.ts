@@ -97,6 +97,10 @@ describe('links that another file in the folder names', () => {
     );
     const reused = { ...settings, onSimilar: 'reuse' } as const;
     expect(await world.import(reused, longer)).toMatchObject({ created: 2, existing: 1 });
+    // A file in the current folder has nothing to do with what is piped.
+    world.write('input.csv', file(row(4)));
+    await world.import();
+    expect(await world.import(settings, pipe(row(4)))).toMatchObject({ created: 1 });
   });
 
   test('at the same service by another name of this machine', async () => {

@@ -177,3 +177,20 @@ test('a row is in doubt only where no link of its kind is known, in whatever ord
     expect(await world.import(policy), urls[0]).toMatchObject({ existing: 2, unknown: 0 });
   }
 });
+
+test('a row that a response has left out is not sent again in the same run, where nobody can be asked', async () => {
+  world.service.fault = (_, links) => ({
+    type: 'answer',
+    status: 200,
+    body: {
+      status: 'completed',
+      total: links.length,
+      results: links.slice(1).map(({ target_url }) => {
+        return { target_url, code: 'x', short_url: 'https://s.example/x' };
+      }),
+    },
+  });
+  world.write('input.csv', 'url\nhttps://example.com/1\nhttps://example.com/2\n');
+  expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 1, unknown: 1 });
+  expect(world.service.asked).toHaveLength(1);
+});

@@ -96,6 +96,16 @@ describe('files beside an input', () => {
     expect(await world.import(reused)).toMatchObject({ created: 0, existing: 2 });
   });
 
+  test('that hold short URLs of another host count where the journal knows that host', async () => {
+    world.write('week2.csv', file(row(3)));
+    await world.import(week2());
+    const [, [url, , , short] = []] = world.table();
+    forget();
+    world.write('printed.csv', `url,printed\n${url},${short}\n`);
+    world.write('week2.csv', file(row(3), row(1)));
+    await expect(world.import(week2())).rejects.toThrow('printed.csv names them');
+  });
+
   test.each([
     ['Ziel,Bild', 'https://img.example/1'],
     // The column that has the usual name was not the one of the targets.

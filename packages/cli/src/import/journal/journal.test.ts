@@ -4,6 +4,7 @@ import { linksIn, stored } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import { beginBatch } from './batches.ts';
 import type { Journal } from './journal.ts';
 import { openJournal } from './open-journal.ts';
 
@@ -252,4 +253,13 @@ test('it knows the last files that were written', () => {
     true,
     false,
   ]);
+});
+
+test('the batches of an earlier release are of this service, whatever name of this machine it wrote', () => {
+  const info = { service: 'http://127.0.0.1:8787', size: 1, sentAt: '' };
+  const begun = (service: string) =>
+    beginBatch({ id: 1, kind: 'batch', batch: undefined, info: { ...info, service } }, 1).service;
+  expect(begun(info.service)).toBe('http://localhost:8787');
+  expect(begun('http://[::ffff:127.0.0.1]:8787')).toBe('http://localhost:8787');
+  expect(begun('https://127.example/x')).toBe('https://127.example/x');
 });
