@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { LINK_FIELDS } from '@shortlink/tables/basics';
 import type { Command, Option } from 'commander';
@@ -21,31 +20,31 @@ const BASH_TAIL = /(?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^=:"'\\])*$/s;
  * bash gives its line up to the cursor in place of the words. Undefined where it is the name of a file, which shells complete themselves.
  */
 export async function complete(
-  [shell, ...rest]: readonly string[],
+  [shell, ...given]: readonly string[],
   io: Io,
 ): Promise<string | undefined> {
-  const asTyped =
-    shell === 'bash' ? [...(rest[0] ?? '').matchAll(BASH_WORD)].map(([, word = '']) => word) : rest;
-  const words = shell === 'bash' ? asTyped.map(unquoted) : asTyped;
-  const last = words.at(-1) ?? '';
-  const all = await offersFor(words.slice(0, -1), last, io);
+  const inBash = [...(given[0] ?? '').matchAll(BASH_WORD)].map(([, word = '']) => word);
+  const words = shell === 'bash' ? inBash.map(unquoted) : given;
+  const all = await offersFor(words.slice(0, -1), words.at(-1) ?? '', io);
   // What a file holds must not move the cursor, nor hide.
   const offers = all?.filter(([word]) => !/[\p{Cc}\p{Cf}]/u.test(word));
-  if (shell === 'bash') return offers && forBash(offers, last, asTyped.at(-1) ?? '');
-  const line = ([word, description = '']: Offer) =>
-    shell === 'zsh'
-      ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`
-      : `${word}\t${description}\n`;
-  return offers?.map(line).join('');
+  if (shell === 'bash') return offers && forBash(offers, inBash.at(-1) ?? '');
+  return offers
+    ?.map(([word, description = '']) =>
+      shell === 'zsh'
+        ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`
+        : `${word}\t${description}\n`,
+    )
+    .join('');
 }
 
-function forBash(offers: readonly Offer[], last: string, typed: string): string {
+function forBash(offers: readonly Offer[], typed: string): string {
   const [tail = ''] = BASH_TAIL.exec(typed) ?? [];
-  const known = unquoted(typed.slice(0, typed.length - tail.length)).length;
+  const known = unquoted(typed).length - unquoted(tail).length;
   // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
   const isQuoted = /["']/.test(tail.replaceAll(/\\./g, ''));
   return offers
-    .filter(([word]) => word.startsWith(last))
+    .filter(([word]) => word.startsWith(unquoted(typed)))
     .filter(([word]) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
     .map(([word]) => word.slice(known))
     .map((word) =>
@@ -115,8 +114,10 @@ async function valuesOf(
     const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
     return fields.map((name) => `${name}=`);
   }
-  const path = await fileOf(files, io);
-  if (path === undefined) return [];
+  const path = (files[0] ?? '').replace(/^~(?=\/)/, io.home);
+  const stats = await stat(path).catch(() => undefined);
+  // A pipe would be emptied, and nobody waits for Tab as long as a large workbook takes.
+  if (!stats?.isFile() || (/\.xlsx$/i.test(path) && stats.size > 16 * 1024 * 1024)) return [];
   // Only who completes what is in a file loads the reader of tables.
   const { openInput, sheetNames } = await import('@shortlink/tables');
   if (long === '--sheet') return await sheetNames(path);
@@ -131,18 +132,4 @@ async function valuesOf(
   } finally {
     await input.dispose();
   }
-}
-
-/** Nobody waits longer for Tab than it takes to read such a workbook. */
-const MAX_WORKBOOK_BYTES = 16 * 1024 * 1024;
-
-/** The first file on the line that is there. A pipe would be emptied. */
-async function fileOf(files: readonly string[], { home }: Io): Promise<string | undefined> {
-  for (const name of files) {
-    const path = name.startsWith('~/') ? join(home, name.slice(2)) : name;
-    const stats = await stat(path).catch(() => undefined);
-    if (!stats?.isFile()) continue;
-    return /\.xlsx$/i.test(name) && stats.size > MAX_WORKBOOK_BYTES ? undefined : path;
-  }
-  return undefined;
 }

@@ -7,14 +7,11 @@ const SCRIPTS = {
   // Also for bash 3.2, which macOS has: no `mapfile`, and no `compopt`, so that it offers files wherever there is nothing else.
   bash: `# bash completion of shortlink, made by: shortlink completion bash
 _shortlink() {
-  local offer offers
-  COMPREPLY=()
+  local offers
   offers=$(shortlink __complete bash "\${COMP_LINE:0:COMP_POINT}" 2>/dev/null) || return 0
   compopt +o default 2>/dev/null
   [[ $offers == *= ]] && compopt -o nospace 2>/dev/null
-  while IFS= read -r offer; do
-    [[ -n $offer ]] && COMPREPLY+=("$offer")
-  done <<< "$offers"
+  IFS=$'\\n' read -r -d '' -a COMPREPLY <<< "$offers"
 }
 complete -o default -F _shortlink shortlink
 `,
