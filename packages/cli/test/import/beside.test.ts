@@ -2,6 +2,7 @@ import {
   copyFileSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -108,6 +109,23 @@ describe('links that another file in the folder names', () => {
     await world.import({ baseUrl: 'http://127.0.0.1:8787' });
     for (const baseUrl of ['http://localhost:8787/', 'http://[::1]:8787'])
       expect(await world.import({ baseUrl })).toMatchObject({ created: 0, existing: 1 });
+  });
+
+  test('of which a renamed journal says that more may exist than the own one', async () => {
+    world.write('input.csv', file(row(1), row(1)));
+    world.service.fault = () => ({ type: 'lost', created: true });
+    expect(await world.import()).toMatchObject({ unknown: 2 });
+    world.service.fault = () => undefined;
+    world.write('input.csv', file(row(1)));
+    const skip = { onUnknown: 'skip' } as const;
+    expect(await world.import(skip)).toMatchObject({ unknown: 1 });
+    renameSync(world.path('input.csv.shortlink-journal'), world.path('old.shortlink-journal'));
+    expect(await world.import(skip)).toMatchObject({ unknown: 1 });
+    world.write('input.csv', file(row(1), row(1)));
+    await expect(world.import(skip)).rejects.toThrow('old.shortlink-journal names');
+    expect(world.service.asked).toHaveLength(1);
+    const reused = { ...skip, onSimilar: 'reuse' } as const;
+    expect(await world.import(reused)).toMatchObject({ unknown: 2, created: 0 });
   });
 
   test('that is compressed', async () => {

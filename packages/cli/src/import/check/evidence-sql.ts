@@ -25,7 +25,8 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made
  * the service say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
- * once: as the journal has it, or else as the best source. What files doubt is what the journal doubts, or has doubted when the run began.
+ * once: as the journal has it, or else as the best source. As many as the journal doubts, or has doubted when the run began, are the same that
+ * files doubt.
  * The number of a cell `made_for` is `made`, of rows that say that their link may exist, and of links of the service.
  */
 export const TABLES = `
@@ -46,10 +47,12 @@ export const TABLES = `
       AND short_url NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL)
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
-    SELECT id, source, 1 AS is_open, key, pair FROM temp.link WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
-      AND key NOT IN (
-        SELECT key FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1)
-      );
+    SELECT id, source, 1 AS is_open, key, pair FROM (
+      SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
+      WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
+    ) LEFT JOIN (
+      SELECT key, count(*) AS known FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1) GROUP BY key
+    ) USING (key) WHERE n > coalesce(known, 0);
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
