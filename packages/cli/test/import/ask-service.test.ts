@@ -138,6 +138,11 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     );
     expect(await world.import()).toMatchObject({ created: 0, existing: 2, changed: 0 });
     expect(codesOf()).toEqual([permanent, plain]);
+    // Nor does one of them take the other's where it stands alone.
+    loseAll();
+    world.write('input.csv', `${rows[0]}\n${rows[2]}\n`);
+    expect(await world.import()).toMatchObject({ created: 0, existing: 1, changed: 0 });
+    expect(codesOf()).toEqual([permanent]);
     // A row that asks for another redirect than its link has was edited.
     loseAll();
     world.write('input.csv', `${rows[0]}\n${rows[1]}307\n${rows[2]}\n`);

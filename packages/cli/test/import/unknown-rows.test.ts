@@ -178,19 +178,22 @@ test('a row is in doubt only where no link of its kind is known, in whatever ord
   }
 });
 
-test('a row that a response has left out is not sent again in the same run, where nobody can be asked', async () => {
-  world.service.fault = (_, links) => ({
-    type: 'answer',
-    status: 200,
-    body: {
-      status: 'completed',
-      total: links.length,
-      results: links.slice(1).map(({ target_url }) => {
+test.each([1, 0])(
+  'rows that a response of %i results has left out are not sent again where nobody can be asked, nor is their batch in the next run',
+  async (count) => {
+    const idempotency = true;
+    world.service.fault = (_, links) => {
+      const results = links.slice(0, count).map(({ target_url }) => {
         return { target_url, code: 'x', short_url: 'https://s.example/x' };
-      }),
-    },
-  });
-  world.write('input.csv', 'url\nhttps://example.com/1\nhttps://example.com/2\n');
-  expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 1, unknown: 1 });
-  expect(world.service.asked).toHaveLength(1);
-});
+      });
+      const body = { status: 'completed', total: links.length, results };
+      return { type: 'answer', status: 200, body };
+    };
+    world.write('input.csv', 'url\nhttps://example.com/1\nhttps://example.com/2\n');
+    const unknown = 2 - count;
+    const first = await world.import({ onUnknown: 'retry', idempotency });
+    expect(first).toMatchObject({ created: count, unknown });
+    expect(await world.import({ idempotency })).toMatchObject({ existing: count, unknown });
+    expect(world.service.asked).toHaveLength(1);
+  },
+);

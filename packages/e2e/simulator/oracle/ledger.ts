@@ -234,8 +234,12 @@ export function toldCodes(exchange: Exchange, { hasRefusedRows, shared }: Doubts
   const isNamed = answer.results.every(({ target_url }) => target_url !== undefined);
   const isInOrder = isWhole && !(hasRefusedRows && method === 'GET');
   if (!isNamed && !isInOrder) return [];
+  // Of links to one target that differ otherwise, each has its code only where all have one.
+  const lacking = answer.results.filter(({ code }) => !code).map(({ target_url }) => target_url);
+  const isCertain = (target: string) =>
+    !shared.has(target) || (isWhole && !lacking.includes(target));
   const codes = answer.results.flatMap(({ code, short_url, target_url = '' }) => {
-    return code && short_url && (isInOrder || !shared.has(target_url)) ? [code] : [];
+    return code && short_url && (isInOrder || isCertain(target_url)) ? [code] : [];
   });
   if (method === 'POST') return answer.job_id === undefined ? codes : [];
   // A job that is completed while results of it are missing is asked again, maybe by the next run.

@@ -31,8 +31,7 @@ async function fittingLayout(
   settings: ImportSettings,
 ): Promise<Layout | undefined> {
   const { mapping, columns } = layout.plan;
-  // Of JSON Lines, each row had a target of its own name.
-  if (layout.resultColumns.made_for === undefined || layout.isOfLines) return undefined;
+  if (layout.resultColumns.made_for === undefined) return undefined;
   for await (const rows of readRows(input, layout)) {
     const samples = rows.slice(0, SAMPLE_ROWS);
     const choices = [mapping.target_url ?? 0, ...columns.keys()].map((target_url) => {

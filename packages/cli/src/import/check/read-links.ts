@@ -35,8 +35,8 @@ export async function readLinks(
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
 ): Promise<readonly string[]> {
   const ignoreOther = async (error: unknown) => {
-    const isOfInput = error instanceof InputError && error.code !== 'system';
-    if (!mayBeOther || !isOfInput || (await seemsWritten(path))) throw error;
+    const isIgnored = mayBeOther && error instanceof InputError && !(await seemsWritten(path));
+    if (!isIgnored) throw error;
   };
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
   if (input === undefined) return LEAST_COLUMNS;
