@@ -3,15 +3,19 @@ import { MUTANTS } from '../simulator/mutants/mutants.ts';
 import { PACKAGES, type Patch, Patches } from '../simulator/patches.ts';
 import { loadServer } from '../simulator/server/load-server.ts';
 import { mutants } from '../simulator/server/mutants.ts';
+import { postgresMutants } from '../simulator/server/postgres-mutants.ts';
 import { loadFromSource } from '../simulator/stubs/hooks.ts';
 
 test.each(MUTANTS)('the planted bug "$name" of the import fits the source', ({ patches }) => {
   expect(() => new Patches(patches)).not.toThrow();
 });
 
-test.each(Object.entries(mutants))('the planted bug %s of the server fits the source', (_, bug) => {
-  expect(() => new Patches(bug.patches)).not.toThrow();
-});
+test.each(Object.entries({ ...mutants, ...postgresMutants }))(
+  'the planted bug %s of the server fits the source',
+  (_, bug) => {
+    expect(() => new Patches(bug.patches)).not.toThrow();
+  },
+);
 
 const GONE: Patch = { file: 'server/src/moved-away.ts', find: 'a', replace: 'b' };
 const CHANGED: Patch = { file: 'server/src/service.ts', find: 'never there', replace: '' };

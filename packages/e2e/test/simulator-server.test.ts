@@ -13,6 +13,15 @@ test('histories of creates, batches, polls, crashes and faults over several serv
   expect(run.exitCode, run.stderr).toBe(0);
 });
 
+test('histories on PostgreSQL, one statement at a time: nothing is ever wrong, and a planted bug is found', async () => {
+  const run = await simulate('--postgres', '--seeds', '12');
+  expect(run.stdout).toMatch(/^12 seeds, 0 failures, \d{2,} requests in /m);
+  expect(run.exitCode, run.stderr).toBe(0);
+  const bug = await simulate('--postgres', '--mutants', 'commit-repeated', '--seeds', '100');
+  expect(bug.stdout).toMatch(/^commit-repeated +\d+ seeds: found/m);
+  expect(bug.exitCode, bug.stderr).toBe(0);
+});
+
 test('a planted bug is found', async () => {
   const run = await simulate('--mutants', 'count-after-commit', 'chunk-twice', '--seeds', '200');
   expect(run.stdout).toMatch(/^count-after-commit +\d+ seeds: found/m);

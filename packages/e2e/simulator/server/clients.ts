@@ -139,6 +139,7 @@ export class Clients {
       began: this.#ledger.events,
       ended: undefined,
       answer: undefined,
+      isLate: false,
       witness: {},
     };
     this.#ledger.events += 1;
@@ -151,6 +152,7 @@ export class Clients {
       attempt.ended = this.#ledger.events;
       this.#ledger.events += 1;
       attempt.answer = answer;
+      attempt.isLate = this.#world.mayBeLate(attempt.sentAt);
       const said = JSON.stringify(answer?.json?.error ?? '')
         .replace(/Request id.*/, '')
         .slice(0, 90);
@@ -195,10 +197,12 @@ export class Clients {
     clicks.sent += 1;
     this.#open += 1;
     const sentAt = this.#scheduler.steady;
+    const begun = this.#scheduler.elapsed;
     this.#story.note(`a visitor follows ${path} at ${instance.name}`);
     void instance.request(new Request(`${PUBLIC_URL}/${path}`), {}).then((answer) => {
       this.#open -= 1;
       if (answer === undefined) return;
+      if (answer.status === 503 && this.#world.mayBeLate(begun)) return;
       clicks.answered += 1;
       const leads = this.#ledger.leads.get(path) ?? [leadTo(target)];
       const found = answer.headers.get('location') ?? undefined;

@@ -46,7 +46,7 @@ function countsBy(window: WindowName, attempts: readonly Attempt[]): Map<number,
 }
 
 /** The windows have counted what was admitted, and nothing that was given back. */
-export function judgeWindows(world: World, ledger: Ledger): string | undefined {
+export async function judgeWindows(world: World, ledger: Ledger): Promise<string | undefined> {
   for (const account of ledger.accounts) {
     const attempts = ledger.attempts.filter((attempt) => attempt.account === account);
     for (const window of WINDOWS) {
@@ -56,8 +56,8 @@ export function judgeWindows(world: World, ledger: Ledger): string | undefined {
       for (const [end, count] of counts) {
         if (count > allowed)
           return `${account.name}: ${count} requests in a ${window} that has ${allowed}`;
-        const [row] = world.rows<{ used: number }>(
-          'SELECT used FROM request_counters WHERE account_id = ? AND window = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
+        const [row] = await world.rows<{ used: number }>(
+          'SELECT used FROM request_windows WHERE account_id = ? AND name = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
           account.id,
           window,
           end,
@@ -75,10 +75,10 @@ export function judgeWindows(world: World, ledger: Ledger): string | undefined {
 }
 
 /** What was followed was counted. */
-export function judgeClicks(world: World, ledger: Ledger): string | undefined {
+export async function judgeClicks(world: World, ledger: Ledger): Promise<string | undefined> {
   for (const [code, { sent, answered }] of ledger.clicks) {
-    const [row] = world.rows<{ clicks: number }>(
-      'SELECT clicks FROM link_clicks WHERE code = ?',
+    const [row] = await world.rows<{ clicks: number }>(
+      'SELECT CAST(sum(clicks) AS BIGINT) AS clicks FROM link_clicks WHERE code = ?',
       code,
     );
     const counted = row?.clicks ?? 0;

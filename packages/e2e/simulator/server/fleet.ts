@@ -170,6 +170,7 @@ export class Fleet {
       return;
     }
     const instance = await this.#world.start(0, { owner, metrics, onEnd });
+    if (!instance.alive) return;
     channel.send({ type: 'serving' });
     await isStopped;
     await instance.stop();

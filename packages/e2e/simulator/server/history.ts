@@ -3,12 +3,13 @@ import { Clients } from './clients.ts';
 import { Fleet } from './fleet.ts';
 import type { Account, Key } from './ledger.ts';
 import type { Server } from './load-server.ts';
+import { newBase } from './new-base.ts';
 import { Operator } from './operator.ts';
 import { judgeEnd, judgeState } from './oracle.ts';
 import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { Story } from './story.ts';
-import { type Instance, World } from './world.ts';
+import { type Instance, type MakeBase, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -37,16 +38,12 @@ export async function playHistory(
   keep?: ReadonlySet<number>,
 ): Promise<Outcome> {
   const plan = makePlan(new Random(seed));
-  const history = new History(server, plan, new Random(seed, 1));
+  const random = new Random(seed, 1);
+  const history = new History(server, plan, random, await newBase(server, random));
   const actions = plan.actions.filter((_, index) => keep === undefined || keep.has(index));
   const violation = await history.play(actions);
-  const { ledger } = history;
-  return {
-    violation,
-    requests: ledger.attempts.length,
-    trace: ledger.trace,
-    actions: plan.actions.length,
-  };
+  const { attempts, trace } = history.ledger;
+  return { violation, requests: attempts.length, trace, actions: plan.actions.length };
 }
 
 class History {
@@ -60,11 +57,11 @@ class History {
   readonly #links: Operator;
   readonly #fleet: Fleet | undefined;
 
-  constructor(server: Server, plan: Plan, random: Random) {
+  constructor(server: Server, plan: Plan, random: Random, makeBase: MakeBase) {
     this.#plan = plan;
     this.#random = random;
     this.#scheduler = new Scheduler(plan.startsAt, random);
-    this.#world = new World(server, this.#scheduler, random);
+    this.#world = new World(server, this.#scheduler, random, makeBase);
     this.#story = new Story(this.#scheduler);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
     this.#links = new Operator(this.#world, this.#story, this.#clients);
@@ -72,7 +69,9 @@ class History {
     this.#fleet =
       workers > 0 ? new Fleet(server, this.#world, this.#story, random, workers) : undefined;
     this.#world.onFault = () => this.ledger.faults.push(this.ledger.events);
-    this.#world.onCommit = () => this.#story.report(judgeState(this.#world, this.ledger));
+    this.#world.onWrong = (what) => this.#story.report(what);
+    this.#world.onCommit = async () =>
+      this.#story.report(await judgeState(this.#world, this.ledger));
   }
 
   get ledger() {
@@ -96,7 +95,7 @@ class History {
     } catch (error) {
       this.#story.report(String(error));
     }
-    this.#world.close();
+    await this.#world.close();
     return this.ledger.violations[0];
   }
 
@@ -206,9 +205,7 @@ class History {
         )
           return;
         this.#story.note('all links are as a server of the version before creates them');
-        this.#world.rows('UPDATE links SET target_number = NULL');
-        this.#world.rows('INSERT OR IGNORE INTO unnumbered_links SELECT rowid >> 10 FROM links');
-        return;
+        return this.#world.base.unnumberLinks();
       case 'correct': {
         const { creates } = this.ledger;
         const done = creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged);
@@ -298,8 +295,8 @@ class History {
     await this.#fleet?.comeToRest(this.#owner);
     if (this.#world.instances.every(({ isStopping }) => isStopping)) await this.#world.start(0);
     const until = this.#scheduler.elapsed + JOBS_END_MS;
-    const pending = () => this.#world.rows('SELECT 1 FROM jobs WHERE completed_at IS NULL').length;
-    while (pending() > 0 && this.#scheduler.elapsed < until) {
+    const pending = 'SELECT 1 FROM jobs WHERE completed_at IS NULL';
+    while ((await this.#world.rows(pending)).length > 0 && this.#scheduler.elapsed < until) {
       await this.#scheduler.sleep(this.#owner, 1_000);
     }
     await this.#fleet?.scrape(true);

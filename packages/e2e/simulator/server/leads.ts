@@ -44,7 +44,7 @@ export function maySee(leads: readonly Lead[], target: string | undefined, at: n
 export async function judgeCorrections(world: World, ledger: Ledger): Promise<string | undefined> {
   for (const [code, leads] of ledger.leads) {
     const [first] = leads;
-    const [row] = world.rows<{ target_url: string }>(
+    const [row] = await world.rows<{ target_url: string }>(
       'SELECT target_url FROM links WHERE code = ?',
       code,
     );
@@ -73,7 +73,7 @@ export async function judgeMoves(world: World, ledger: Ledger): Promise<string |
     const isRight = state === 'exists' || (state === 'created' && !isCertain);
     if (states.size !== 1 || !isRight) return `move ${index + 1} again: ${[...states].join()}`;
     for (const { target_url, code, aliases } of links) {
-      const rows = world.rows<{ code: string; paths: number }>(
+      const rows = await world.rows<{ code: string; paths: number }>(
         `SELECT code, (SELECT count(*) FROM aliases WHERE aliases.code = links.code) AS paths
          FROM links WHERE target_url = ?`,
         target_url,

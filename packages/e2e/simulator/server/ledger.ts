@@ -55,6 +55,8 @@ export interface Attempt {
   ended: number | undefined;
   /** `undefined` when no response came. */
   answer: Answer | undefined;
+  /** Time has leapt, so that it may have failed without a fault. */
+  isLate: boolean;
   witness: Witness;
 }
 

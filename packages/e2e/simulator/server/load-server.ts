@@ -10,15 +10,31 @@ const SMALL_CHUNKS: Patch = {
   replace: 'JOB_CHUNK_LINKS = 40',
 };
 
+/** Limits of real time, which a statement doesn't keep that waits for the simulation's next step. */
+const PATIENT: readonly Patch[] = [
+  ['{ read: 3_000, write: 5_000,', '{ read: 300_000, write: 300_000,'],
+  ['CONNECT_TIMEOUT_MS = 2_000', 'CONNECT_TIMEOUT_MS = 300_000'],
+  ['LOCK_TIMEOUT_MS = 2_000', 'LOCK_TIMEOUT_MS = 300_000'],
+  ['IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000', 'IDLE_IN_TRANSACTION_TIMEOUT_MS = 300_000'],
+].map(([find = '', replace = '']) => ({
+  file: 'server/src/store/postgres/connection.ts',
+  find,
+  replace,
+}));
+
+/** The driver of PostgreSQL as the simulation has it. */
+const DRIVER = new URL('./postgres-driver.ts', import.meta.url).href;
+
 /**
  * The server's own source, as it is but for the size of chunks, or with a planted bug. Each variant is a set of modules of its
  * own, so that many can be used in one process.
  *
  * @param planted - patches of a planted bug
+ * @param onPostgres - whether its database is PostgreSQL
  * @throws Error when a patch no longer fits the sources
  */
-export async function loadServer(planted: readonly Patch[] = []) {
-  const patches = new Patches([SMALL_CHUNKS, ...planted]);
+export async function loadServer(planted: readonly Patch[] = [], onPostgres = false) {
+  const patches = new Patches([SMALL_CHUNKS, ...(onPostgres ? PATIENT : []), ...planted]);
   registerOnce();
   const variant = `${VARIANT}${variants.push(patches) - 1}`;
   const load = async <T>(path: string): Promise<T> => import(`${SOURCES}${path}${variant}`);
@@ -48,8 +64,20 @@ export async function loadServer(planted: readonly Patch[] = []) {
       'workers.ts',
     ].map((path) => load<Partial<Source>>(path)),
   );
+  const postgres = onPostgres ? await loadPostgres(load) : undefined;
   patches.checkUsed();
-  return Object.assign({}, ...parts) as Source;
+  return { ...(Object.assign({}, ...parts) as Source), postgres };
+}
+
+async function loadPostgres(load: <T>(path: string) => Promise<T>) {
+  type Source = typeof import('../../../server/src/store/postgres/index.ts') &
+    typeof import('../../../server/src/store/postgres/database.ts') &
+    typeof import('../../../server/src/store/postgres/postgres-store.ts') &
+    typeof import('../../../server/src/store/postgres/statement.ts');
+  const parts = ['index', 'database', 'postgres-store', 'statement'].map((name) =>
+    load<Partial<Source>>(`store/postgres/${name}.ts`),
+  );
+  return Object.assign({}, ...(await Promise.all(parts))) as Source;
 }
 
 export type Server = Awaited<ReturnType<typeof loadServer>>;
@@ -67,7 +95,8 @@ function registerOnce(): void {
   isRegistered = true;
   registerHooks({
     resolve: (specifier, context, nextResolve) => {
-      const resolved = nextResolve(specifier, context);
+      const isDriver = specifier === 'pg' && context.parentURL?.includes(VARIANT);
+      const resolved = nextResolve(isDriver ? DRIVER : specifier, context);
       const variant = context.parentURL?.startsWith(SOURCES)
         ? new URL(context.parentURL).search
         : '';

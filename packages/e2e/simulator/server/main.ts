@@ -1,32 +1,49 @@
 /** Simulates the server: seeds, one seed, or planted bugs. See README.md, or `pnpm simulate:server --help`. */
+import { startPostgres } from '../../../server/test/start-postgres.ts';
 import { runSimulation } from '../run.ts';
 import type { OneSeed } from '../simulation.ts';
 import { playHistory } from './history.ts';
 import { loadServer } from './load-server.ts';
 import { mutants } from './mutants.ts';
+import { DATABASE } from './postgres-base.ts';
+import { postgresMutants } from './postgres-mutants.ts';
 import { shrink } from './shrink.ts';
 
-process.exitCode = await runSimulation(
-  {
-    command: 'simulate:server',
-    about:
-      'Plays histories of several servers on virtual time: creates, batches, polls, crashes and faults, and checks each response.',
-    options: {
-      '--keep 2,7': 'with --seed: carry out only these actions of the history',
+const [given, onPostgres] = [process.argv.slice(2), '--postgres'];
+const isOnPostgres = given.includes(onPostgres);
+const postgres = isOnPostgres
+  ? await startPostgres(['fsync=off', 'autovacuum=off', 'deadlock_timeout=20ms'])
+  : undefined;
+if (postgres !== undefined) process.env[DATABASE] = postgres.url;
+
+const planted = isOnPostgres ? postgresMutants : mutants;
+
+try {
+  process.exitCode = await runSimulation(
+    {
+      command: 'simulate:server',
+      about:
+        'Plays histories of several servers on virtual time: creates, batches, polls, crashes and faults, and checks each response.',
+      options: {
+        '--keep 2,7': 'with --seed: carry out only these actions of the history',
+        [onPostgres]: 'on a real PostgreSQL, of whose statements one goes at a time (100)',
+      },
+      player: new URL('./player.ts', import.meta.url),
+      unit: 'requests',
+      mutants: Object.entries(planted).map(([name, { patches }]) => ({ name, patches })),
+      seeds: isOnPostgres ? 100 : 1_000,
+      workers: 1,
+      playOne,
     },
-    player: new URL('./player.ts', import.meta.url),
-    unit: 'requests',
-    mutants: Object.entries(mutants).map(([name, { patches }]) => ({ name, patches })),
-    seeds: 1_000,
-    workers: 1,
-    playOne,
-  },
-  process.argv.slice(2),
-);
+    given.filter((arg) => arg !== onPostgres),
+  );
+} finally {
+  await postgres?.remove();
+}
 
 /** Shows the shortest history of this seed that is still wrong, or the one that was named, and how to play it again. */
 async function playOne({ seed, patches, keep, say }: OneSeed): Promise<boolean> {
-  const server = await loadServer(patches);
+  const server = await loadServer(patches, isOnPostgres);
   const { violation, actions } = await playHistory(server, seed, keep && new Set(keep));
   const isWrong = violation !== undefined;
   const needed = keep ?? (isWrong ? await shrink(server, seed, actions) : undefined);
@@ -34,7 +51,9 @@ async function playOne({ seed, patches, keep, say }: OneSeed): Promise<boolean> 
   for (const line of trace) say(line);
   if (isWrong) {
     say(violation);
-    say(`  pnpm simulate:server --seed ${seed} --keep ${needed?.join(',') || 'none'}`);
+    say(
+      `  pnpm simulate:server${isOnPostgres ? ` ${onPostgres}` : ''} --seed ${seed} --keep ${needed?.join(',') || 'none'}`,
+    );
   }
   say(`1 seeds, ${Number(isWrong)} failures, ${requests} requests`);
   return !isWrong;

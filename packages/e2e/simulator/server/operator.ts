@@ -126,11 +126,13 @@ export class Operator {
     this.#open += 1;
     const { faults } = this.#ledger;
     const faultsBefore = faults.length;
+    const begun = scheduler.elapsed;
     try {
       await scheduler.pause(this.#owner);
       return await this.#world.operate((store) => command(store, scheduler.now), true);
     } catch (error) {
-      if (faults.length === faultsBefore) this.#story.report(`without a fault: ${error}`);
+      if (faults.length === faultsBefore && !this.#world.mayBeLate(begun))
+        this.#story.report(`without a fault: ${error}`);
       return undefined;
     } finally {
       this.#open -= 1;

@@ -34,7 +34,9 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
     // A look-up waits for jobs, and time may pass in a leap meanwhile.
     const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
     const hasFailed = ledger.faults.some((event) => event > attempt.began);
-    return hasFailed || mayWait ? undefined : `${status} although nothing failed meanwhile`;
+    return hasFailed || mayWait || attempt.isLate
+      ? undefined
+      : `${status} although nothing failed meanwhile`;
   }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
@@ -181,12 +183,12 @@ function judgeLookup(ledger: Ledger, attempt: Attempt, create: Create): string |
 }
 
 /** What must hold after every commit, whatever is under way. */
-export function judgeState(world: World, ledger: Ledger): string | undefined {
-  const [overfull] = world.rows('SELECT 1 FROM jobs WHERE processed > total LIMIT 1');
+export async function judgeState(world: World, ledger: Ledger): Promise<string | undefined> {
+  const [overfull] = await world.rows('SELECT 1 FROM jobs WHERE processed > total LIMIT 1');
   if (overfull !== undefined) return 'a job has made more links than it has';
   for (const account of ledger.accounts) {
-    const [row] = world.rows<{ used: number; made: number; owed: number }>(
-      `SELECT links_used AS used,
+    const [row] = await world.rows<{ used: number; made: number; owed: number }>(
+      `SELECT (SELECT used FROM link_totals WHERE account_id = accounts.id) AS used,
          (SELECT count(*) FROM links WHERE account_id = accounts.id) AS made,
          (SELECT coalesce(sum(total - processed), 0) FROM jobs WHERE account_id = accounts.id) AS owed
        FROM accounts WHERE id = ?`,
@@ -205,7 +207,7 @@ export function judgeState(world: World, ledger: Ledger): string | undefined {
 /** What must hold when everything has come to rest. */
 export async function judgeEnd(world: World, ledger: Ledger): Promise<string | undefined> {
   const stored = new Map<number, { code: string; index: number }[]>();
-  for (const { code, target_url } of world.rows<{ code: string; target_url: string }>(
+  for (const { code, target_url } of await world.rows<{ code: string; target_url: string }>(
     'SELECT code, target_url FROM links',
   )) {
     const first = ledger.leads.get(code)?.[0]?.target ?? target_url;
@@ -222,8 +224,8 @@ export async function judgeEnd(world: World, ledger: Ledger): Promise<string | u
   return (
     (await judgeCorrections(world, ledger)) ??
     (await judgeMoves(world, ledger)) ??
-    judgeWindows(world, ledger) ??
-    judgeClicks(world, ledger)
+    (await judgeWindows(world, ledger)) ??
+    (await judgeClicks(world, ledger))
   );
 }
 

@@ -30,6 +30,14 @@ interface Scope {
   owner: Owner;
 }
 
+/** Work that is done outside of the simulation, such as a statement of a database. Virtual time stands still meanwhile. */
+export interface RealWork {
+  /** Whether some of it may end without another step. */
+  readonly isBusy: boolean;
+  /** Resolves when some of it has ended, or all of it waits for another step. */
+  change(): Promise<void>;
+}
+
 /** Steps without a result after which a history counts as stuck. */
 const MAX_STEPS = 20_000;
 
@@ -42,6 +50,7 @@ const real = {
   clearTimeout: globalThis.clearTimeout,
   dateNow: Date.now,
   performanceNow: performance.now.bind(performance),
+  random: Math.random,
 };
 
 /**
@@ -56,6 +65,10 @@ export class Scheduler {
   elapsed = 0;
   /** The same, but of time that passes at once, only the first {@link LEAP_MS} count: timers have had their turn in it. */
   steady = 0;
+  /** When time last passed although something was to be done, in `elapsed`. What waits then may wait for too long. */
+  leaptAt = Number.NEGATIVE_INFINITY;
+  /** @default nothing is done outside */
+  work: RealWork | undefined;
   readonly #random: Random;
   readonly #steps: Step[] = [];
   readonly #timers = new Set<Timer>();
@@ -64,6 +77,11 @@ export class Scheduler {
     this.now = start;
     this.#random = random;
     installVirtualTime();
+  }
+
+  /** A number from 0 to below 1. */
+  random(): number {
+    return this.#random.next();
   }
 
   /** Calls a function as this owner; what it starts belongs to the owner too. */
@@ -81,7 +99,7 @@ export class Scheduler {
   }
 
   addTimer(owner: Owner, run: () => void, ms: number, repeats: boolean): Timer {
-    const afterMs = Math.max(1, ms);
+    const afterMs = Math.max(1, Math.floor(ms));
     const timer: Timer = {
       owner,
       run,
@@ -104,6 +122,7 @@ export class Scheduler {
     this.now += ms;
     this.elapsed += ms;
     this.steady += Math.min(ms, LEAP_MS);
+    if (ms > LEAP_MS && this.#steps.length > 0) this.leaptAt = this.elapsed;
   }
 
   /** Sleeps on virtual time. */
@@ -115,6 +134,10 @@ export class Scheduler {
   async drive(isDone: () => boolean): Promise<void> {
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
       await settled();
+      while (this.work?.isBusy) {
+        await this.work.change();
+        await settled();
+      }
       if (isDone()) return;
       this.#takeStep();
     }
@@ -159,6 +182,11 @@ export class Scheduler {
   }
 }
 
+/** Calls a function that sees the real clock and sets real timers. */
+export function outside<T>(work: () => T): T {
+  return scopes.exit(work);
+}
+
 /** Resolves when every promise that could go on has done so. */
 function settled(): Promise<void> {
   return new Promise((resolve) => real.setImmediate(resolve));
@@ -201,7 +229,12 @@ function installVirtualTime(): void {
   };
   Object.assign(globalThis, replacements);
   Object.assign(timers, replacements);
-  Object.assign(timersPromises, { setImmediate: nextTurn });
+  const wait = timersPromises.setTimeout;
+  const delay = (ms = 0, value?: unknown, options?: object) =>
+    scopes.getStore() === undefined
+      ? wait(ms, value, options)
+      : new Promise((resolve) => replacements.setTimeout(() => resolve(value), ms));
+  Object.assign(timersPromises, { setImmediate: nextTurn, setTimeout: delay });
   const timeout = AbortSignal.timeout;
   AbortSignal.timeout = (ms) => {
     if (scopes.getStore() === undefined) return timeout(ms);
@@ -209,6 +242,7 @@ function installVirtualTime(): void {
     replacements.setTimeout(() => controller.abort(new DOMException('', 'TimeoutError')), ms);
     return controller.signal;
   };
+  Math.random = () => scopes.getStore()?.scheduler.random() ?? real.random();
   Date.now = () => scopes.getStore()?.scheduler.now ?? real.dateNow();
   performance.now = () => scopes.getStore()?.scheduler.elapsed ?? real.performanceNow();
   // Modules that imported these by name see the replacements from now on.

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../random.ts';
+import type { Base, BaseEvents } from './base.ts';
 import type { Server } from './load-server.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 
@@ -8,9 +9,6 @@ export const PUBLIC_URL = 'https://sho.rt';
 
 /** What codes of links are made of. */
 export const LETTERS = [...'23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
-
-/** How often a statement, the same statement once more, or a commit of the database fails while faults are on. */
-const FAULTS = { statement: 0.01, again: 0.4, commit: 0.15 } as const;
 
 /** What happened to a request inside of the service. */
 export interface Witness {
@@ -52,57 +50,72 @@ interface WorkerProcess {
 
 const witnesses = new AsyncLocalStorage<Witness>();
 
-/** Instances of the service on one database in memory, on virtual time, with faults of the disk. */
+/** Makes the database of a history. */
+export type MakeBase = (events: BaseEvents, scheduler: Scheduler) => Base;
+
+/** Instances of the service on one database, on virtual time, with faults. */
 export class World {
   readonly scheduler: Scheduler;
+  readonly base: Base;
   /** Those that take requests. */
   instances: Instance[] = [];
-  /** Whether statements and commits fail now and then. */
+  /** Whether the database fails now and then. */
   isFaulty = false;
   /** Requests that instances have received. */
   sent = 0;
   /** Commits that failed, and nobody was told whether they were carried out. */
   doubtfulCommits = 0;
-  /** Called when a statement or a commit fails. */
+  /** Called when the database fails. */
   onFault: () => void = () => undefined;
   /** Called after every commit. */
-  onCommit: () => void = () => undefined;
+  onCommit: () => Promise<void> = async () => undefined;
+  /** Called when something happens in the database that must never happen. */
+  onWrong: (what: string) => void = () => undefined;
   readonly #server: Server;
-  readonly #random: Random;
-  readonly #db: InstanceType<Server['Database']>;
   readonly #operator: Owner = { name: 'operator', alive: true };
   readonly #operatorStore: Store;
   readonly #failingStore: Store;
-  /** Whether the write that runs now may fail. */
-  #mayFail = false;
-  /** The statement that failed last in that write. */
-  #failing: string | undefined;
   #started = 0;
 
-  constructor(server: Server, scheduler: Scheduler, random: Random) {
+  constructor(server: Server, scheduler: Scheduler, random: Random, makeBase: MakeBase) {
     this.#server = server;
     this.scheduler = scheduler;
-    this.#random = random;
-    this.#db = new server.Database({ path: ':memory:' });
-    server.migrate(this.#db, server.migrations, scheduler.now);
-    this.#addFaults();
-    this.#operatorStore = this.#openStore(false);
-    this.#failingStore = this.#openStore(true);
+    const events: BaseEvents = {
+      fails: (share) => {
+        const failsNow = this.isFaulty && random.chance(share);
+        if (failsNow) this.onFault();
+        return failsNow;
+      },
+      onDoubt: () => {
+        this.doubtfulCommits += 1;
+      },
+      onCommit: () => this.onCommit(),
+      onWrong: (what) => this.onWrong(what),
+      generateCode: () => Array.from({ length: 7 }, () => random.pick(LETTERS)).join(''),
+    };
+    this.base = makeBase(events, scheduler);
+    this.#operatorStore = this.base.openStore(this.#operator, false);
+    this.#failingStore = this.base.openStore(this.#operator, true);
   }
 
   /** Rows of the database, past the service. */
-  rows<T extends object>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#db.all<T>({ text: sql, values });
+  rows<T extends object>(sql: string, ...values: (string | number)[]): Promise<T[]> {
+    return this.base.rows<T>(sql, ...values);
   }
 
   /**
    * Carries out an operator's command, which runs in a process of its own.
    *
-   * @param mayFail - whether the disk may fail it
+   * @param mayFail - whether the database may fail it
    */
   operate<T>(command: (store: Store, server: Server) => Promise<T>, mayFail = false): Promise<T> {
     const store = mayFail ? this.#failingStore : this.#operatorStore;
     return this.scheduler.run(this.#operator, () => command(store, this.#server));
+  }
+
+  /** Whether what began at this time may have failed because time has leapt. */
+  mayBeLate(begun: number): boolean {
+    return this.scheduler.leaptAt + this.base.hurryMs >= begun;
   }
 
   /** The instances that take new requests. */
@@ -124,7 +137,7 @@ export class World {
   async start(skewMs: number, process: Partial<WorkerProcess> = {}): Promise<Instance> {
     const { scheduler } = this;
     const { owner = this.newProcess(), metrics, onEnd } = process;
-    const store = this.#onlyWhileAlive(owner, this.#openStore(true));
+    const store = this.#onlyWhileAlive(owner, this.base.openStore(owner, true));
     const now = () => scheduler.now + skewMs;
     const service = scheduler.run(owner, () =>
       this.#server.createService({ store, publicUrl: PUBLIC_URL, now, metrics }),
@@ -151,6 +164,7 @@ export class World {
       kill: () => {
         if (!instance.alive) return;
         instance.alive = false;
+        this.base.forget(instance);
         this.instances = this.instances.filter((other) => other !== instance);
         reportDeath(undefined);
         onEnd?.();
@@ -163,38 +177,21 @@ export class World {
         instance.kill();
       },
     });
-    await scheduler.run(owner, () => service.start());
-    this.instances.push(instance);
+    const begun = scheduler.elapsed;
+    try {
+      await scheduler.run(owner, () => service.start());
+      this.instances.push(instance);
+    } catch (error) {
+      // Without its database, a process ends.
+      if (!this.isFaulty && !this.mayBeLate(begun)) throw error;
+      instance.kill();
+    }
     return instance;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const instance of this.instances) instance.kill();
-    this.#db.close();
-  }
-
-  /** A store as a process of its own has it: all of them write to the same database, each with a writer of its own. */
-  #openStore(mayFail: boolean): Store {
-    const { InlineWriter, WriteCore, shortUrlMaker, sqliteStore } = this.#server;
-    const shortUrl = shortUrlMaker(PUBLIC_URL);
-    const core = new WriteCore({
-      db: this.#db,
-      shortUrl,
-      generateCode: () => Array.from({ length: 7 }, () => this.#random.pick(LETTERS)).join(''),
-      isIdle: () => this.#random.chance(0.3),
-    });
-    const run = core.run.bind(core);
-    core.run = (requests, reply) => {
-      this.#mayFail = mayFail;
-      this.#failing = undefined;
-      try {
-        return run(requests, reply);
-      } finally {
-        this.#mayFail = false;
-      }
-    };
-    const writer = new InlineWriter(core);
-    return sqliteStore({ reader: this.#db, writer, shortUrl });
+    await this.base.close();
   }
 
   /**
@@ -224,35 +221,6 @@ export class World {
         };
       },
     });
-  }
-
-  /** A full disk fails a statement or a commit; a disk that breaks in the middle of a commit may have all of it. */
-  #addFaults(): void {
-    const db = this.#db;
-    const { StoreError } = this.#server;
-    const fails = (share: number) => {
-      const failsNow = this.#mayFail && this.isFaulty && this.#random.chance(share);
-      if (failsNow) this.onFault();
-      return failsNow;
-    };
-    const run = db.run.bind(db);
-    db.run = (statement) => {
-      const text = typeof statement === 'string' ? statement : statement.text;
-      if (fails(text === this.#failing ? FAULTS.again : FAULTS.statement)) {
-        this.#failing = text;
-        throw new StoreError('full', 'no space is left');
-      }
-      return run(statement);
-    };
-    const exec = db.exec.bind(db);
-    db.exec = (sql) => {
-      const failsNow = sql === 'COMMIT' && fails(FAULTS.commit);
-      const reason = failsNow && this.#random.chance(0.5) ? 'full' : 'unavailable';
-      if (!failsNow || (reason === 'unavailable' && this.#random.chance(0.5))) exec(sql);
-      if (failsNow && reason === 'unavailable') this.doubtfulCommits += 1;
-      if (failsNow) throw new StoreError(reason, 'the disk failed');
-      if (sql === 'COMMIT') this.onCommit();
-    };
   }
 }
 

@@ -1,0 +1,33 @@
+import type { Store } from '../../src/inner-server.ts';
+import type { Owner } from './scheduler.ts';
+
+/** What the simulation decides about faults of the database, and wants to hear of it. */
+export interface BaseEvents {
+  /** Whether something of this share fails now. It is noted as a fault. */
+  fails: (share: number) => boolean;
+  /** A commit that failed may have been carried out, so that what is repeated may count twice. */
+  onDoubt: () => void;
+  onCommit: () => Promise<void>;
+  /** What must never happen. */
+  onWrong: (what: string) => void;
+  generateCode: () => string;
+}
+
+/** The database that all instances of a history share. */
+export interface Base {
+  /** How long after a leap of time calls may fail without a fault, in milliseconds, since those before them waited for too long. */
+  hurryMs: number;
+  /** Rows of the database, past the service. */
+  rows: <T extends object>(sql: string, ...values: (string | number)[]) => Promise<T[]>;
+  /**
+   * A store as a process of its own has it.
+   *
+   * @param mayFail - whether faults happen to its writes
+   */
+  openStore: (owner: Owner, mayFail: boolean) => Store;
+  /** Makes all links as a server of the version before creates them: without the number of their target. */
+  unnumberLinks: () => Promise<void>;
+  /** The process has died. */
+  forget: (owner: Owner) => void;
+  close: () => Promise<void>;
+}

@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Client,
+  DatabaseError,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg';
+import { type Owner, outside, type RealWork, type Scheduler } from './scheduler.ts';
+
+/** How often a connection is lost at a statement, or at a commit: before the database gets it, or before its response is read. */
+const LOSSES = { statement: 0.01, commit: 0.15 } as const;
+
+/** When the database is asked which statements wait for a lock, in milliseconds of real time. */
+const ASKED_AFTER_MS = 2;
+
+/** After so long, a statement that does not end is a failure of the history, in milliseconds of real time. */
+const STUCK_MS = 60_000;
+
+/** Sessions that wait for a lock, and those that they wait for. */
+const WAITING = `SELECT pid, CASE WHEN wait_event_type = 'Lock' THEN pg_blocking_pids(pid) END AS blockers
+  FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+export interface WireEvents {
+  fails: (share: number) => boolean;
+  /** Whether a connection is lost before the database gets a statement; else it is lost before the response is read. */
+  isBefore: () => boolean;
+  onCommit: () => Promise<void>;
+  /** Statements waited for each other, until the database ended one of them. */
+  onDeadlock: (text: string) => void;
+}
+
+const DEADLOCK = '40P01';
+
+/**
+ * All connections of a history. A statement goes when its turn comes, and so does its response. At most one runs at a time: those under way
+ * beside it wait for the lock of another transaction, as the database says.
+ */
+export class Wire implements RealWork {
+  readonly events: WireEvents;
+  readonly scheduler: Scheduler;
+  readonly #observer: Client;
+  /** What is under way, with the session of the database that does it. */
+  readonly #work = new Map<object, number | undefined>();
+  /** Sessions whose connection was cut, and that the database has not ended yet. */
+  readonly #cut = new Set<number>();
+  #changes = 0;
+  /** `#changes` when all that was left waited for a lock. */
+  #stillAt = 0;
+  #changedAt = performance.now();
+  #wake: () => void = () => undefined;
+
+  constructor(observer: Client, scheduler: Scheduler, events: WireEvents) {
+    this.#observer = observer;
+    this.scheduler = scheduler;
+    this.events = events;
+    scheduler.work = this;
+  }
+
+  get isBusy(): boolean {
+    return this.#work.size + this.#cut.size > 0 && this.#stillAt !== this.#changes;
+  }
+
+  async change(): Promise<void> {
+    const before = this.#changes;
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (this.#work.size > 0) await Promise.race([woken, delay(ASKED_AFTER_MS)]);
+    if (this.#changes !== before) return;
+    const { rows } = await this.#observer.query<Waiting>(WAITING);
+    if (this.#changes !== before) return;
+    const waiting = new Map(rows.map(({ pid, blockers }) => [pid, blockers ?? undefined]));
+    for (const pid of this.#cut) if (!waiting.has(pid)) this.#cut.delete(pid);
+    const all = [...this.#work.values(), ...this.#cut];
+    // A session that was just woken still says that it waits, but nobody blocks it.
+    const isStill = (pid = 0) =>
+      waiting.get(pid)?.some((blocker) => waiting.has(blocker)) && !isDeadlocked(pid, waiting);
+    if (all.every(isStill)) this.#stillAt = this.#changes;
+    else if (performance.now() - this.#changedAt > STUCK_MS)
+      throw new Error('A statement does not end, and waits for no lock');
+  }
+
+  /** Real work, during which time stands still. */
+  async real<T>(work: () => Promise<T>, pid?: number): Promise<T> {
+    const entry = {};
+    this.#work.set(entry, pid);
+    this.#note();
+    try {
+      return await outside(work);
+    } finally {
+      this.#work.delete(entry);
+      this.#note();
+    }
+  }
+
+  /** The connection is gone. The session ends when its statement does. */
+  cut(client: PoolClient): void {
+    const { connection, processID } = client as unknown as Connected;
+    if (connection.stream.destroyed) return;
+    this.#cut.add(processID);
+    this.#note();
+    outside(() => connection.stream.destroy());
+  }
+
+  #note(): void {
+    this.#changes += 1;
+    this.#changedAt = outside(() => performance.now());
+    this.#wake();
+  }
+}
+
+interface Waiting {
+  pid: number;
+  blockers: number[] | null;
+}
+
+/** What the driver doesn't tell of a connection. */
+export interface Connected {
+  processID: number;
+  connection: { stream: { destroyed: boolean; destroy: () => void } };
+}
+
+/** Whether sessions wait for each other: the database ends one of them soon. */
+function isDeadlocked(
+  pid: number,
+  waiting: ReadonlyMap<number, readonly number[] | undefined>,
+): boolean {
+  const seen = new Set<number>();
+  const open = [pid];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const blocker of waiting.get(next) ?? []) {
+      if (blocker === pid) return true;
+      if (!seen.has(blocker)) open.push(blocker);
+      seen.add(blocker);
+    }
+  }
+  return false;
+}
+
+/** The connections of a process. */
+export class Session {
+  readonly #wire: Wire;
+  readonly #owner: Owner;
+  readonly #mayFail: boolean;
+  readonly #clients = new Set<PoolClient>();
+
+  constructor(wire: Wire, owner: Owner, mayFail: boolean) {
+    this.#wire = wire;
+    this.#owner = owner;
+    this.#mayFail = mayFail;
+  }
+
+  /** The process has died. */
+  end(): void {
+    for (const client of this.#clients) this.#wire.cut(client);
+  }
+
+  /** Real work of the process: it begins in a step, and its end is another one. */
+  async act<T>(work: () => Promise<T>, pid?: number): Promise<T> {
+    await this.#wire.scheduler.pause(this.#owner);
+    try {
+      return await this.#wire.real(work, pid);
+    } finally {
+      await this.#wire.scheduler.pause(this.#owner);
+    }
+  }
+
+  async connect(connect: () => Promise<PoolClient>): Promise<PoolClient> {
+    const client = await this.act(connect);
+    if (!this.#clients.has(client)) this.#adopt(client);
+    const { release } = client;
+    client.release = (error) => outside(() => release(error));
+    return client;
+  }
+
+  #adopt(client: PoolClient): void {
+    this.#clients.add(client);
+    const query = client.query.bind(client) as Query;
+    const { processID } = client as unknown as Connected;
+    const simulated: Query = (asked) => {
+      const text = typeof asked === 'string' ? asked : asked.text;
+      const loss = this.#drawLoss(text);
+      return this.act(async () => {
+        if (loss === 'before') this.#wire.cut(client);
+        const result = await query(asked).catch((error: unknown) => {
+          if (error instanceof DatabaseError && error.code === DEADLOCK)
+            this.#wire.events.onDeadlock(text);
+          throw error;
+        });
+        if (text === 'COMMIT') await this.#wire.events.onCommit();
+        if (loss !== 'after') return result;
+        this.#wire.cut(client);
+        throw new Error('Connection terminated unexpectedly');
+      }, processID);
+    };
+    Object.assign(client, { query: simulated });
+  }
+
+  #drawLoss(text: string): 'before' | 'after' | undefined {
+    const { fails, isBefore } = this.#wire.events;
+    if (!this.#mayFail || !fails(text === 'COMMIT' ? LOSSES.commit : LOSSES.statement))
+      return undefined;
+    return isBefore() ? 'before' : 'after';
+  }
+}
+
+type Query = (asked: string | QueryConfig) => Promise<QueryResult>;
+
+let next: Session | undefined;
+
+/** Calls a function that opens the pools of a process. */
+export function withSession<T>(session: Session, open: () => T): T {
+  next = session;
+  try {
+    return open();
+  } finally {
+    next = undefined;
+  }
+}
+
+export function takeSession(): Session {
+  if (next === undefined) throw new Error('No process of a simulation opens this pool');
+  return next;
+}
