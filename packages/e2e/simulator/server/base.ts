@@ -17,6 +17,8 @@ export interface BaseEvents {
 export interface Base {
   /** How long after a leap of time calls may fail without a fault, in milliseconds, since those before them waited for too long. */
   hurryMs: number;
+  /** Whether faults happen to reads too. */
+  readsFail: boolean;
   /** Rows of the database, past the service. */
   rows: <T extends object>(sql: string, ...values: (string | number)[]) => Promise<T[]>;
   /**

@@ -55,8 +55,8 @@ export interface Attempt {
   ended: number | undefined;
   /** `undefined` when no response came. */
   answer: Answer | undefined;
-  /** Time has leapt, so that it may have failed without a fault. */
-  isLate: boolean;
+  /** All of it may have failed, and not only what it writes: a connection was lost meanwhile, or time has leapt. */
+  mayFail: boolean;
   witness: Witness;
 }
 

@@ -27,14 +27,15 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (answer === undefined) return undefined;
   const { status, json } = answer;
   if (status === 401) return key.revoked === undefined ? 'a valid key is 401' : undefined;
-  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY))
+  const mayFail = status >= 500 && attempt.mayFail;
+  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY) && !mayFail)
     return `a revoked key is ${status}`;
   if (status === 429) return judgeRefusal(ledger, attempt);
   if (status >= 500) {
     // A look-up waits for jobs, and time may pass in a leap meanwhile.
     const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
     const hasFailed = ledger.faults.some((event) => event > attempt.began);
-    return hasFailed || mayWait || attempt.isLate
+    return hasFailed || mayWait || attempt.mayFail
       ? undefined
       : `${status} although nothing failed meanwhile`;
   }

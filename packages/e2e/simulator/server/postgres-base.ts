@@ -80,6 +80,7 @@ interface Parts {
 class PostgresBase implements Base {
   /** A call waits for a connection, or for others of its account, for 3 s at most. */
   readonly hurryMs = 5_000;
+  readonly readsFail = true;
   readonly #parts: Parts;
   readonly #wire: Wire;
   readonly #sessions = new Map<Owner, Session[]>();

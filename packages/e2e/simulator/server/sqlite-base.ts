@@ -10,6 +10,7 @@ const FAULTS = { statement: 0.01, again: 0.4, commit: 0.15 } as const;
 /** A SQLite database in memory, with faults of the disk. Each process has a writer of its own. */
 export class SqliteBase implements Base {
   readonly hurryMs = Number.NEGATIVE_INFINITY;
+  readonly readsFail = false;
   readonly #server: Server;
   readonly #random: Random;
   readonly #events: BaseEvents;
