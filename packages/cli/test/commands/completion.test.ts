@@ -116,6 +116,22 @@ describe('from the file on the line', () => {
     expect(await fish('import', path, ...args, '--map', 'title=')).toEqual(['title=a', 'title=b']);
   });
 
+  test('of several on the line, the first that is there, also in the home folder', async () => {
+    await file('there.csv', 'a,b\nhttps://example.com,x\n');
+    const args = ['import', '~/gone.csv', '~/there.csv', '--map', 'title='];
+    // A path is no pattern, whatever it holds.
+    const home = join(folder, '$&');
+    await mkdir(home);
+    await writeFile(join(home, 'there.csv'), 'c\nhttps://example.com\n');
+    for (const [at, expected] of [
+      [folder, 'title=a\t\ntitle=b\t\n'],
+      [home, 'title=c\t\n'],
+    ] as const) {
+      const { stdout } = await cli(['__complete', 'fish', ...args], { home: at });
+      expect(stdout).toBe(expected);
+    }
+  });
+
   test('keys of JSON Lines', async () => {
     const path = await file('links.jsonl', '{"url":"https://example.com","n":1}\n');
     expect(await fish('verify', path, '--map', 'short_url=')).toEqual([

@@ -8,6 +8,7 @@ export interface Part {
 
 const IMPORTS = 200_000;
 const HISTORIES = 20_000;
+const POSTGRES_HISTORIES = 2_000;
 const KILLS = 400;
 const ROUNDS = 100;
 const REQUESTS = 100_000;
@@ -38,6 +39,11 @@ export function partsOf(day: number): Record<string, Part> {
       amount: HISTORIES,
       unit: 'seeds of the simulated server',
     },
+    'histories-on-postgres': {
+      command: ['simulate:server', '--postgres', ...seeds(POSTGRES_HISTORIES), '--workers', '2'],
+      amount: POSTGRES_HISTORIES,
+      unit: 'seeds of the simulated server on PostgreSQL',
+    },
     'bugs-of-imports': {
       command: ['simulate', '--mutants'],
       amount: 1,
@@ -47,6 +53,11 @@ export function partsOf(day: number): Record<string, Part> {
       command: ['simulate:server', '--mutants', '--workers', '2'],
       amount: 1,
       unit: 'times every planted bug of the server',
+    },
+    'bugs-on-postgres': {
+      command: ['simulate:server', '--postgres', '--mutants', '--seeds', '500', '--workers', '2'],
+      amount: 1,
+      unit: 'times every planted bug of the server on PostgreSQL',
     },
     kills: { command: e2e('kill', KILLS), amount: KILLS, unit: 'killed imports' },
     'power-cuts': {

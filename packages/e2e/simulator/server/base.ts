@@ -1,5 +1,9 @@
 import type { Store } from '../../src/inner-server.ts';
-import type { Owner } from './scheduler.ts';
+import type { Random } from '../random.ts';
+import type { Server } from './load-server.ts';
+import { newPostgresBase } from './postgres-base.ts';
+import type { Owner, Scheduler } from './scheduler.ts';
+import { SqliteBase } from './sqlite-base.ts';
 
 /** What the simulation decides about faults of the database, and wants to hear of it. */
 export interface BaseEvents {
@@ -32,4 +36,14 @@ export interface Base {
   /** The process has died. */
   forget: (owner: Owner) => void;
   close: () => Promise<void>;
+}
+
+/** Makes the database of a history. */
+export type MakeBase = (events: BaseEvents, scheduler: Scheduler) => Base;
+
+/** The database is that of the engine for which the server was loaded. */
+export async function newBase(server: Server, random: Random): Promise<MakeBase> {
+  const { postgres } = server;
+  if (postgres !== undefined) return newPostgresBase(postgres, server, random);
+  return (events, { now }) => new SqliteBase(server, random, events, now);
 }

@@ -139,7 +139,7 @@ export class Clients {
       began: this.#ledger.events,
       ended: undefined,
       answer: undefined,
-      mayFail: false,
+      isLate: false,
       witness: {},
     };
     this.#ledger.events += 1;
@@ -152,9 +152,7 @@ export class Clients {
       attempt.ended = this.#ledger.events;
       this.#ledger.events += 1;
       attempt.answer = answer;
-      const hasFailed = this.#ledger.faults.some((event) => event > attempt.began);
-      const { readsFail } = this.#world.base;
-      attempt.mayFail = this.#world.mayBeLate(attempt.sentAt) || (readsFail && hasFailed);
+      attempt.isLate = this.#world.mayBeLate(attempt.sentAt);
       const said = JSON.stringify(answer?.json?.error ?? '')
         .replace(/Request id.*/, '')
         .slice(0, 90);

@@ -1,15 +1,15 @@
 import { Random } from '../random.ts';
+import { type MakeBase, newBase } from './base.ts';
 import { Clients } from './clients.ts';
 import { Fleet } from './fleet.ts';
 import type { Account, Key } from './ledger.ts';
 import type { Server } from './load-server.ts';
-import { newBase } from './new-base.ts';
 import { Operator } from './operator.ts';
 import { judgeEnd, judgeState } from './oracle.ts';
 import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { Story } from './story.ts';
-import { type Instance, type MakeBase, World } from './world.ts';
+import { type Instance, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -62,7 +62,7 @@ class History {
     this.#random = random;
     this.#scheduler = new Scheduler(plan.startsAt, random);
     this.#world = new World(server, this.#scheduler, random, makeBase);
-    this.#story = new Story(this.#scheduler);
+    this.#story = new Story(this.#scheduler, this.#world.base.readsFail);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
     this.#links = new Operator(this.#world, this.#story, this.#clients);
     const { workers } = plan;

@@ -55,8 +55,8 @@ export interface Attempt {
   ended: number | undefined;
   /** `undefined` when no response came. */
   answer: Answer | undefined;
-  /** All of it may have failed, and not only what it writes: a connection was lost meanwhile, or time has leapt. */
-  mayFail: boolean;
+  /** Time has leapt, so that it may have failed without a fault. */
+  isLate: boolean;
   witness: Witness;
 }
 
@@ -80,6 +80,8 @@ export interface Ledger {
   moves: Move[];
   /** How many events there were each time the disk failed. */
   faults: number[];
+  /** Whether faults happen to reads too, and not only to what is written. */
+  readsFail: boolean;
   /** Whether something died, or the disk failed, so that responses and clicks may be lost. */
   wasRough: boolean;
   /** Counts up with every beginning and end of a request. */

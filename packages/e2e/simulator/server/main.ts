@@ -16,12 +16,13 @@ const postgres = isOnPostgres
   : undefined;
 if (postgres !== undefined) process.env[DATABASE] = postgres.url;
 
+const command = isOnPostgres ? `simulate:server ${onPostgres}` : 'simulate:server';
 const planted = isOnPostgres ? postgresMutants : mutants;
 
 try {
   process.exitCode = await runSimulation(
     {
-      command: 'simulate:server',
+      command,
       about:
         'Plays histories of several servers on virtual time: creates, batches, polls, crashes and faults, and checks each response.',
       options: {
@@ -51,9 +52,7 @@ async function playOne({ seed, patches, keep, say }: OneSeed): Promise<boolean> 
   for (const line of trace) say(line);
   if (isWrong) {
     say(violation);
-    say(
-      `  pnpm simulate:server${isOnPostgres ? ` ${onPostgres}` : ''} --seed ${seed} --keep ${needed?.join(',') || 'none'}`,
-    );
+    say(`  pnpm ${command} --seed ${seed} --keep ${needed?.join(',') || 'none'}`);
   }
   say(`1 seeds, ${Number(isWrong)} failures, ${requests} requests`);
   return !isWrong;

@@ -27,17 +27,15 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (answer === undefined) return undefined;
   const { status, json } = answer;
   if (status === 401) return key.revoked === undefined ? 'a valid key is 401' : undefined;
-  const mayFail = status >= 500 && attempt.mayFail;
-  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY) && !mayFail)
+  const hasFailed = attempt.isLate || ledger.faults.some((event) => event > attempt.began);
+  const isLost = status >= 500 && ledger.readsFail && hasFailed;
+  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY) && !isLost)
     return `a revoked key is ${status}`;
   if (status === 429) return judgeRefusal(ledger, attempt);
   if (status >= 500) {
     // A look-up waits for jobs, and time may pass in a leap meanwhile.
     const mayWait = attempt.what === 'lookup' && ledger.creates.some(({ kind }) => kind === 'job');
-    const hasFailed = ledger.faults.some((event) => event > attempt.began);
-    return hasFailed || mayWait || attempt.mayFail
-      ? undefined
-      : `${status} although nothing failed meanwhile`;
+    return hasFailed || mayWait ? undefined : `${status} although nothing failed meanwhile`;
   }
   if (create === undefined) return `unexpected status ${status}`;
   if (attempt.what === 'poll') return judgePoll(attempt, create);
@@ -183,19 +181,22 @@ function judgeLookup(ledger: Ledger, attempt: Attempt, create: Create): string |
   return `a look-up of create ${create.number} finds ${JSON.stringify(found[wrong])} for entry ${wrong}`;
 }
 
-/** What must hold after every commit, whatever is under way. */
+/** What must hold after every commit, whatever is under way. All of it is read before another commit can come. */
 export async function judgeState(world: World, ledger: Ledger): Promise<string | undefined> {
-  const [overfull] = await world.rows('SELECT 1 FROM jobs WHERE processed > total LIMIT 1');
-  if (overfull !== undefined) return 'a job has made more links than it has';
-  for (const account of ledger.accounts) {
-    const [row] = await world.rows<{ used: number; made: number; owed: number }>(
+  const overfull = world.rows('SELECT 1 FROM jobs WHERE processed > total LIMIT 1');
+  const totals = ledger.accounts.map(({ id }) =>
+    world.rows<{ used: number; made: number; owed: number }>(
       `SELECT (SELECT used FROM link_totals WHERE account_id = accounts.id) AS used,
          (SELECT count(*) FROM links WHERE account_id = accounts.id) AS made,
          (SELECT coalesce(sum(total - processed), 0) FROM jobs WHERE account_id = accounts.id) AS owed
        FROM accounts WHERE id = ?`,
-      account.id,
-    );
-    if (row === undefined) return 'an account is gone';
+      id,
+    ),
+  );
+  if ((await overfull).length > 0) return 'a job has made more links than it has';
+  for (const [index, [row]] of (await Promise.all(totals)).entries()) {
+    const account = ledger.accounts[index];
+    if (row === undefined || account === undefined) return 'an account is gone';
     if (row.used !== row.made + row.owed) {
       return `${account.name} has ${row.made} links and ${row.owed} to come, and ${row.used} are counted`;
     }

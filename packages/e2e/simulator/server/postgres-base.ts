@@ -3,11 +3,11 @@ import { Client, types } from 'pg';
 import { execute } from '../../../server/test/start-postgres.ts';
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../random.ts';
-import type { Base, BaseEvents } from './base.ts';
+import type { Base, BaseEvents, MakeBase } from './base.ts';
 import type { Server } from './load-server.ts';
 import { type Connected, Session, Wire, withSession } from './postgres-wire.ts';
 import { type Owner, outside, type Scheduler } from './scheduler.ts';
-import { type MakeBase, PUBLIC_URL } from './world.ts';
+import { PUBLIC_URL } from './world.ts';
 
 /** Where the address of the PostgreSQL that is simulated on stands. */
 export const DATABASE = 'SHORTLINK_SIMULATED_DATABASE';

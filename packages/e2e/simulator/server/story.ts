@@ -3,23 +3,26 @@ import type { Scheduler } from './scheduler.ts';
 
 /** What happens in a history, for the rules and for a person. */
 export class Story {
-  readonly ledger: Ledger = {
-    accounts: [],
-    creates: [],
-    attempts: [],
-    clicks: new Map(),
-    leads: new Map(),
-    moves: [],
-    faults: [],
-    wasRough: false,
-    events: 0,
-    violations: [],
-    trace: [],
-  };
+  readonly ledger: Ledger;
   readonly #scheduler: Scheduler;
 
-  constructor(scheduler: Scheduler) {
+  /** @param readsFail - see {@link Ledger} */
+  constructor(scheduler: Scheduler, readsFail: boolean) {
     this.#scheduler = scheduler;
+    this.ledger = {
+      accounts: [],
+      creates: [],
+      attempts: [],
+      clicks: new Map(),
+      leads: new Map(),
+      moves: [],
+      faults: [],
+      readsFail,
+      wasRough: false,
+      events: 0,
+      violations: [],
+      trace: [],
+    };
   }
 
   note(what: string): void {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../random.ts';
-import type { Base, BaseEvents } from './base.ts';
+import type { Base, BaseEvents, MakeBase } from './base.ts';
 import type { Server } from './load-server.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 
@@ -49,9 +49,6 @@ interface WorkerProcess {
 }
 
 const witnesses = new AsyncLocalStorage<Witness>();
-
-/** Makes the database of a history. */
-export type MakeBase = (events: BaseEvents, scheduler: Scheduler) => Base;
 
 /** Instances of the service on one database, on virtual time, with faults. */
 export class World {
@@ -183,7 +180,8 @@ export class World {
       this.instances.push(instance);
     } catch (error) {
       // Without its database, a process ends.
-      if (!this.isFaulty && !this.mayBeLate(begun)) throw error;
+      const mayFail = this.base.readsFail && (this.isFaulty || this.mayBeLate(begun));
+      if (!mayFail) throw error;
       instance.kill();
     }
     return instance;

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { LINK_FIELDS } from '@shortlink/tables/basics';
 import type { Command, Option } from 'commander';
@@ -114,10 +115,8 @@ async function valuesOf(
     const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
     return fields.map((name) => `${name}=`);
   }
-  const path = (files[0] ?? '').replace(/^~(?=\/)/, io.home);
-  const stats = await stat(path).catch(() => undefined);
-  // A pipe would be emptied, and nobody waits for Tab as long as a large workbook takes.
-  if (!stats?.isFile() || (/\.xlsx$/i.test(path) && stats.size > 16 * 1024 * 1024)) return [];
+  const path = await fileOf(files, io);
+  if (path === undefined) return [];
   // Only who completes what is in a file loads the reader of tables.
   const { openInput, sheetNames } = await import('@shortlink/tables');
   if (long === '--sheet') return await sheetNames(path);
@@ -132,4 +131,15 @@ async function valuesOf(
   } finally {
     await input.dispose();
   }
+}
+
+/** The first file on the line that is there. A pipe would be emptied, and nobody waits for Tab as long as a large workbook takes. */
+async function fileOf(files: readonly string[], { home }: Io): Promise<string | undefined> {
+  for (const name of files) {
+    const path = name.startsWith('~/') ? join(home, name.slice(2)) : name;
+    const stats = await stat(path).catch(() => undefined);
+    const isLarge = /\.xlsx$/i.test(name) && (stats?.size ?? 0) > 16 * 1024 * 1024;
+    if (stats?.isFile()) return isLarge ? undefined : path;
+  }
+  return undefined;
 }
