@@ -84,6 +84,8 @@ class PostgresBase implements Base {
   readonly #parts: Parts;
   readonly #wire: Wire;
   readonly #sessions = new Map<Owner, Session[]>();
+  /** A connection reads one after the other. */
+  #reads: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -96,8 +98,10 @@ class PostgresBase implements Base {
   async rows<T extends object>(sql: string, ...values: (string | number)[]): Promise<T[]> {
     const { reader, postgres } = this.#parts;
     const { processID } = reader as unknown as Connected;
-    const text = postgres.toPostgres(sql);
-    return this.#wire.real(async () => (await reader.query<T>(text, values)).rows, processID);
+    const read = () => reader.query<T>(postgres.toPostgres(sql), values);
+    const result = this.#reads.then(read);
+    this.#reads = result.catch(() => undefined);
+    return this.#wire.real(async () => (await result).rows, processID);
   }
 
   openStore(owner: Owner, mayFail: boolean): Store {

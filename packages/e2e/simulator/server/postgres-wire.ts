@@ -40,10 +40,13 @@ export class Wire implements RealWork {
   readonly events: WireEvents;
   readonly scheduler: Scheduler;
   readonly #observer: Client;
-  /** What is under way, with the session of the database that does it. */
-  readonly #work = new Map<object, number | undefined>();
+  /** What is under way, by number, with the session of the database that does it. */
+  readonly #work = new Map<number, number | undefined>();
   /** Sessions whose connection was cut, and that the database has not ended yet. */
   readonly #cut = new Set<number>();
+  /** What has ended, by the number of its beginning: they are told of it in this order, whichever came first. */
+  readonly #ended = new Map<number, () => void>();
+  #begun = 0;
   #changes = 0;
   /** `#changes` when all that was left waited for a lock. */
   #stillAt = 0;
@@ -58,10 +61,22 @@ export class Wire implements RealWork {
   }
 
   get isBusy(): boolean {
+    return this.#isRunning || this.#ended.size > 0;
+  }
+
+  get #isRunning(): boolean {
     return this.#work.size + this.#cut.size > 0 && this.#stillAt !== this.#changes;
   }
 
   async change(): Promise<void> {
+    if (this.#isRunning) return this.#rest();
+    const ended = [...this.#ended].toSorted(([a], [b]) => a - b);
+    this.#ended.clear();
+    for (const [, tell] of ended) tell();
+  }
+
+  /** Resolves when something has ended, or all that is left waits for a lock. */
+  async #rest(): Promise<void> {
     const before = this.#changes;
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -83,14 +98,16 @@ export class Wire implements RealWork {
 
   /** Real work, during which time stands still. */
   async real<T>(work: () => Promise<T>, pid?: number): Promise<T> {
-    const entry = {};
-    this.#work.set(entry, pid);
+    const number = this.#begun++;
+    this.#work.set(number, pid);
     this.#note();
     try {
       return await outside(work);
     } finally {
-      this.#work.delete(entry);
+      this.#work.delete(number);
+      const told = new Promise<void>((resolve) => this.#ended.set(number, resolve));
       this.#note();
+      await told;
     }
   }
 
@@ -157,11 +174,12 @@ export class Session {
   }
 
   /** Real work of the process: it begins in a step, and its end is another one. */
-  async act<T>(work: () => Promise<T>, pid?: number): Promise<T> {
+  async act<T>(work: () => Promise<T>, pid?: number, atEnd?: () => Promise<void>): Promise<T> {
     await this.#wire.scheduler.pause(this.#owner);
     try {
       return await this.#wire.real(work, pid);
     } finally {
+      await atEnd?.();
       await this.#wire.scheduler.pause(this.#owner);
     }
   }
@@ -181,18 +199,23 @@ export class Session {
     const simulated: Query = (asked) => {
       const text = typeof asked === 'string' ? asked : asked.text;
       const loss = this.#drawLoss(text);
-      return this.act(async () => {
+      let isCommitted = false;
+      const statement = async () => {
         if (loss === 'before') this.#wire.cut(client);
         const result = await query(asked).catch((error: unknown) => {
           if (error instanceof DatabaseError && error.code === DEADLOCK)
             this.#wire.events.onDeadlock(text);
           throw error;
         });
-        if (text === 'COMMIT') await this.#wire.events.onCommit();
+        isCommitted = text === 'COMMIT';
         if (loss !== 'after') return result;
         this.#wire.cut(client);
         throw new Error('Connection terminated unexpectedly');
-      }, processID);
+      };
+      const atEnd = async () => {
+        if (isCommitted) await this.#wire.events.onCommit();
+      };
+      return this.act(statement, processID, atEnd);
     };
     Object.assign(client, { query: simulated });
   }
