@@ -83,8 +83,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'files under other names not read',
     `${SEND}/send-new-rows.ts`,
-    'const paths = isAsked ? await',
-    'const paths = !isAsked ? await',
+    'await filesBeside(settings, journal.path, deps)',
+    '[]',
   ),
   mutant(
     'journals under other names not read',

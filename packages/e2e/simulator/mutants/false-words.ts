@@ -91,7 +91,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   ),
   mutant(
     'links without a row not counted',
-    `${CHECK}/evidence.ts`,
+    `${CHECK}/read-evidence.ts`,
     "gone: Number(counts['gone']),",
     'gone: 0,',
   ),

@@ -5,8 +5,9 @@ import type { Batch } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
-import type { Comparison, Evidence } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
+import type { Comparison } from './read-evidence.ts';
 
 /** Targets that are looked up at once: the service takes as many. */
 const PAGE_SIZE = 10_000;

@@ -7,8 +7,9 @@ import { LEAST_COLUMNS } from '../map/result-columns.ts';
 import { fingerprint } from '../report/keep-changed.ts';
 import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { Checked } from './check-input.ts';
-import { type Comparison, Evidence } from './evidence.ts';
+import { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
+import type { Comparison } from './read-evidence.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 /** How the rows compare with what exists. */

@@ -1,5 +1,5 @@
 import type { Journal } from '../journal/journal.ts';
-import { MADE_VALUES, REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
+import { KEYS_OF_MADE, MADE_VALUES, REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
 
 /** Rows whose lines are shown. */
 const FIRST_LINES = 5;
@@ -71,13 +71,29 @@ const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS 
 
 /** Whose is a link that rows name? The first that it was made for, word for word if any is. The others have none. */
 const DISOWN = `
-  UPDATE temp.row SET own = NULL, named = own, made = NULL WHERE number IN (
+  UPDATE temp.row SET own = NULL, named = own, made = iif(fit = 0, made, NULL) WHERE number IN (
     SELECT number FROM (
       SELECT number, fit, row_number() OVER (PARTITION BY own_key, own ORDER BY fit DESC, number) AS n
       FROM temp.row WHERE own IS NOT NULL
     ) WHERE n > 1 OR fit = 0
   )`;
 export const OWN_LINKS = [FIT_BY_JOURNAL, FIT_ALONE, DISOWN];
+
+/** Rows whose cells name a link to another target than theirs, which no other row has. */
+const HAS_FORMER = `fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
+
+/**
+ * The links of such rows, each with the first row whose target it seems to be made for. `made_for` has 20 bits of a target, so that among many
+ * edited rows some agree by chance: only where half of these links have such a row, a column was sorted or shifted without the others.
+ */
+export const MOVED = `
+  WITH lost AS MATERIALIZED (
+    SELECT named, min(made / ${MADE_VALUES}) AS target FROM temp.row
+    WHERE ${HAS_FORMER} AND named NOT IN (SELECT short_url FROM temp.link WHERE short_url IS NOT NULL) GROUP BY named
+  ), moved AS MATERIALIZED (
+    SELECT min(number), key, content, pair, lost.named FROM free_row JOIN lost ON target = key / ${KEYS_OF_MADE} GROUP BY lost.named
+  )
+  SELECT * FROM moved WHERE 2 * (SELECT count(*) FROM moved) >= (SELECT count(*) FROM lost)`;
 
 /**
  * Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. Rows that say that their
@@ -175,9 +191,9 @@ export const CHANGED_ROWS = `(
 export const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM ${CHANGED_ROWS} ORDER BY line LIMIT ${FIRST_LINES}`;
 
-/** New rows whose cells name a link to an older target, which no other row has. */
+/** The new ones of these rows, but for those whose link is that of another row after all. */
 export const FORMER = `
-  SELECT line, named AS short_url FROM free_row WHERE fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
+  SELECT line, named AS short_url FROM free_row WHERE ${HAS_FORMER} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
 /** Rows without a link whose target has links that could be theirs, or others. */

@@ -10,35 +10,22 @@ import {
   readMadeFor,
 } from '../map/link-identity.ts';
 import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
-import type { Existing, LinkResult, OnSimilar } from '../types.ts';
+import type { LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
 import {
+  type Comparison,
   lineOf,
+  readComparison,
   readLinks,
   readMatches,
+  readMoved,
   readNumbers,
   readPairs,
   valuesOf,
 } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
-
-/** How the rows of the input compare with the links that exist. */
-export interface Comparison extends Omit<Existing, 'new'> {
-  /** Rows whose link something else knows than their own cells, or may know. */
-  matched: RowSet;
-  /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
-  disowned: RowSet;
-  /** Rows whose target was edited, with the short URL that leads to the old one: the first of them. */
-  former: { line: number; short_url: string }[];
-  /** Rows whose link may exist. */
-  unknown: number;
-  /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
-  created: number;
-  /** Whether any row asks for a link of the known file. */
-  usesKnown: boolean;
-}
 
 /**
  * Finds out which rows ask for links that exist. Rows that stand as they stood have their links at once. The others, and the links that are
@@ -211,6 +198,13 @@ export class Evidence {
     return this.#db.prepare(sql.ANY_OTHER).get() !== undefined;
   }
 
+  /** Adds the links of rows that ask for others by now as possible ones of rows that ask for what they seem made for. Returns whether any are. */
+  addMoved(): boolean {
+    const moved = this.#hasOwn ? readMoved(this.#db) : [];
+    for (const link of moved) this.#addOther(link, null);
+    return moved.length > 0;
+  }
+
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
   similar(): { lines: number; first: { line: number; short_url: string }[] } {
     const found = this.#db.prepare(sql.SIMILAR).all();
@@ -228,24 +222,13 @@ export class Evidence {
       const elsewhere = this.#wasAsked ? this.#elsewhere : undefined;
       sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused, elsewhere });
       this.#wasAsked = false;
-      const counts = db.prepare(sql.COUNTS).get(this.#journal.firstNewLink) ?? {};
-      const changed = db.prepare(sql.CHANGED).all();
-      const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
-      const matched = readNumbers(db, 'temp.match WHERE link IS NOT NULL');
-      if (this.#order !== undefined) matched.addAll(this.#order.rows);
-      const { count = 0, countCreated = 0 } = this.#order ?? {};
+      const found = readComparison(db, this.#journal.firstNewLink, this.#hasOwn);
+      const { rows, count = 0, countCreated = 0 } = this.#order ?? {};
+      if (rows !== undefined) found.matched.addAll(rows);
       return {
-        matched,
-        disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', this.#hasOwn),
-        former: this.#hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
-        existing: count + Number(counts['existing']) + Number(counts['own']),
-        unknown: Number(counts['unknown']),
-        changed: Number(changed[0]?.['changed'] ?? 0),
-        changedLines: changed.map(({ line }) => Number(line)),
-        gone: Number(counts['gone']),
-        goneLinks: gone.map(({ short_url }) => String(short_url)),
-        created: countCreated + Number(counts['created']),
-        usesKnown: counts['uses_known'] === 1,
+        ...found,
+        existing: found.existing + count,
+        created: found.created + countCreated,
       };
     });
   }

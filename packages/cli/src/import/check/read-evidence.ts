@@ -2,18 +2,34 @@ import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Values } from '../journal/row-buffer.ts';
 import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
-import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import { MATCHED, UNLINKED, UNSETTLED_OTHERS } from './evidence-sql.ts';
+import { type Existing, type LinkResult, NO_RESPONSE } from '../types.ts';
+import * as sql from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rows that come out of the database at once: all of them would not fit into memory. */
 const PAGE_ROWS = 5_000;
 
+/** How the rows of the input compare with the links that exist. */
+export interface Comparison extends Omit<Existing, 'new'> {
+  /** Rows whose link something else knows than their own cells, or may know. */
+  matched: RowSet;
+  /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
+  disowned: RowSet;
+  /** Rows whose target was edited, with the short URL that leads to the old one: the first of them. */
+  former: { line: number; short_url: string }[];
+  /** Rows whose link may exist. */
+  unknown: number;
+  /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
+  created: number;
+  /** Whether any row asks for a link of the known file. */
+  usesKnown: boolean;
+}
+
 type Database = Journal['db'];
 
 /** The rows of a statement whose parameters are the last number so far and a limit. */
-function* pages(db: Database, sql: string, size: number) {
-  const next = db.prepare(sql);
+function* pages(db: Database, query: string, size: number) {
+  const next = db.prepare(query);
   for (let last = -1; ; ) {
     const rows = next.all(last, size);
     if (rows.length > 0) yield rows;
@@ -24,24 +40,53 @@ function* pages(db: Database, sql: string, size: number) {
 
 /** The pairs to ask the service for, `size` at once: first those of rows without a link, then of links that may exist and that no row has. */
 export function* readPairs(db: Database, size: number): Generator<string[]> {
-  for (const sql of [UNLINKED, UNSETTLED_OTHERS]) {
-    for (const rows of pages(db, sql, size)) yield rows.map(({ pair }) => String(pair));
+  for (const query of [sql.UNLINKED, sql.UNSETTLED_OTHERS]) {
+    for (const rows of pages(db, query, size)) yield rows.map(({ pair }) => String(pair));
   }
 }
 
 /** Row numbers from a table, of which `from` states a condition too. */
 export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   const set = new RowSet();
-  const sql = `SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ?`;
-  for (const rows of isAny ? pages(db, sql, PAGE_ROWS) : []) {
+  const query = `SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ?`;
+  for (const rows of isAny ? pages(db, query, PAGE_ROWS) : []) {
     for (const { number } of rows) set.add(Number(number));
   }
   return set;
 }
 
+/** How the rows were compared, but for those that stand as they stood. */
+export function readComparison(db: Database, firstNewLink: number, hasOwn: boolean): Comparison {
+  const counts = db.prepare(sql.COUNTS).get(firstNewLink) ?? {};
+  const changed = db.prepare(sql.CHANGED).all();
+  const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
+  return {
+    matched: readNumbers(db, 'temp.match WHERE link IS NOT NULL'),
+    disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', hasOwn),
+    former: hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
+    existing: Number(counts['existing']) + Number(counts['own']),
+    unknown: Number(counts['unknown']),
+    changed: Number(changed[0]?.['changed'] ?? 0),
+    changedLines: changed.map(({ line }) => Number(line)),
+    gone: Number(counts['gone']),
+    goneLinks: gone.map(({ short_url }) => String(short_url)),
+    created: Number(counts['created']),
+    usesKnown: counts['uses_known'] === 1,
+  };
+}
+
+/** Links of rows that ask for others by now, each as one of the row that it seems made for. */
+export function readMoved(db: Database): Values[] {
+  const moved = db.prepare(sql.MOVED).all();
+  return moved.map(({ key, content, pair, named }) => {
+    const row = [Number(key), Number(content), String(pair)];
+    return [sql.KNOWN_BY.beside, ...row, null, String(named), null];
+  });
+}
+
 /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
 export function* readMatches(db: Database): Generator<LinkResult & { made_for: string }> {
-  for (const rows of pages(db, MATCHED, PAGE_ROWS)) {
+  for (const rows of pages(db, sql.MATCHED, PAGE_ROWS)) {
     for (const row of rows) {
       const { key, content, short_url, made } = row;
       const made_for =
@@ -61,8 +106,8 @@ function resultOf({ code, short_url, error }: Record<string, unknown>): LinkResu
 }
 
 /** Links as the journal records them, one by one. */
-export function* readLinks(db: Database, sql: string): Generator<LinkIdentity & LinkResult> {
-  for (const row of db.prepare(sql).iterate()) {
+export function* readLinks(db: Database, query: string): Generator<LinkIdentity & LinkResult> {
+  for (const row of db.prepare(query).iterate()) {
     const { key, content, pair } = row;
     const identity = { key: Number(key), content: Number(content), pair: String(pair) };
     yield { ...identity, ...resultOf(row) };

@@ -77,6 +77,9 @@ const REDIRECT_SHIFT = 9;
 /** So many values has the part of `made_for` that stands for title, tags and redirect type. */
 export const MADE_VALUES = 16 ** CONTENT_DIGITS;
 
+/** So many keys of targets have one value in `made_for`. */
+export const KEYS_OF_MADE = 2 ** (53 - 4 * PAIR_DIGITS);
+
 /** The content of a link whose row was edited in its file: negative, so that no row has it. It holds that of the row, and what the link was made with. */
 export function editedContent(content: number, made: number): number {
   return -1 - (content * MADE_VALUES + (made % MADE_VALUES));
@@ -84,7 +87,7 @@ export function editedContent(content: number, made: number): number {
 
 /** What a link was created with, in 32 bits, so that an edited or copied row is noticed in the file itself. */
 export function madeNumber({ key, content }: Pick<LinkIdentity, 'key' | 'content'>): number {
-  const pair = Math.floor(key / 2 ** (53 - 4 * PAIR_DIGITS));
+  const pair = Math.floor(key / KEYS_OF_MADE);
   const hash = Math.floor(content / REDIRECTS);
   const mixed = hash ^ (hash >>> 12) ^ (hash >>> 24) ^ ((content % REDIRECTS) << REDIRECT_SHIFT);
   const rest = content < 0 ? -1 - content : mixed;

@@ -53,7 +53,7 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
-  { checked, evidence, journal, settings, deps }: SendNewRows,
+  { source, checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
@@ -65,10 +65,10 @@ export async function findOut(
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
   }
   const isAsked = !settings.restart && settings.onSimilar !== 'create';
-  const paths = isAsked ? await filesBeside(settings, journal.path, deps) : [];
-  if (paths.length === 0) return found;
-  const names = await readBeside(paths, ask);
-  const how = `${names.join(', ')} names them`;
+  if (!isAsked) return found;
+  const names = await readBeside(await filesBeside(settings, journal.path, deps), ask);
+  const moved = `Other rows of ${source.input.name} name them, as if a column had been sorted by itself`;
+  const how = evidence.addMoved() ? moved : `${names.join(', ')} names them`;
   return foundOf(checked, await decideSimilar(ask, how));
 }
 

@@ -5,7 +5,7 @@ import {
   type ShortlinkError,
 } from '@shortlink/sdk';
 import { type Ask, agesOf } from '../check/ask-service.ts';
-import type { Comparison } from '../check/evidence.ts';
+import type { Comparison } from '../check/read-evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { decisionOf, recordEvent } from './batch-recorder.ts';
