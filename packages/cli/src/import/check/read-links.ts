@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
-import { openInput, readRows } from '@shortlink/tables';
+import { open, stat } from 'node:fs/promises';
+import { type Input, openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import type { Layout } from '../layout.ts';
-import { linkIdentity } from '../map/link-identity.ts';
+import { linkIdentity, readMadeFor } from '../map/link-identity.ts';
 import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -50,7 +50,9 @@ export async function readLinks(
     const layout = named === undefined ? detected : { ...detected, resultColumns: named };
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refuse = lostLinkGuard(input.name, layout, []);
+    let last: Row | undefined;
     for await (const rows of readRows(input, layout)) {
+      last = rows.at(-1);
       for (const row of rows) {
         refuse(row);
         const claim = claimOf(input.name, row, layout);
@@ -58,6 +60,7 @@ export async function readLinks(
         evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
       }
     }
+    if (last !== undefined) await refuseCut(input, last, layout);
     return [];
   } catch (error) {
     // The option is for the input.
@@ -71,6 +74,23 @@ export async function readLinks(
 function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
   if (resultColumns.short_url !== undefined) return [];
   return LEAST_COLUMNS.filter((column) => !plan.columns.includes(column));
+}
+
+/** A file that lost its end names no links of the rows behind it. Not all programs end the last line of a table, but its cells are all there. */
+async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layout): Promise<void> {
+  const { made_for } = layout.resultColumns;
+  if (made_for === undefined || row.object !== undefined || packing !== undefined) return;
+  const made = row.cells[made_for]?.trim();
+  const isWhole = row.cells.length >= layout.plan.columns.length;
+  if (isWhole && (!made || readMadeFor(made) !== null)) return;
+  const file = await open(path);
+  const end = await file.stat().then(({ size }) => file.read(Buffer.alloc(2), 0, 2, size - 2));
+  await file.close();
+  if (end.buffer.includes('\n')) return;
+  throw inputError(
+    `${name} is cut off: its last line, ${row.line}, has no end, and the links behind it are not known`,
+    'Restore it from a copy. If nothing is missing, complete that line.',
+  );
 }
 
 /** Whether there is a regular file that holds anything. */

@@ -146,6 +146,13 @@ describe('a file is refused that', () => {
     expectError(() => openLocked(path), 'is damaged', '--known');
   });
 
+  test.each([10, 16, 100, 511, 8_192])('is cut off after %s bytes', (size) => {
+    openLocked(path).close();
+    writeFileSync(path, readFileSync(path).subarray(0, size));
+    for (const open of [openLocked, () => hasContent(path) && openPrivate(path)])
+      expectError(() => open(path), 'is damaged', '--known');
+  });
+
   test('is text', () => {
     writeFileSync(path, 'url\nhttps://a.example/\n');
     expectError(() => openLocked(path), 'is not an import journal');

@@ -193,7 +193,9 @@ export function hasContent(path: string): boolean {
   const file = openSync(path, 'r');
   const length = readSync(file, bytes, 0, bytes.length, 0);
   closeSync(file);
-  if (length > 0 && bytes.toString('latin1', 0, length) !== DATABASE_MAGIC) throw notAJournal(path);
+  const text = bytes.toString('latin1', 0, length);
+  if (!DATABASE_MAGIC.startsWith(text)) throw notAJournal(path);
+  if (length > 0 && text !== DATABASE_MAGIC) throw incomplete(path);
   return length > 0;
 }
 

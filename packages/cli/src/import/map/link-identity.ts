@@ -99,9 +99,10 @@ export function madeFor(identity: Pick<LinkIdentity, 'key' | 'content'>): string
   return writeMadeFor(madeNumber(identity));
 }
 
-/** The number in a cell `made_for`; null where there is none. Spreadsheets take some for numbers, and drop the zeros before them. */
+/** The number in a cell `made_for`; null where there is none, or a part. Spreadsheets take some for numbers, and drop the zeros before them. */
 export function readMadeFor(cell: string): number | null {
-  return /^x?[0-9a-f]{1,8}$/i.test(cell) ? Number.parseInt(cell.replace(/^x/i, ''), 16) : null;
+  const isWhole = /^(?:x?[0-9a-f]{8}|\d{1,7})$/i.test(cell);
+  return isWhole ? Number.parseInt(cell.replace(/^x/i, ''), 16) : null;
 }
 
 /** The cell of such a number. One like 492697e0 begins with an x: a spreadsheet would keep 4.93E+05 of it. */
