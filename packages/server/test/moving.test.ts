@@ -121,7 +121,7 @@ const EXPORTS: [string, string, string, object][] = [
     }),
     {
       aliases: ['https://bit.example/Ab1', 'https://bit.example/custom', 'https://go.example/Ab1'],
-      ...{ click_count: 0, is_active: false },
+      ...{ click_count: 0 },
     },
   ],
   [
@@ -235,6 +235,82 @@ test.each(EXPORTS)('%s: what it has is kept', async (_, name, content, differs) 
   });
   expect(await operator.links()).toEqual(links);
 });
+
+/** Links as APIs list them, which don't lead anywhere today, or not everybody. */
+const PAST = '2021-01-02T03:04:05.000Z';
+const dub = { domain: 'bit.example', key: 'a', url: TARGET, shortLink: 'https://bit.example/a' };
+const short = { originalURL: TARGET, path: 'a', domain: 'bit.example' };
+const shlink = { shortUrl: 'https://bit.example/a', shortCode: 'a', longUrl: TARGET };
+const kutt = { address: 'a', domain: 'bit.example', target: TARGET };
+const rebrandly = { slashtag: 'a', destination: TARGET, domainName: 'bit.example' };
+
+test.each([
+  ['an archived link of Dub leads on', { ...dub, archived: true, disabledAt: null }, true],
+  ['and one of Short.io', { ...short, archived: true, expiresAt: null, hasPassword: false }, true],
+  ['and one of Bitly', { long_url: TARGET, link: 'https://bit.example/a', archived: true }, true],
+  ['one that was disabled does not', { ...dub, disabledAt: PAST }, false],
+  ['nor one that has ended', { ...dub, expiresAt: PAST }, false],
+  ['nor one of Short.io', { ...short, expiresAt: Date.parse(PAST) }, false],
+  ['nor one of Shlink', { ...shlink, meta: { validUntil: PAST, maxVisits: null } }, false],
+  ['nor one of Kutt that is banned', { ...kutt, banned: true, password: false }, false],
+  ['nor one of Rebrandly with another state', { ...rebrandly, status: 'disabled' }, false],
+  ['one of Rebrandly that is active does', { ...rebrandly, status: 'active' }, true],
+  [
+    'a password is no secret of the target any more',
+    { ...kutt, password: true },
+    false,
+    'not kept: passwords, so that their links are switched off (1 link)',
+  ],
+  [
+    'an end in the future is said',
+    { ...dub, expiresAt: '2999-01-02T03:04:05Z' },
+    true,
+    'not kept: the times at which links end (1 link)',
+  ],
+  [
+    'and a limit of visits',
+    { ...shlink, meta: { maxVisits: 5 } },
+    true,
+    'not kept: limits of visits (1 link)',
+  ],
+])('states of links: %s', async (_, link, is_active, said?: string) => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  expect(await operator.import(await fileOf('links.json', JSON.stringify([link])))).toBe(0);
+  expect(operator.err.filter((line) => line.startsWith('not kept'))).toEqual(said ? [said] : []);
+  expect(await operator.links()).toMatchObject([{ is_active }]);
+});
+
+test.each([
+  ['2022-10-24 10:40:37', CREATED],
+  ['2022-10-24T12:40:37+02:00', CREATED],
+  ['2022/10/24 10:40:37', CREATED],
+  ['Oct 24, 2022 10:40:37 AM', CREATED],
+  ['Mon, 24 Oct 2022 10:40:37 GMT', CREATED],
+  ['2022-10-24', '2022-10-24T00:00:00.000Z'],
+  ['1666608037', CREATED],
+])('the creation time %s is that of no zone but UTC', async (text, created_at) => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const file = await fileOf(
+    'b.csv',
+    `link,long_url,created_at\nbit.example/a,${TARGET},"${text}"\n`,
+  );
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect(await operator.links()).toMatchObject([{ created_at }]);
+});
+
+test.each(['03/02/2021', '2021-02-30T00:00:00Z', 'soon', '2999-01-01'])(
+  'the creation time %s is refused with its line',
+  async (text) => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const file = await fileOf(
+      'b.csv',
+      `link,long_url,created_at\nbit.example/a,${TARGET},${text}\n`,
+    );
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.join('\n')).toMatch(`b.csv, line 2: `);
+    expect(operator.err.join('\n')).toContain(text);
+  },
+);
 
 describe('everything is checked before anything is written', () => {
   let operator: Operator;
@@ -516,7 +592,7 @@ describe('an export', () => {
   async function fill(operator: Operator): Promise<void> {
     const links = awkward.map((title, n) => ({
       ...{ link: `https://bit.example/${n}/ü`, long_url: `https://example.com/${n}`, title },
-      ...{ custom_bitlinks: [`https://go.example/c${n}`], archived: n % 2 === 0 },
+      ...{ custom_bitlinks: [`https://go.example/c${n}`] },
       tags: n % 3 === 0 ? [] : ['one', title.trim() || 'x', '[x', 'a;b'],
       created_at: `2022-10-24T10:40:${String(n + 10)}+0000`,
     }));

@@ -128,7 +128,9 @@ class Import {
       }
       await flush();
     }
-    for (const [what, links] of counted) this.#settings.say(`not kept: ${what} (${links} links)`);
+    for (const [what, links] of counted) {
+      this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
+    }
     const [rows, are] = this.#problems === 1 ? ['row', 'it is'] : ['rows', 'they are'];
     this.#end(`${rows} can't be imported as ${are}; nothing was written`);
     return this.#counts;

@@ -15,8 +15,14 @@ export interface Service {
   tags?: string;
   clicks?: string;
   created?: string;
-  /** True for a link that is switched off. */
+  /** Whether a link is switched off, its state, or the time at which that was done. An archived link is only out of sight: it goes on redirecting. */
   off?: string;
+  /** The time at which it ends. */
+  ends?: string;
+  /** A limit of its visits. */
+  maxVisits?: string;
+  /** Its password, or whether it has one. */
+  password?: string;
   redirectType?: string;
 }
 
@@ -34,7 +40,9 @@ export const SERVICES = {
     addresses: 'secureshorturl shorturl',
     host: 'domain hostname',
     path: 'path',
-    off: 'archived',
+    ends: 'expiresat',
+    maxVisits: 'clickslimit',
+    password: 'password passwordcontact haspassword',
     redirectType: 'redirecttype',
   },
   rebrandly: {
@@ -44,6 +52,7 @@ export const SERVICES = {
     addresses: 'shorturl shortlink',
     host: 'domainname domainfullname domain',
     path: 'slashtag',
+    off: 'status',
   },
   bitly: {
     ...usual,
@@ -51,7 +60,6 @@ export const SERVICES = {
     target: 'longurl',
     addresses: 'link bitlink custombitlinks',
     clicks: 'clicks totalclicks engagements totalengagements',
-    off: 'archived',
   },
   dub: {
     ...usual,
@@ -60,7 +68,9 @@ export const SERVICES = {
     addresses: 'shortlink',
     host: 'domain',
     path: 'key',
-    off: 'archived',
+    off: 'disabledat',
+    ends: 'expiresat',
+    password: 'password',
   },
   kutt: {
     marks: ['address target', 'target visitcount'],
@@ -72,6 +82,8 @@ export const SERVICES = {
     clicks: 'visitcount',
     created,
     off: 'banned',
+    ends: 'expirein',
+    password: 'password',
   },
   shlink: {
     ...usual,
@@ -81,6 +93,8 @@ export const SERVICES = {
     host: 'domain',
     path: 'shortcode',
     clicks: 'visitssummarytotal visitscount visits',
+    ends: 'metavaliduntil validuntil',
+    maxVisits: 'metamaxvisits maxvisits',
   },
   yourls: {
     ...usual,

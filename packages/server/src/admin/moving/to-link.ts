@@ -35,7 +35,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     return undefined;
   };
   const text = (field: keyof Service) => String(value(field) ?? '');
-  const created_at = timeOf(value('created'), now);
+  const created_at = createdAt(value('created'), now);
   const own = isOwn ? ownFields(values, reading) : undefined;
   const aliases = addressesOf(values, value, reading);
   if (own === undefined && aliases.length === 0) throw new Error('it has no short URL');
@@ -53,7 +53,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     ...checked.value,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
-    is_active: own?.is_active ?? !isTrue(value('off')),
+    is_active: own?.is_active ?? isActive(value, reading),
     click_count: clicksOf(value('clicks')),
     created_at,
     aliases,
@@ -191,13 +191,50 @@ function isTrue(value: unknown): boolean {
   return /^(?:true|1|yes)$/i.test(String(value ?? ''));
 }
 
-/** A time as services write it: ISO 8601, in UTC where it names no zone, or seconds or milliseconds since the epoch. */
+function isSet(value: unknown): boolean {
+  return !/^(?:false|0|no|null|active|)$/i.test(String(value ?? '').trim());
+}
+
+/** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
+function isActive(value: (field: keyof Service) => unknown, { now, lost }: Reading): boolean {
+  const [ends, hasPassword] = [value('ends'), isSet(value('password'))];
+  const hasEnded = isSet(ends) && timeOf(ends, now) <= now;
+  if (isSet(ends) && !hasEnded) lost('the times at which links end');
+  if (isSet(value('maxVisits'))) lost('limits of visits');
+  if (hasPassword) lost('passwords, so that their links are switched off');
+  return !isSet(value('off')) && !hasEnded && !hasPassword;
+}
+
+/** A day whose order is clear: ISO 8601, or with the name of its month. */
+const DAY = /^(\d{4})[-/](\d\d)[-/](\d\d)(?!\d)|[a-z]{3}/i;
+
+const ZONE = /(?:\d\s*Z|UTC|GMT|[+-]\d\d:?\d\d|\b[ECMP][SD]T)(?:\s*\(.*\))?$/i;
+
+const DAY_MS = 86_400_000;
+
+/** A time as services write it, in UTC where it names no zone, or seconds or milliseconds since the epoch. */
 function timeOf(value: unknown, now: number): number {
   const text = String(value ?? '').trim();
   if (text === '') return now;
   if (/^\d{10}(?:\d{3})?$/.test(text)) return Number(text.padEnd(13, '0'));
-  const isPlain = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/.test(text);
-  const time = Date.parse(isPlain ? `${text.replace(' ', 'T')}Z` : text);
-  if (Number.isNaN(time)) throw new Error(`its creation time is ${JSON.stringify(text)}`);
+  const [isClear, year, month, day] = DAY.exec(text) ?? [];
+  const time = Date.parse(ZONE.test(text) ? text : `${text} UTC`);
+  const isDay = day === undefined || Number(day) <= daysOf(Number(year), Number(month));
+  if (isClear === undefined || !isDay || Number.isNaN(time)) {
+    throw new Error(
+      `${JSON.stringify(text)} is no time, or not clear; write it as 2022-10-24T10:40:37Z`,
+    );
+  }
+  return time;
+}
+
+function daysOf(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** A time in the future would be that of the newest link for ever. Clocks and zones may differ by a day. */
+function createdAt(value: unknown, now: number): number {
+  const time = timeOf(value, now);
+  if (time > now + DAY_MS) throw new Error(`it was created in the future: ${String(value)}`);
   return time;
 }
