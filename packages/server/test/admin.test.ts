@@ -486,6 +486,48 @@ describe('links', () => {
       },
     );
 
+    test('says all that is wrong with a file, and where', async () => {
+      const { file, codes, now } = await setUp(1);
+      const bad = [`nope,${target(1)},`, `${codes[2]},javascript:1,`, `,${target(1)},`];
+      await appendFile(file, `${bad.join('\n')}\n`);
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err).toEqual([
+        'c.csv, line 3: link "nope" not found',
+        `c.csv, line 4: link ${codes[2]}: target_url must be an absolute http or https URL`,
+        'c.csv, line 5: link "" not found',
+        "error: 3 of the corrections can't be made; nothing was changed",
+      ]);
+      expect(await now()).toBe(0);
+    });
+
+    test('corrects titles alone, of links that are named by their short URLs', async () => {
+      const { file, codes } = await setUp(1);
+      await writeFile(file, `short_url,title\nhttps://sho.rt/${codes[0]},Right\n`);
+      const [code] = codes;
+      const row = {
+        code,
+        old_target: TARGET,
+        new_target: TARGET,
+        old_title: '',
+        new_title: 'Right',
+      };
+      expect(
+        await json(
+          'links',
+          'update',
+          '--from',
+          file,
+          '--public-url',
+          'https://sho.rt',
+          '--dry-run',
+        ),
+      ).toEqual([row]);
+      expect(
+        await json('links', 'update', '--from', file, '--public-url', 'https://sho.rt'),
+      ).toEqual([row]);
+      expect(await json('links', 'show', code ?? '')).toMatchObject({ title: 'Right' });
+    });
+
     test.each([
       ['--target', 'https://example.com/'],
       ['--title', 'x'],

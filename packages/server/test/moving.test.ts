@@ -484,6 +484,32 @@ test('the code of a link that exists under another one leads to that', async () 
   expect((await operator.links())[0].aliases).toContain('https://go.example/BBBBBB3');
 });
 
+describe('the link of an own export is on the host of its short URL', () => {
+  const line = ownLine({ domain: '', short_url: 'https://old.example/BBBBBB3' });
+
+  test('which is no longer that of the default domain', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'old.example');
+    expect(await operator.import(await fileOf('own.jsonl', line)), operator.err.join('\n')).toBe(0);
+    expect(await operator.links()).toMatchObject([{ code: 'BBBBBB3', domain: 'old.example' }]);
+  });
+
+  test('or where --host leads, or nowhere', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`);
+    const file = await fileOf('own.jsonl', line);
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.join('\n')).toContain('old.example is no host of this account');
+    expect(await operator.import(file, '--host', 'old.example=sho.rt')).toBe(0);
+    expect(await operator.links()).toMatchObject([{ short_url: 'https://sho.rt/BBBBBB3' }]);
+  });
+
+  test('or by its domain, where it has none', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const file = await fileOf('own.jsonl', ownLine({ short_url: '' }));
+    expect(await operator.import(file)).toBe(0);
+    expect(await operator.links()).toMatchObject([{ domain: 'bit.example' }]);
+  });
+});
+
 describe('a link is found by each of its addresses', () => {
   let operator: Operator;
   let code: string;
@@ -530,7 +556,7 @@ describe('a link is found by each of its addresses', () => {
     expect(await operator.json(...update, one)).toMatchObject([{ code }]);
     const two = await fileOf('two.csv', `code,target_url\n${row(second)}${row(third)}`);
     expect(await operator.run(...update, two)).toBe(1);
-    expect(operator.err.at(-1)).toBe(`error: link ${code} is corrected twice`);
+    expect(operator.err.at(-1)).toBe(`error: two.csv, line 3: link ${code} is corrected twice`);
   });
 
   test('and by no other', async () => {
@@ -599,6 +625,8 @@ describe('an export', () => {
     const file = await fileOf('fill.json', JSON.stringify({ links }));
     const hosts = ['--host', 'bit.example=bit.example'];
     expect(await operator.import(file, ...hosts), operator.err.join('\n')).toBe(0);
+    const [link] = await operator.links();
+    await operator.json('links', 'disable', link.code);
   }
 
   test.each(['csv', 'jsonl'])(

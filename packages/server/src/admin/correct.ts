@@ -21,8 +21,8 @@ interface UpdateOptions {
   by?: string;
 }
 
-/** What shall be different of which link. */
-type Change = Omit<LinkCorrection, 'by' | 'now'>;
+/** What shall be different of which link, and where in a file that is said. */
+type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string };
 
 /** Links of an account that are corrected from a file without `--yes`: so many, and so many of a hundred. */
 const MOST_WITHOUT_YES = 100;
@@ -30,6 +30,9 @@ const MOST_PERCENT_WITHOUT_YES = 30;
 
 /** Corrections that are written at the same time, and then share the wait for the disk. */
 const TOGETHER = 100;
+
+/** Bad corrections of a file that are listed. */
+const MAX_PROBLEMS = 100;
 
 /** `links update`: the way to correct a link that is printed already. */
 export function registerUpdate(links: AdminCommand): void {
@@ -49,7 +52,7 @@ export function registerUpdate(links: AdminCommand): void {
     .addOption(
       new Option(
         '--from <file>',
-        'correct many: a table with code, target_url, and, if it has them, title and if_target',
+        'correct many: a table with code or short_url, and target_url, title or both; also if_target',
       ).conflicts(['target', 'title', 'ifTarget']),
     )
     .option('--dry-run', 'say what would be changed, and change nothing')
@@ -65,16 +68,19 @@ export function registerUpdate(links: AdminCommand): void {
       }
       const one = { code: code ?? '', target_url, title, ifTarget };
       const changes = from === undefined ? [one] : await changesIn(from, context.stdin);
-      const planned = await planOf(store, settings, changes);
+      const planned = await planOf(store, settings, changes, context.err);
       // A file that was killed is run again: what is right already is left out.
       const plan = from === undefined ? planned : planned.filter(({ isSame }) => !isSame);
       const right = planned.length - plan.length;
       if (right > 0) context.err(`already right: ${right} of the links`);
       if (!yes && from !== undefined && !dryRun) await refuseMany(store, plan);
-      const rows = plan.map(({ link, change }) => ({
-        ...{ code: link.code, old_target: link.target_url },
-        ...{ new_target: change.target_url ?? link.target_url },
-      }));
+      const titles = plan.some(({ link, change: { title = link.title } }) => title !== link.title);
+      const rows = plan.map(
+        ({ link, change: { target_url = link.target_url, title = link.title } }) => ({
+          ...{ code: link.code, old_target: link.target_url, new_target: target_url },
+          ...(titles && { old_title: link.title, new_title: title }),
+        }),
+      );
       if (dryRun) return { json: rows, rows };
       const links = await correctAll(store, plan, { by, now });
       if (from !== undefined) return { json: rows, rows };
@@ -89,14 +95,16 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
   const source = await openSource(file, stdin);
   const changes: Change[] = [];
   try {
-    if (!source.columns.has('code')) {
-      throw new CommandFailed(`${source.name}: it has no column "code"`);
+    const named = ['code', 'shorturl'].find((name) => source.columns.has(name));
+    if (named === undefined) {
+      throw new CommandFailed(`${source.name}: it has no column "code" or "short_url"`);
     }
     for await (const rows of source.read()) {
-      for (const { values } of rows) {
+      for (const { line, values } of rows) {
         const text = (name: string) => String(values.get(name) ?? '') || undefined;
         const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
-        changes.push({ code: text('code') ?? '', target_url, title, ifTarget });
+        const where = `${source.name}, line ${line}: `;
+        changes.push({ code: text(named) ?? '', target_url, title, ifTarget, where });
       }
     }
   } finally {
@@ -118,33 +126,52 @@ async function planOf(
   store: Store,
   settings: Settings,
   changes: readonly Change[],
+  say: (line: string) => void,
 ): Promise<Planned[]> {
   const rules = linkRules(await store.listDomains(), settings);
-  const plan: Planned[] = [];
-  const seen = new Set<string>();
-  for (const { code: named, ...change } of changes) {
-    const { target_url, title, ifTarget } = change;
-    const code = await findCode(store, publicUrlOf(settings), named);
+  const plan = new Map<string, Planned>();
+  const problems: string[] = [];
+  for (const { where = '', ...change } of changes) {
+    const code = await findCode(store, publicUrlOf(settings), change.code);
     const link = code === undefined ? undefined : await store.findLink(code);
-    if (code === undefined || link === undefined) {
-      throw new CommandFailed(`link ${JSON.stringify(named)} not found`);
+    const problem =
+      link === undefined
+        ? `link ${JSON.stringify(change.code)} not found`
+        : (problemOf(change, link, rules) ??
+          (plan.has(link.code) && `link ${code} is corrected twice`));
+    if (problem) problems.push(where + problem);
+    else if (link !== undefined) {
+      const { code } = link;
+      plan.set(code, { change: { ...change, code }, link, isSame: isSame(change, link) });
     }
-    if (target_url === undefined && title === undefined) {
-      throw new CommandFailed(`nothing to change of link ${code}: give a target or a title`);
-    }
-    // Where only the title changes, any target is fine.
-    const changed = { target_url: target_url ?? 'https://example.com/', title };
-    const checked = validateLink(changed, { ...rules, defaultDomainId: null });
-    if (!checked.ok) throw new CommandFailed(`link ${code}: ${checked.details[0]?.message}`);
-    if (seen.has(code)) throw new CommandFailed(`link ${code} is corrected twice`);
-    seen.add(code);
-    const isSame =
-      link.target_url === (target_url ?? link.target_url) && link.title === (title ?? link.title);
-    // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
-    if (!isSame && ifTarget !== undefined && ifTarget !== link.target_url) throw leadsTo(link);
-    plan.push({ change: { code, ...change }, link, isSame });
   }
-  return plan;
+  if (problems.length > 1) for (const one of problems.slice(0, MAX_PROBLEMS)) say(one);
+  const all = `${problems.length} of the corrections can't be made; nothing was changed`;
+  if (problems.length > 0) throw new CommandFailed(problems.length > 1 ? all : (problems[0] ?? ''));
+  return [...plan.values()];
+}
+
+/** Whether a link is already as it shall be. */
+function isSame({ target_url, title }: Change, link: Link): boolean {
+  return (
+    link.target_url === (target_url ?? link.target_url) && link.title === (title ?? link.title)
+  );
+}
+
+/** Why a link can't be corrected so. */
+function problemOf(change: Change, link: Link, rules: BodyRules): string | undefined {
+  const { target_url, title, ifTarget } = change;
+  const { code } = link;
+  if (target_url === undefined && title === undefined) {
+    return `nothing to change of link ${code}: give a target or a title`;
+  }
+  // Where only the title changes, any target is fine.
+  const changed = { target_url: target_url ?? 'https://example.com/', title };
+  const checked = validateLink(changed, { ...rules, defaultDomainId: null });
+  if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
+  // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
+  const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
+  return isOther && !isSame(change, link) ? leadsTo(link).message : undefined;
 }
 
 async function refuseMany(store: Store, plan: readonly Planned[]): Promise<void> {

@@ -37,7 +37,7 @@ export async function openSource(
 }
 
 async function openTable(input: Input): Promise<Source> {
-  const layout = await detectTable(input, { map: {}, inputFormat: 'auto' });
+  const layout = await detectTable(input, { map: {}, isMapOptional: true, inputFormat: 'auto' });
   const { columns } = layout.plan;
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
   const keyOf = keys();

@@ -63,7 +63,8 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
 /** What only own exports have. */
 function ownFields(values: SourceRow['values'], reading: Reading) {
   const text = (name: string) => String(values.get(name) ?? '');
-  const [code, id, host] = [text('code'), text('id'), text('domain')];
+  const [code, id, short_url] = [text('code'), text('id'), text('shorturl')];
+  const host = short_url === '' ? text('domain') : readAddress(short_url).authority;
   if (!CODE.test(code)) throw new Error(`${JSON.stringify(code)} is no code of this service`);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) throw new Error('its id is no UUID');
   const domain_id = host === '' ? '' : domainOf(host, reading);
