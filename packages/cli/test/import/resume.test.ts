@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeError } from '../../src/import/errors.ts';
 import { Journal } from '../../src/import/journal/journal.ts';
@@ -299,6 +300,24 @@ describe('jobs', () => {
     const summary = await world.import({ batchSize: 10, onUnknown: 'skip' });
     expect(summary).toMatchObject({ created: 10, unknown: 10 });
     expect(await world.import({ onUnknown: 'skip' })).toMatchObject({ existing: 10, unknown: 10 });
+  });
+
+  test('a job that another key does not find is asked for again in each run', async () => {
+    world.writeRows(20);
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    await world.import({ batchSize: 20 });
+    world.service.onPoll = () => ({ type: 'answer', status: 404, body: { error: 'no such job' } });
+    for (let run = 0; run < 2; run += 1) {
+      expect(await world.import()).toMatchObject({ created: 0, unknown: 20, requests: 1 });
+    }
+    const { size } = statSync(world.path('input.csv.shortlink-journal'));
+    expect(await world.import()).toMatchObject({ unknown: 20 });
+    expect(statSync(world.path('input.csv.shortlink-journal')).size).toBe(size);
+    // The key that made the job is used again.
+    world.service.onPoll = () => undefined;
+    expect(await world.import()).toMatchObject({ created: 20, unknown: 0 });
+    expect(world.created()).toEqual({ links: 20, duplicates: 0 });
   });
 
   test('while other rows are undecided, accepted jobs are seen to their end and nothing is sent', async () => {

@@ -83,10 +83,10 @@ async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layou
   const made = row.cells[made_for]?.trim();
   const isWhole = row.cells.length >= layout.plan.columns.length;
   if (isWhole && (!made || readMadeFor(made) !== null)) return;
-  const file = await open(path);
-  const end = await file.stat().then(({ size }) => file.read(Buffer.alloc(2), 0, 2, size - 2));
-  await file.close();
-  if (end.buffer.includes('\n')) return;
+  const { size } = await stat(path);
+  const file = await open(path, 'r');
+  const { buffer } = await file.read(Buffer.alloc(2), 0, 2, size - 2).finally(() => file.close());
+  if (buffer.includes('\n')) return;
   throw inputError(
     `${name} is cut off: its last line, ${row.line}, has no end, and the links behind it are not known`,
     'Restore it from a copy. If nothing is missing, complete that line.',

@@ -19,6 +19,8 @@ export interface Batch {
   idempotencyKey: string | undefined;
   /** The job, which a poll may still find. */
   job: string | undefined;
+  /** A job that the key of a run did not find: that of another one may. */
+  lostJob?: string | undefined;
   /** Why it is not known what became of its links. */
   error: string | undefined;
   /** Default domain of the request. */
@@ -58,6 +60,7 @@ export interface Decision {
   isFinal: boolean;
   /** The job that may still be polled, and why it is not known what the other links are. */
   job?: string | undefined;
+  lostJob?: string | undefined;
   error?: string | undefined;
 }
 
@@ -161,7 +164,8 @@ export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
   if (kind === 'accepted') batch.job = String(info['job']);
   if (kind === 'accepted' || kind === 'expired') batch.mayRepeat = false;
   if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });
-  if (kind === 'results') Object.assign(batch, { job: undefined, error: undefined }, info);
+  if (kind === 'results')
+    Object.assign(batch, { job: undefined, lostJob: undefined, error: undefined }, info);
   if (kind === 'release' || kind === 'results') batch.decided.push(id);
 }
 
@@ -185,10 +189,10 @@ export function resultsRecord(
   batch: number,
   known: Entry[],
   entries: readonly Entry[],
-  { isFinal, job, error }: Omit<Decision, 'results'>,
+  { isFinal, job, lostJob, error }: Omit<Decision, 'results'>,
 ): NewRecord {
   addEntries(known, entries);
-  const open = isFinal ? { isOpen: false } : { isOpen: true, job, error };
+  const open = isFinal ? { isOpen: false } : { isOpen: true, job, lostJob, error };
   const info = { ...countEntries(known), ...open };
   return { kind: 'results', batch, info, data: JSON.stringify(entries) };
 }

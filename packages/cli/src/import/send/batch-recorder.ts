@@ -137,7 +137,7 @@ export function decisionOf(event: SettledEvent): Decision {
       (ResponseShapeError.isInstance(event.error) && event.error.path === 'results'),
     results: resultsOf(event.results, message),
     // The service has deleted a job that is not found, or it belongs to another key's account.
-    job: NotFoundError.isInstance(event.error) ? undefined : event.job_id,
+    [NotFoundError.isInstance(event.error) ? 'lostJob' : 'job']: event.job_id,
     error: message,
   };
 }

@@ -71,7 +71,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     isChanged: isUnanswered || isReleased,
   };
   await pollJobs(
-    open.filter((batch) => batch.job !== undefined && isAlive(batch)),
+    open.filter((batch) => jobOf(batch) !== undefined && isAlive(batch)),
     input,
     settled,
   );
@@ -111,6 +111,11 @@ function mayBeSentAgain(
   return evidence.asksFor(batch);
 }
 
+/** A job that was not found is asked for again: it may be that of the key of this run. */
+function jobOf(batch: Batch | undefined): string | undefined {
+  return batch?.job ?? batch?.lostJob;
+}
+
 /** Polls the jobs of batches. */
 async function pollJobs(
   batches: readonly Batch[],
@@ -120,7 +125,8 @@ async function pollJobs(
   const byFirst = new Map<number, Batch>();
   let first = 0;
   const resume = batches.map((batch) => {
-    const { job = '', size } = batch;
+    const { size } = batch;
+    const job = jobOf(batch) ?? '';
     const count = batch.created + batch.unanswered;
     const record = { state: 'accepted', first, count, job_id: job } as const;
     deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId: job });
@@ -139,7 +145,7 @@ async function pollJobs(
     onJobProgress: ({ first }, { processed, total }) =>
       deps.onEvent({
         type: 'job-progress',
-        jobId: byFirst.get(first)?.job ?? '',
+        jobId: jobOf(byFirst.get(first)) ?? '',
         processed,
         total,
       }),
@@ -207,6 +213,10 @@ function record(
   // which the batch was created, under a key of its own.
   if ((event.type === 'failed' || event.type === 'resized') && hasLostDetails(event.error))
     return false;
+  // A job that was not found before either.
+  if (event.type === 'unknown' && batch.lostJob !== undefined) {
+    if (decisionOf(event).lostJob === batch.lostJob) return false;
+  }
   // Of a resized batch, the key was never used, or its links would have come back: the rows are sent like any others.
   recordEvent(journal, batch, event, ids);
   if (event.type === 'reduced') return false;
