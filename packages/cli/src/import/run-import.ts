@@ -31,7 +31,13 @@ import {
   whyStopped,
   wouldStop,
 } from './report/summary.ts';
-import { findOut, type SendNewRows, sendNewRows, traitsOf } from './send/send-new-rows.ts';
+import {
+  asksWhose,
+  findOut,
+  type SendNewRows,
+  sendNewRows,
+  traitsOf,
+} from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -179,8 +185,9 @@ async function importInput(
 /** What an import would do, where only the service may know of links. */
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
   const { checked, settings, deps } = known;
-  const isNew = known.found.new + known.found.unknown > 0;
-  const service = isNew ? await traitsOf(settings, deps) : undefined;
+  const { evidence, journal, found: first } = known;
+  const isOpen = first.new + first.unknown > 0 || asksWhose(evidence, journal, settings);
+  const service = isOpen ? await traitsOf(settings, deps) : undefined;
   const found = service === undefined ? known.found : await findOut(known, service, known.found);
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };

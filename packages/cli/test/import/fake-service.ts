@@ -150,8 +150,16 @@ export class FakeService {
   }
 
   #lookup(text: string): Response {
-    const body: { links: { target_url: string; domain_id?: string; after?: string }[] } =
-      JSON.parse(text);
+    const body: {
+      links: { target_url: string; domain_id?: string; after?: string }[];
+      codes?: string[];
+    } = JSON.parse(text);
+    if (body.codes !== undefined) {
+      const results = body.codes.map((code) => ({
+        links: this.links.filter((link) => link.code === code),
+      }));
+      return answer(200, { results });
+    }
     const n = this.lookups.push(body.links.map(({ target_url }) => target_url));
     const fault = this.onLookup(n);
     if (fault !== undefined) return answer(fault.status, fault.body);

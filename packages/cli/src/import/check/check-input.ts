@@ -7,6 +7,7 @@ import type { RowRules } from '../map/row-rules.ts';
 import type { RejectsFile } from '../report/rejects.ts';
 import type { ImportDeps, ImportSettings, Reject } from '../types.ts';
 import type { Evidence } from './evidence.ts';
+import { NamedLinks } from './named-links.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rejects that are shown at once; all of them are in the rejects file. */
@@ -36,8 +37,9 @@ export interface Checked {
 }
 
 /** For a file of which only the rows themselves are checked. */
-export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow'> = {
+export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'> = {
   keepsRows: false,
+  named: new NamedLinks(),
   addRow: () => {},
 };
 
@@ -48,7 +50,7 @@ export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow'> = {
 export async function checkInput(
   { input, layout, rules }: ImportSource,
   settings: Pick<ImportSettings, 'defaults'>,
-  evidence: Pick<Evidence, 'keepsRows' | 'addRow'>,
+  evidence: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'>,
   rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
   /** Addresses that short URLs of the service begin with. */
@@ -76,6 +78,7 @@ export async function checkInput(
       const hasOwn = own !== undefined && identity && fitOf(identity, own.made_for) !== 0;
       if (hasOwn || reason === undefined) {
         if (isClaim) found.claims += 1;
+        evidence.named.add(input.name, own);
         if (identity !== undefined) evidence.addRow(found.rows, claim, identity);
       } else {
         bad.push({ row, reason });

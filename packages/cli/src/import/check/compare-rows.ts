@@ -33,7 +33,9 @@ export async function gatherEvidence(
   if (known.length > 0 || isRecord || mayClaim) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
-    const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true };
+    // Where the journal knows other services only, they may be results of those, but for links on the host of this one.
+    const only = isOfOthers(journal) ? new URL(settings.baseUrl).origin : undefined;
+    const results = { ...files, path: output, source: KNOWN_BY.results, mayBeOther: true, only };
     await readLinks(results, evidence, settings, deps);
   }
   for (const path of known) {
@@ -56,9 +58,11 @@ async function isUnknownRecord(
   { output, inPlace, restart }: ImportSettings,
 ): Promise<boolean> {
   if (inPlace || restart || output === '-' || !(await isFilled(output))) return false;
-  // Then they are results of another service.
-  if (!journal.hasLinks() && journal.otherServices().length > 0) return false;
-  return !journal.hasWritten(await fingerprint(output));
+  return isOfOthers(journal) || !journal.hasWritten(await fingerprint(output));
+}
+
+function isOfOthers(journal: Journal): boolean {
+  return !journal.hasLinks() && journal.otherServices().length > 0;
 }
 
 /** What the user may not expect of the comparison. */

@@ -14,6 +14,7 @@ import type { LinkResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
+import { NamedLinks } from './named-links.ts';
 import {
   type Comparison,
   lineOf,
@@ -41,6 +42,7 @@ export class Evidence {
   onSimilar: OnSimilar = 'create';
   /** Whether rows that are added are kept. As long as nothing is known of any link, all of them are new. */
   keepsRows = false;
+  readonly named = new NamedLinks();
   /** Adds all rows of the input again. Set once they were checked. */
   addRows: () => Promise<void> = async () => {};
   readonly #db: Journal['db'];

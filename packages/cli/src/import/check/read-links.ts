@@ -8,7 +8,7 @@ import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
-import type { KnownBy } from './evidence-sql.ts';
+import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
 import { detectLinks, otherColumn, seemsWritten } from './links-layout.ts';
 
 interface FileOfLinks {
@@ -20,6 +20,8 @@ interface FileOfLinks {
   mayBeOther?: boolean;
   /** Addresses that its short URLs begin with, which name links also in a column of another name. @default such a column is refused */
   origins?: readonly string[];
+  /** What begins the short URLs of links that count. @default all do */
+  only?: string | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ interface FileOfLinks {
  * @throws CliError (exit code 2) when a row of it names a link that can't be read, or it is no table
  */
 export async function readLinks(
-  { path, source, isOfLines, mayBeOther = false, origins }: FileOfLinks,
+  { path, source, isOfLines, mayBeOther = false, origins, only }: FileOfLinks,
   evidence: Evidence,
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
@@ -57,6 +59,8 @@ export async function readLinks(
         refuse(row);
         const claim = claimOf(input.name, row, layout);
         if (claim.own === undefined) refuseUnclear(input.name, row, layout);
+        if (only !== undefined && claim.own?.short_url.startsWith(`${only}/`) !== true) continue;
+        if (source < KNOWN_BY.beside) evidence.named.add(input.name, claim.own);
         evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
       }
     }

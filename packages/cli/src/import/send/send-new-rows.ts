@@ -6,8 +6,15 @@ import { filesBeside, readBeside } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
+import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import type { Forecast, ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
+import {
+  type Forecast,
+  type ImportDeps,
+  type ImportSettings,
+  type ImportSummary,
+  NO_SERVICE,
+} from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -51,12 +58,26 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
   return { usage, canAsk: lists('lookup') && !restart, idempotency };
 }
 
+/** Whether rows or files name links of which the journal doesn't know whether they are links of this service. */
+export function asksWhose(
+  { named }: Pick<Ask['evidence'], 'named'>,
+  journal: Pick<Journal, 'hasLinks'>,
+  { baseUrl, restart }: Pick<ImportSettings, 'baseUrl' | 'restart'>,
+): boolean {
+  return (
+    !restart && baseUrl !== NO_SERVICE && !journal.hasLinks() && named.notAt(baseUrl).length > 0
+  );
+}
+
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
   { source, checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
+  if (canAsk && asksWhose(evidence, journal, settings)) {
+    await evidence.named.refuseUnknown(settings.baseUrl, deps.client, deps.signal);
+  }
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
   if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return found;
   const ask = { evidence, journal, settings, deps };
@@ -92,7 +113,8 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const isFirst = round === 1;
     result = undefined;
     try {
-      if (isFirst && found.new + found.unknown > 0) service = await traitsOf(settings, deps);
+      if (isFirst && (found.new + found.unknown > 0 || asksWhose(evidence, journal, settings)))
+        service = await traitsOf(settings, deps);
       // Where the service can be asked, nothing is sent again that it may have carried out.
       const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
       const settled = await settleOpenBatches({

@@ -1,0 +1,70 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ImportSettings } from '../../src/import/types.ts';
+import { FakeService } from './fake-service.ts';
+import { ImportHarness } from './import-harness.ts';
+
+/** Short URLs of the service in the tests, which are on another host than its API. */
+const SHORT = 'https://s.example';
+
+let world: ImportHarness;
+beforeEach(() => {
+  world = new ImportHarness();
+  world.writeRows(3);
+});
+afterEach(() => world.dispose());
+
+const loseJournal = () => rmSync(world.path('input.csv.shortlink-journal'));
+
+/** Another service, which has none of these links. */
+function moveOn(features: string[] | undefined): void {
+  world.service = new FakeService();
+  world.service.features = features;
+}
+
+const filled = (): Partial<ImportSettings> => {
+  const file = world.path('input.csv');
+  return { file, inPlace: true, output: file };
+};
+
+test.each([
+  ['results', () => ({}), 'input.csv.results.csv'],
+  ['a filled file', filled, 'input.csv'],
+])('links of %s that the service does not know are refused by name', async (_, settings, name) => {
+  await world.import(settings());
+  loseJournal();
+  moveOn(['lookup']);
+  const refusal = {
+    exitCode: 2,
+    message: `${name} names links at ${SHORT}, such as ${SHORT}/0000001, and https://api.example knows none of them`,
+  };
+  await expect(world.import(settings())).rejects.toMatchObject(refusal);
+  await expect(world.import({ ...settings(), dryRun: true })).rejects.toMatchObject(refusal);
+  expect(world.service.asked).toEqual([]);
+});
+
+test('links of a lost journal that the service knows are those of their rows', async () => {
+  world.service.features = ['lookup'];
+  await world.import();
+  loseJournal();
+  expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
+  // The journal knows them by now, and nobody is asked.
+  const { requests } = world.service;
+  expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
+  expect(world.service.requests).toBe(requests);
+});
+
+test('a service that can not be asked is trusted', async () => {
+  await world.import();
+  loseJournal();
+  moveOn(undefined);
+  expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
+});
+
+test('results whose short URLs are on the host of the service are its own, whatever the journal knows of another one', async () => {
+  const here = { baseUrl: SHORT };
+  await world.import(here);
+  loseJournal();
+  await world.import({ baseUrl: 'https://other.example' });
+  expect(await world.import(here)).toMatchObject({ existing: 3, created: 0 });
+});
