@@ -186,3 +186,26 @@ test('zeros that a spreadsheet dropped from made_for change nothing', async () =
   const settings = { ...inPlace('input.csv'), journal: world.path('fresh') };
   expect(await world.import(settings)).toMatchObject({ created: 0, existing: 200, changed: 0 });
 });
+
+test('a copy that gets no link of its own does not keep that of its original', async () => {
+  world.write('input.csv', `url,title\n${url(1)},A\n`);
+  await world.import(inPlace('input.csv'));
+  const [header = '', row = ''] = world.read('input.csv').split('\n');
+  world.write('input.csv', [header, row, row, row.replace(url(1), url(2)), ''].join('\n'));
+  expect(await world.import({ ...inPlace('input.csv'), limit: 0 })).toMatchObject({ unsent: 2 });
+  const [, first, ...copies] = world.table('input.csv');
+  expect(first?.slice(2, 5)).toEqual(['0000001', 'https://s.example/0000001', 'created']);
+  for (const copy of copies) expect(copy.slice(2, 5)).toEqual(['', '', 'unsent']);
+});
+
+test('a row with another target that gets no link keeps what nothing else names', async () => {
+  world.write('input.csv', `url,title\n${url(1)},A\n`);
+  await world.import(inPlace('input.csv'));
+  world.write('input.csv', world.read('input.csv').replace(url(1), url(2)));
+  expect(await world.import({ ...inPlace('input.csv'), limit: 0 })).toMatchObject({ unsent: 1 });
+  expect(world.table('input.csv')[1]?.slice(2, 5)).toEqual([
+    '0000001',
+    'https://s.example/0000001',
+    'unsent',
+  ]);
+});

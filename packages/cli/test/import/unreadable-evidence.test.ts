@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -135,6 +136,51 @@ describe('files beside an input', () => {
       hint: expect.stringContaining('--on-similar create'),
     });
   });
+
+  test('that are results packed with gzip, and cut off, are refused', async () => {
+    const rows = Array.from({ length: 200 }, (_, n) => row(n + 1));
+    world.write('input.csv', file(...rows));
+    await world.import();
+    const packed = gzipSync(readFileSync(world.path(RESULTS)));
+    forget();
+    world.write('a.csv.gz', packed.subarray(0, packed.length - 8));
+    await expect(world.import(week2())).rejects.toThrow('a.csv.gz');
+    world.write('a.csv.gz', packed.subarray(0, packed.length / 2));
+    await expect(world.import(week2())).rejects.toThrow('a.csv.gz');
+  });
+
+  test('that are JSON Lines without the end of the last one are refused', async () => {
+    const lines = world.path('lines.jsonl');
+    world.write(
+      'lines.jsonl',
+      '{"url":"https://example.com/1"}\n{"url":"https://example.com/2"}\n',
+    );
+    forget();
+    await world.import({ file: lines, output: world.path('r.jsonl'), outputFormat: 'jsonl' });
+    rmSync(world.path('lines.jsonl.shortlink-journal'));
+    world.write('r.jsonl', world.read('r.jsonl').slice(0, -40));
+    await expect(world.import(week2())).rejects.toThrow('r.jsonl is cut off');
+  });
+
+  test.each(['.old', '.bak', ' (1)', '~', '-of-last-week.db'])(
+    'that are journals under other names are known by what they are: %s',
+    async (end) => {
+      rmSync(world.path(RESULTS));
+      const name = `input.csv.shortlink-journal${end}`;
+      renameSync(world.path('input.csv.shortlink-journal'), world.path(name));
+      await expect(world.import(week2())).rejects.toThrow(`${name} names them`);
+      await expect(world.import()).rejects.toThrow(`${name} names them`);
+    },
+  );
+
+  test.each(['.bak', '~', '.orig'])(
+    'that are results which an editor has kept: %s',
+    async (end) => {
+      renameSync(world.path(RESULTS), world.path(`${RESULTS}${end}`));
+      rmSync(world.path('input.csv.shortlink-journal'));
+      await expect(world.import(week2())).rejects.toThrow(`${RESULTS}${end} names them`);
+    },
+  );
 
   test('of other people, whether they can be read or not, are none of ours', async () => {
     forget();

@@ -4,6 +4,7 @@ import { asCliError } from '../../cli-error.ts';
 import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import type { JournalLink } from '../journal/batches.ts';
+import { isJournal } from '../journal/database.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -17,7 +18,7 @@ const JOURNAL = /\.shortlink-journal$/;
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
 /** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*)?$/i;
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|\.orig|~)?$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;
@@ -46,12 +47,24 @@ export async function filesBeside(
       const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;
       onEvent({ type: 'warning', message });
     }
-    for (const name of paths.slice(0, MAX_FILES)) {
+    const others = file === '-' ? [] : names.filter((name) => !isEvidence(name));
+    for (const name of [...paths.slice(0, MAX_FILES), ...others.slice(0, MAX_FILES)]) {
       const path = join(folder, name);
-      if (!own.has(path) && (await isFilled(path))) found.push(path);
+      const isOther = own.has(path) || !(await isFilled(path));
+      if (!isOther && (isEvidence(name) || isRenamedJournal(path))) found.push(path);
     }
   }
   return found;
+}
+
+/** A journal that was named by `--journal`, kept by `--restart` or copied. */
+function isRenamedJournal(path: string): boolean {
+  try {
+    return isJournal(path);
+  } catch {
+    // What can't be read names nothing.
+    return false;
+  }
 }
 
 /** A path without symbolic links, but for that of the file itself: a folder may have two names. */
@@ -86,7 +99,7 @@ async function readOther(
 ): Promise<void> {
   const source = KNOWN_BY.beside;
   try {
-    if (!JOURNAL.test(path)) {
+    if (!JOURNAL.test(path) && !isRenamedJournal(path)) {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
       const file = { path, source, isOfLines: false, mayBeOther: true, origins };
       await readLinks(file, evidence, settings, deps);
@@ -101,11 +114,11 @@ async function readOther(
       journal.close();
     }
   } catch (error) {
-    const { message, hint } = asCliError(error) ?? {};
+    const { message, hint = 'Mend it.' } = asCliError(error) ?? {};
     if (deps.signal.aborted || message === undefined) throw error;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
-      `${hint ?? 'Mend it.'} If it has nothing to do with these rows, move it away, or run with --on-similar create.`,
+      `${JOURNAL.test(path) ? 'Restore it from a copy.' : hint} If it has nothing to do with these rows, move it away, or run with --on-similar create.`,
     );
   }
 }

@@ -79,6 +79,8 @@ const DISOWN = `
   )`;
 export const OWN_LINKS = [FIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
+export const COPIED = 'temp.row WHERE named IN (SELECT own FROM temp.row WHERE own IS NOT NULL)';
+
 /** Rows whose cells name a link to another target than theirs, which no other row has. */
 const HAS_FORMER = `fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
 

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { constants, gunzipSync } from 'node:zlib';
 import { type Input, readRows } from '@shortlink/tables';
 import { shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
@@ -79,14 +80,25 @@ const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\
 /** Bytes of a file in which that is looked for. */
 const HEAD_BYTES = 65_536;
 
-/** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
+/** Whether an import seems to have written a file that can't be read, or packed with gzip. In most encodings, the text reads alike. */
 export async function seemsWritten(path: string): Promise<boolean> {
   const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
   if (file === undefined) return true;
   try {
-    const { buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return WRITTEN.test(buffer.toString('latin1').replaceAll('\0', ''));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const head = unpacked(buffer.subarray(0, bytesRead));
+    return WRITTEN.test(head.toString('latin1').replaceAll('\0', ''));
   } finally {
     await file.close();
+  }
+}
+
+/** The beginning of a file, unpacked as far as it goes. */
+function unpacked(head: Buffer): Buffer {
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return head;
+  try {
+    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    return head;
   }
 }

@@ -15,6 +15,8 @@ export interface Comparison extends Omit<Existing, 'new'> {
   matched: RowSet;
   /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
   disowned: RowSet;
+  /** Those of them whose cells name the link of another row. */
+  copied: RowSet;
   /** Rows whose target was edited, with the short URL that leads to the old one: the first of them. */
   former: { line: number; short_url: string }[];
   /** Rows whose link may exist. */
@@ -63,6 +65,7 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
   return {
     matched: readNumbers(db, 'temp.match WHERE link IS NOT NULL'),
     disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', hasOwn),
+    copied: readNumbers(db, sql.COPIED, hasOwn),
     former: hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
     existing: Number(counts['existing']) + Number(counts['own']),
     unknown: Number(counts['unknown']),

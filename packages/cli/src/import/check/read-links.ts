@@ -83,10 +83,13 @@ function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
 /** A file that lost its end names no links of the rows behind it. Not all programs end the last line of a table, but its cells are all there. */
 async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layout): Promise<void> {
   const { made_for } = layout.resultColumns;
-  if (made_for === undefined || row.object !== undefined || packing !== undefined) return;
-  const made = row.cells[made_for]?.trim();
-  const isWhole = row.cells.length >= layout.plan.columns.length;
-  if (isWhole && (!made || readMadeFor(made) !== null)) return;
+  if (row.object !== undefined || packing !== undefined) return;
+  if (layout.plan.format !== 'jsonl') {
+    if (made_for === undefined) return;
+    const made = row.cells[made_for]?.trim();
+    const isWhole = row.cells.length >= layout.plan.columns.length;
+    if (isWhole && (!made || readMadeFor(made) !== null)) return;
+  }
   const { size } = await stat(path);
   const file = await open(path, 'r');
   const { buffer } = await file.read(Buffer.alloc(2), 0, 2, size - 2).finally(() => file.close());

@@ -199,6 +199,19 @@ export function hasContent(path: string): boolean {
   return length > 0;
 }
 
+/** Where a database has its `application_id`. */
+const ID_OFFSET = 68;
+
+/** Whether a file is a journal, whatever its name is. */
+export function isJournal(path: string): boolean {
+  const bytes = Buffer.alloc(ID_OFFSET + 4);
+  const file = openSync(path, 'r');
+  readSync(file, bytes, 0, bytes.length, 0);
+  closeSync(file);
+  const isDatabase = bytes.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
+  return isDatabase && bytes.readUInt32BE(ID_OFFSET) >> 8 === APPLICATION;
+}
+
 function notAJournal(path: string) {
   return inputError(`${path} is not an import journal`, 'Name another file: --journal FILE');
 }

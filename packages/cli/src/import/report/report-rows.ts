@@ -22,7 +22,7 @@ export type RowOutcome =
       error: string;
       /** What the link may have been created with, where it is unknown. */
       made_for?: string | undefined;
-      /** The link that a row names though it is none of the row. In place it stays there until the row has one. */
+      /** The link that a row names though it is none of any row. In place it stays there until the row has one. */
       own?: OwnLink | undefined;
     };
 
@@ -53,7 +53,8 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
       return { status: 'created', ...own, made_for };
     }
     const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
-    return outcome.status === 'created' ? outcome : { ...outcome, own };
+    const isKept = outcome.status !== 'created' && !found.copied.has(number);
+    return isKept ? { ...outcome, own } : outcome;
   };
   let number = 0;
   for await (const rows of readRows(source.input, source.layout)) {
