@@ -52,8 +52,30 @@ describe('links that another file in the folder names', () => {
     rmSync(world.path('input.csv.results.csv'));
     world.write('b.csv', file(row(1)));
     const other = { file: world.path('b.csv') };
-    await expect(world.import(other)).rejects.toThrow('input.csv.shortlink-journal');
+    await expect(world.import(other)).rejects.toMatchObject({
+      message: expect.stringContaining('input.csv.shortlink-journal'),
+      hint: expect.not.stringContaining('--journal'),
+    });
     expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
+  });
+
+  test('by the journal of a file that was renamed, with which it can be continued', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    await world.import();
+    world.service.onPoll = () => undefined;
+    renameSync(world.path('input.csv'), world.path('b.csv'));
+    rmSync(world.path('input.csv.results.csv'), { force: true });
+    const journal = 'input.csv.shortlink-journal';
+    const other = { file: world.path('b.csv') };
+    const hint = `If that file was renamed to this one: --journal ${journal}.`;
+    await expect(world.import(other)).rejects.toMatchObject({
+      hint: expect.stringContaining(hint),
+    });
+    const continued = { ...other, journal: world.path(journal) };
+    expect(await world.import(continued)).toMatchObject({ created: 2, unknown: 0 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
   test('of a rejects file that was corrected and imported by itself', async () => {

@@ -209,3 +209,18 @@ test('a row with another target that gets no link keeps what nothing else names'
     'unsent',
   ]);
 });
+
+test('where cells with links were shifted by a row, the journal knows whose they are', async () => {
+  world.write('input.csv', `url\n${[1, 2, 3].map((n) => `${url(n)}\n`).join('')}`);
+  await world.import(inPlace('input.csv'));
+  const [header = '', ...rows] = world.read('input.csv').trimEnd().split('\n');
+  const cells = rows.map((row) => row.split(','));
+  const shifted = cells.map(([target, , , ...rest], index) => {
+    const [, code, short] = cells[(index + 1) % cells.length] ?? [];
+    return [target, code, short, ...rest].join(',');
+  });
+  world.write('input.csv', [header, ...shifted, ''].join('\n'));
+  expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 3, created: 0 });
+  expect(inRows()).toEqual([1, 2, 3].map((n) => [url(n), `000000${n}`]));
+  expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+});

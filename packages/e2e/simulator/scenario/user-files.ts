@@ -110,7 +110,7 @@ export class UserFiles {
       this.#restoreFrom(whole);
       return false;
     }
-    const [, other] = /^(\S+) may name links of these rows/.exec(reason) ?? [];
+    const [, other] = /^(.+?) may name links of these rows/.exec(reason) ?? [];
     if (other !== undefined) {
       this.#world.log(() => `--- the user moves ${other} away`);
       this.#disk.move(`${this.#folder}/${other}`, `/away/${other}`);

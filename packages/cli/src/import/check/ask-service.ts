@@ -96,6 +96,7 @@ async function lookUp(
 export async function decideSimilar(
   { evidence, settings, deps }: Ask,
   how: string,
+  hint = '',
 ): Promise<Comparison> {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
   const comparison = await evidence.compare();
@@ -109,7 +110,7 @@ export async function decideSimilar(
   if (decision === undefined || decision === 'stop') {
     throw inputError(
       `${message}, so nothing was sent.`,
-      'To use these links: --on-similar reuse. To create others: --on-similar create.',
+      `To use these links: --on-similar reuse. To create others: --on-similar create.${hint}`,
     );
   }
   evidence.onSimilar = decision;

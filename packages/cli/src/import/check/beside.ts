@@ -73,6 +73,16 @@ async function placeOf(path: string): Promise<string> {
   return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
+/** How to go on with the journal of a file that was renamed, among these names. It can settle what it has left open. */
+export async function renamedHint(names: readonly string[], file: string): Promise<string> {
+  for (const name of names.filter((one) => JOURNAL.test(one))) {
+    const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL, ''));
+    if (!(await isFilled(owner)))
+      return ` If that file was renamed to this one: --journal ${name}.`;
+  }
+  return '';
+}
+
 /** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
 export async function readBeside(paths: readonly string[], ask: Ask): Promise<string[]> {
   const { evidence, settings } = ask;

@@ -67,6 +67,12 @@ const FIT_BY_JOURNAL = `
     SELECT number, max(CASE WHEN link.pair <> row.pair THEN 0 ELSE 1 + (link.content = row.content) END) AS fit
     FROM temp.row JOIN temp.link ON link.short_url = row.own WHERE source = 0 AND row.fit IS NULL GROUP BY number
   ) AS found WHERE row.number = found.number`;
+/** Short URLs that were moved to other rows. Of several links with one short URL, any will do. */
+const MISFIT_BY_JOURNAL = `
+  UPDATE temp.row SET fit = 0 WHERE number IN (
+    SELECT number FROM temp.row JOIN temp.link ON link.short_url = row.own
+    WHERE source = 0 AND row.fit > 0 GROUP BY number HAVING max(link.pair = row.pair) = 0
+  )`;
 const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
 
 /** Whose is a link that rows name? The first that it was made for, word for word if any is. The others have none. */
@@ -77,7 +83,7 @@ const DISOWN = `
       FROM temp.row WHERE own IS NOT NULL
     ) WHERE n > 1 OR fit = 0
   )`;
-export const OWN_LINKS = [FIT_BY_JOURNAL, FIT_ALONE, DISOWN];
+export const OWN_LINKS = [FIT_BY_JOURNAL, MISFIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
 export const COPIED = 'temp.row WHERE named IN (SELECT own FROM temp.row WHERE own IS NOT NULL)';
 

@@ -200,6 +200,8 @@ describe('errors of the database', () => {
     [11, 'is damaged: the words of SQLite'],
     [26, 'is damaged: the words of SQLite'],
     [5 | (2 << 8), 'in use by another run'],
+    // Its folder takes no files.
+    [8 | (6 << 8), "can't be written: permission denied"],
   ])('%i is for the user to solve', (errcode, message) => {
     expect(failing(errcode)).toThrow(message);
   });

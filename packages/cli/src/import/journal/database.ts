@@ -221,6 +221,7 @@ function inodeOf(path: string): number | undefined {
 }
 
 const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
@@ -237,6 +238,8 @@ export function readableError(path: string, error: unknown): unknown {
         `${path} is in use by another run`,
         'Wait until it ends: two runs at once would create the same links twice.',
       );
+    case SQLITE_READONLY:
+      return notWritable(path, systemError('EACCES', error));
     case SQLITE_FULL:
       return writeError(placeWithoutRoom(path), systemError('ENOSPC', error));
     case SQLITE_IOERR:

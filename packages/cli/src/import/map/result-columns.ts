@@ -94,8 +94,10 @@ export function lostLinkGuard(
     refusePart(row);
     const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;
     if (found === -1 || (row.object !== undefined && ownLink(row, layout) !== undefined)) return;
+    const column = columns[found];
+    const where = column === undefined ? 'a cell beyond the header' : JSON.stringify(column);
     throw inputError(
-      `${name}, line ${row.line}: ${JSON.stringify(columns[found])} has ${shown(row.cells[found] ?? '')}, a short URL of this service, so the link would be created again`,
+      `${name}, line ${row.line}: ${where} has ${shown(row.cells[found] ?? '')}, a short URL of this service, so the link would be created again`,
       `Name the columns of an earlier import as it did: ${RESULT_COLUMNS.join(', ')}. Or take the column out.`,
     );
   };

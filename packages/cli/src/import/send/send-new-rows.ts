@@ -2,7 +2,7 @@ import type { Usage } from '@shortlink/sdk';
 import type { Row } from '@shortlink/tables/basics';
 import { asCliError, EXIT_CODES } from '../../cli-error.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
-import { filesBeside, readBeside } from '../check/beside.ts';
+import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
@@ -90,7 +90,8 @@ export async function findOut(
   const names = await readBeside(await filesBeside(settings, journal.path, deps), ask);
   const moved = `Other rows of ${source.input.name} name them, as if a column had been sorted by itself`;
   const how = evidence.addMoved() ? moved : `${names.join(', ')} names them`;
-  return foundOf(checked, await decideSimilar(ask, how));
+  const hint = await renamedHint(names, settings.file);
+  return foundOf(checked, await decideSimilar(ask, how, hint));
 }
 
 /**
