@@ -88,7 +88,8 @@ export class Links {
    * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
    *
    * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job
-   * again, instead of sending its links again
+   * again, instead of sending its links again. The reason of an aborted `signal` has none: where the id must not be lost,
+   * take it from `onProgress`, or call these two methods yourself
    */
   async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
     const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
