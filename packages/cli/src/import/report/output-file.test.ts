@@ -344,6 +344,17 @@ describe('what is no regular file', () => {
   });
 });
 
+test('a file that cannot be written any more is named once', async () => {
+  const path = at('out.csv');
+  const output = await openOutput(path, { stdout });
+  rmSync(directory, { recursive: true });
+  await output.write('x');
+  await expect(output.finish()).rejects.toMatchObject({
+    message: `${path} can't be written: there is no such file or folder.`,
+    exitCode: 1,
+  });
+});
+
 describe("what can't be written is refused before anything is sent", () => {
   test('a folder', async () => {
     await expect(openOutput(directory, { stdout })).rejects.toThrow(`${directory} is a directory`);
