@@ -51,7 +51,7 @@ test.each([
   ['the results', [...ARGS, '-o', 'out.jsonl'], '', 'out.jsonl'],
   ['standard output', [...ARGS, '-o', '-', '--output-format', 'jsonl'], '> out', 'the output'],
 ])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
-  const full = await runWithLimit(1_300, args, redirection);
+  const full = await runWithLimit(1_650, args, redirection);
   expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
   expect(full.stderr).toMatch(/^✗ [\d,]+ links created/m);
   expect(full.exitCode).toBe(1);

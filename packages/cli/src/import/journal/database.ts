@@ -1,6 +1,7 @@
 import { closeSync, constants, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { systemReason } from '@shortlink/tables/basics';
+import { CliError } from '../../cli-error.ts';
 import { inputError, placeWithoutRoom, writeError } from '../errors.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
@@ -17,11 +18,15 @@ const LOCK_WAIT_MS = 250;
 /** How often a journal that was removed between two looks is opened again. */
 const MAX_OPENS = 5;
 
+/** The table of a room (see there). Journals of earlier releases have none, and those ignore it. */
+const ROOM = 'CREATE TABLE room (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;';
+
 const SCHEMA = `
   CREATE TABLE log (
     id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL, data BLOB, sum INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE seal (id INTEGER PRIMARY KEY, records INTEGER NOT NULL) STRICT;
+  ${ROOM}
   PRAGMA application_id = ${APPLICATION * 256 + VERSION};`;
 
 /**
@@ -122,6 +127,8 @@ function prepareSchema(db: DatabaseSync, path: string, file = path): void {
   }
   const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < read('page_size') * read('page_count')) throw incomplete(path);
+  const room = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room'").get();
+  if (room === undefined) inTransaction(db, path, () => db.exec(ROOM));
 }
 
 /** Creates the file, readable by its owner only, and rejects a file that is no journal. */
@@ -223,6 +230,7 @@ function inodeOf(path: string): number | undefined {
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
+const SQLITE_IOERR_WRITE = SQLITE_IOERR | (3 << 8);
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
@@ -252,6 +260,13 @@ export function readableError(path: string, error: unknown): unknown {
     default:
       return error;
   }
+}
+
+/** Whether something could not be written because of a full disk, or a limit of the user or of the file. */
+export function lacksRoom(error: unknown): boolean {
+  const cause = error instanceof CliError && error.cause instanceof Error && error.cause.cause;
+  const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined;
+  return code === SQLITE_FULL || code === SQLITE_IOERR_WRITE;
 }
 
 function systemError(code: string, cause: Error): Error {

@@ -78,6 +78,11 @@ export class Journal {
     this.firstNewLink = this.#nextLink;
   }
 
+  /** Keeps room on the disk for what becomes of so many links in flight. */
+  keepRoom(links: number): void {
+    this.#log.room.keep(links);
+  }
+
   /** Records a request before it is sent; or links that need none, with what became of them. */
   begin({ links, ...request }: NewBatch, decision?: Decision): Batch {
     const info = { service: this.service, size: links.length, ...request };

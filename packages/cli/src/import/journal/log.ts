@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import zlib from 'node:zlib';
 import { incomplete, inTransaction } from './database.ts';
+import { Room } from './room.ts';
 
 /** What a record says. `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */
 export type RecordKind =
@@ -32,6 +33,7 @@ export interface LogRecord extends Required<Pick<NewRecord, 'kind' | 'batch'>> {
  * gaps, and the number of them is kept apart. So a copy that was made in the middle of a commit, or that lacks a part, is noticed.
  */
 export class Log {
+  readonly room: Room;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #insert: StatementSync;
@@ -43,6 +45,7 @@ export class Log {
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
     this.#path = path;
+    this.room = new Room(db, path);
     this.#insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)');
     this.#seal = db.prepare('REPLACE INTO seal VALUES (1, ?)');
     this.#data = db.prepare('SELECT data FROM log WHERE id = ?');
@@ -67,8 +70,14 @@ export class Log {
     if (Number(sealed?.['records'] ?? 0) !== this.#count) throw incomplete(this.#path);
   }
 
-  /** Adds records in one step, which are on disk when this returns. */
+  /** Adds records in one step, which are on disk when this returns. Those of a request need room that is not kept for responses. */
   add(records: readonly NewRecord[]): LogRecord[] {
+    if (records.some(({ kind }) => kind === 'batch')) this.room.refuseNew();
+    else if (!this.#isWriting) return this.room.use(() => this.#append(records));
+    return this.#append(records);
+  }
+
+  #append(records: readonly NewRecord[]): LogRecord[] {
     return this.write(() => {
       const added = records.map(({ kind, batch = 0, info, data = null }, index) => {
         const id = this.#count + 1 + index;

@@ -37,6 +37,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
   const recorder = new BatchRecorder(links, send);
   let failure: SendResult['failure'];
   try {
+    send.journal.keepRoom(Math.min(send.links, concurrency * send.batchSize));
     const items = deps.client.links.createMany(links, {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
