@@ -1,6 +1,8 @@
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { SCHEMELESS } from '../import/map/target-problem.ts';
 import { csvLine } from '../import/report/csv-cell.ts';
+import { NO_OWN_FILES } from '../import/report/keep-changed.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
@@ -55,7 +57,7 @@ const WAITING = 64;
  * Asks the short URL of each row whether it leads to the row's target, and writes the report. Rows that a stopped run did not ask are
  * in it as `not_asked`.
  *
- * @returns where an earlier report went that a person had changed
+ * @returns where a file went that was there before, unless it was a report
  */
 export async function verifyTable(
   table: Table,
@@ -64,7 +66,8 @@ export async function verifyTable(
 ): Promise<string | undefined> {
   const format = reportFormat(table, /\.(?:jsonl|ndjson)$/i.test(path));
   const unusedOption = isUsualOutput ? '-o' : undefined;
-  const output = await openOutput(path, { stdout, unusedOption });
+  const ownFiles = { ...NO_OWN_FILES, isOurs: isReport };
+  const output = await openOutput(path, { stdout, unusedOption, ownFiles });
   const askTarget = targets ? rememberReplies((url) => asker.target(url)) : undefined;
   const verify = async (row: LinkRow) => {
     const verdict = await verdictOn(row, asker, askTarget);
@@ -127,6 +130,29 @@ const COLUMNS = [
   ...(['verified', 'verified_status', 'verified_location'] as const),
   ...(['verified_target_status', 'verified_problem'] as const),
 ] satisfies (keyof Verdict)[];
+
+/** Longest first line that is looked at. A file with a longer one is kept. */
+const FIRST_BYTES = 64 * 1024;
+
+/** Whether a file has the columns of a report last, as this command writes it: the next report replaces it. */
+async function isReport(path: string): Promise<boolean> {
+  const [bytes = ''] = await createReadStream(path, { highWaterMark: FIRST_BYTES })
+    .take(1)
+    .toArray();
+  const [first = ''] = String(bytes)
+    .replace(/^\ufeff?(?:sep=.\r?\n)?/, '')
+    .split(/\r?\n/, 1);
+  const names = first.startsWith('{') ? keysOf(first) : first.split(/\W/);
+  return names.slice(-COLUMNS.length).join() === COLUMNS.join();
+}
+
+function keysOf(json: string): readonly string[] {
+  try {
+    return Object.keys(JSON.parse(json));
+  } catch {
+    return [];
+  }
+}
 
 /** The lines of a report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
 function reportFormat({ layout: { plan, dialect } }: Table, isJsonl: boolean) {

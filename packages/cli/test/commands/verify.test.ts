@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -624,14 +624,32 @@ describe('tables', () => {
     expect(await readFile(`${report}.verify.csv`, 'utf8')).toBe(await readFile(report, 'utf8'));
   });
 
-  test('an earlier report that says something else is kept, and nobody is said to have changed it', async () => {
-    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
-    await verify([[`${url}/a`, 'https://example.com/b']]);
-    const { stderr } = await verify([[`${url}/a`, 'https://example.com/a']]);
-    const report = join(folder, 'links.csv.verify.csv');
-    expect(stderr).toContain(`What ${report} held before is kept as ${report}.old.`);
-    expect(await readFile(`${report}.old`, 'utf8')).toContain('wrong_target');
-  });
+  test.each([[[]], [['-o', 'report.jsonl']], [['--delimiter', ';']]])(
+    'an earlier report is replaced, and what is none is kept: %j',
+    async (more) => {
+      const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+      const args = more.map((text) => (text.endsWith('l') ? join(folder, text) : text));
+      const report = args[1]?.endsWith('l') ? args[1] : join(folder, 'links.csv.verify.csv');
+      const delimiter = args.includes(';') ? ';' : ',';
+      const run = async (target: string) => {
+        const rows = [['short_url', 'url'].join(delimiter), [`${url}/a`, target].join(delimiter)];
+        await writeFile(join(folder, 'links.csv'), `${rows.join('\n')}\n`);
+        return await cli(['verify', join(folder, 'links.csv'), ...args]);
+      };
+      for (const target of ['b', 'c', 'a', 'd']) {
+        const { stderr } = await run(`https://example.com/${target}`);
+        expect(stderr).not.toContain('is kept');
+      }
+      expect((await readdir(folder)).filter((name) => name.includes('.old'))).toEqual([]);
+      await writeFile(
+        report,
+        `${await readFile(report, 'utf8')}mine\n`.replace('verified_problem', 'my_note'),
+      );
+      const { stderr } = await run('https://example.com/a');
+      expect(stderr).toContain(`What ${report} held before is kept as ${report}.old.`);
+      expect(await readFile(`${report}.old`, 'utf8')).toContain('mine');
+    },
+  );
 
   test.each([
     [

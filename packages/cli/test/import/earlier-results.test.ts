@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
@@ -43,6 +44,20 @@ describe('results that may be the only record of links', () => {
     world.write('input.csv', `${header}\n${row(3)}\n`);
     await world.import({ ...settings, journal: world.path('lost') });
     expect(world.files()).not.toContain(`${RESULTS}.old2`);
+  });
+
+  test('are replaced where all of them are in the new ones too, whatever journal is lost', async () => {
+    const rows = [1, 3, 5];
+    for (const next of [2, 4]) {
+      world.write('input.csv', file(...rows.map((n) => row(n))));
+      await world.import();
+      rmSync(world.path('input.csv.shortlink-journal'));
+      rows.splice(next - 1, 0, next);
+      world.write('input.csv', file(...rows.map((n) => row(n))));
+      expect(await world.import()).toMatchObject({ created: 1, existing: rows.length - 1 });
+      rmSync(world.path('input.csv.shortlink-journal'));
+    }
+    expect(world.files()).toEqual(['input.csv', RESULTS]);
   });
 
   test('are saved and replaced where each row failed, so that the reasons are in a file', async () => {

@@ -15,23 +15,28 @@ export interface OwnFiles {
   hasWritten(content: string): boolean;
   /** Remembers a content before it is put in place. */
   willWrite(content: string): void;
+  /** Whether a file may be replaced for what it holds. @default none */
+  isOurs?(path: string): Promise<boolean>;
 }
 
 /** For an output that nobody remembers: what is replaced is kept. */
 export const NO_OWN_FILES: OwnFiles = { hasWritten: () => false, willWrite: () => {} };
 
 /**
- * Keeps a file that is neither ours nor empty nor the same as the new one: as `<path>.old`, or with a number where that name is taken.
+ * Keeps a file that is neither ours nor empty nor wholly in the new one: as `<path>.old`, or with a number where that name is taken.
+ *
+ * @param next - the file that replaces it, and its fingerprint
  */
 export async function keepChanged(
   target: string,
-  content: string,
+  next: { path: string; content: string },
   ownFiles: OwnFiles,
 ): Promise<string | undefined> {
   const stats = await stat(target).catch(ignoreMissing);
   if (stats === undefined || stats.size === 0) return undefined;
   const found = await fingerprint(target);
-  if (found === content || ownFiles.hasWritten(found)) return undefined;
+  if (found === next.content || ownFiles.hasWritten(found)) return undefined;
+  if ((await ownFiles.isOurs?.(target)) || (await hasLinesOf(next.path, target))) return undefined;
   for (let number = 1; ; number += 1) {
     const name = `${target}.old${number === 1 ? '' : number}`;
     try {
@@ -47,6 +52,48 @@ export async function keepChanged(
       if (await hasContent(name, found)) return name;
     }
   }
+}
+
+/** Whether a file has every line of an earlier one, in the same order, so that nothing is lost with that. */
+async function hasLinesOf(path: string, earlier: string): Promise<boolean> {
+  const wanted = linesOf(earlier);
+  const lines = linesOf(path);
+  try {
+    let read = await lines.next();
+    let at = 0;
+    for await (const texts of wanted) {
+      for (const text of texts) {
+        while (!read.done && read.value[at] !== text) {
+          at += 1;
+          if (at < read.value.length) continue;
+          read = await lines.next();
+          at = 0;
+        }
+        if (read.done) return false;
+        at += 1;
+      }
+    }
+    return true;
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
+/** Longest line that is compared: memory is bounded. */
+const MAX_LINE = 4 * 1024 * 1024;
+
+/** The lines of a file, some at once. Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
+async function* linesOf(path: string): AsyncGenerator<readonly string[]> {
+  let rest = '';
+  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+    const lines = (rest + bytes.toString('latin1')).split('\n');
+    rest = lines.pop() ?? '';
+    yield lines;
+    if (rest.length <= MAX_LINE) continue;
+    rest = path;
+    break;
+  }
+  yield [rest];
 }
 
 async function hasContent(path: string, content: string): Promise<boolean> {

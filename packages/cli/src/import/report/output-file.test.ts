@@ -200,6 +200,23 @@ describe('a file that a person changed', () => {
     expect(await write(at('out.csv'), 'b\n')).toBeUndefined();
   });
 
+  test.each([
+    ['nothing', 'a\nb\n', 'a\nb\nc\n', false],
+    ['nothing, where its last line has no end', 'a\nb', 'x\na\nb\nc\n', false],
+    ['nothing of many lines', 'a\n'.repeat(300_000), `b\n${'a\n'.repeat(300_000)}`, false],
+    ['a line', 'a\nb\nc\n', 'a\nc\n', true],
+    ['a line that is there once', 'a\na\n', 'a\nb\n', true],
+    ['the order', 'a\nb\n', 'b\na\n', true],
+    ['a byte that is no text', Buffer.from([0xfe, 10]), Buffer.from([0xff, 10]), true],
+    ['a line that is too long to compare', 'a'.repeat(6e6), `${'a'.repeat(6e6)}\nb\n`, true],
+  ])('is kept where something would be lost: %s', async (_, before, after, isKept) => {
+    writeFileSync(at('out.csv'), before);
+    const output = await openOutput(at('out.csv'), { stdout, ownFiles: ownFiles() });
+    await output.write(after);
+    expect(await output.finish()).toBe(isKept ? at('out.csv.old') : undefined);
+    expect(readFileSync(at('out.csv'))).toEqual(Buffer.from(after));
+  });
+
   test('a fingerprint says which content may be replaced, whatever its time', async () => {
     writeFileSync(at('in.csv'), 'as it was read\n');
     const asRead = await fingerprint(at('in.csv'));

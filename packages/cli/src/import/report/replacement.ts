@@ -54,7 +54,7 @@ export async function openReplacement(
       await file.sync();
       await file.close();
       handle = undefined;
-      const kept = await keepChanged(target, content, ownFiles);
+      const kept = await keepChanged(target, { path: temporary, content }, ownFiles);
       ownFiles.willWrite(content);
       await putInPlace(temporary, target);
       await syncFolder(dirname(target));
