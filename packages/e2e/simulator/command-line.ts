@@ -16,7 +16,15 @@ export interface Variant {
 
 export type Command =
   | { kind: 'help'; text: string }
-  | { kind: 'seeds'; from: number; seeds: number; workers: number; variant: Variant }
+  | {
+      kind: 'seeds';
+      from: number;
+      seeds: number;
+      workers: number;
+      variant: Variant;
+      /** What becomes of the shares of statements that are executed. */
+      coverage: 'shown' | 'compared' | 'recorded' | undefined;
+    }
   | {
       kind: 'seed';
       seed: number;
@@ -26,13 +34,16 @@ export type Command =
     }
   | { kind: 'mutants'; mutants: readonly Mutant[]; seeds: number; workers: number };
 
-function helpOf({ command, about, options, seeds, workers }: Simulation): string {
+export type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
+
+function helpOf({ command, about, options, seeds, workers, coverage }: Simulation): string {
   const own = Object.entries(options).map(([name, text]) => `  ${name.padEnd(14)} ${text}`);
   return `${about}
 
 Usage:
   pnpm ${command} [--seeds N] [--from S] [--workers N]       seeds S to S + N - 1
   pnpm ${command} --seed S                                   one seed with its trace; one that fails is shortened first
+  pnpm ${command} --coverage [--record]                       seeds 1 to ${coverage.seeds}, and which share of the statements they execute
   pnpm ${command} --mutants [--seeds N] [--workers N] [NAME]...   plants bugs, all or those named, and plays seeds until one fails
   pnpm ${command} --mutants NAME --seed S                    how that bug shows in this seed, if it does
 
@@ -42,6 +53,8 @@ Options:
   --workers N    threads (${workers})
   --seed S       play this seed only
   --mutants      plant each bug alone; it must be found
+  --coverage     print by folder which share of the statements is executed; with as many seeds as usual, none may fall
+  --record       with --coverage: write the shares down, which no later run may fall below
 ${own.join('\n')}
   --help         show this text
 
@@ -70,6 +83,8 @@ export function readCommand(simulation: Simulation, args: string[]): Command {
       plain: { type: 'boolean' },
       losses: { type: 'boolean' },
       keep: { type: 'string' },
+      coverage: { type: 'boolean' },
+      record: { type: 'boolean' },
     },
   });
   const foreign = OF_ONE.find((name) => values[name] !== undefined && !own.includes(name));
@@ -92,8 +107,25 @@ export function readCommand(simulation: Simulation, args: string[]): Command {
     return { kind: 'seed', seed: wholeNumber('--seed', seed), variant, keep, planted };
   }
   if (mutants) return { kind: 'mutants', mutants: named, seeds: seeds(MUTANT_SEEDS), workers };
-  const from = wholeNumber('--from', values.from ?? '1');
-  return { kind: 'seeds', from, seeds: seeds(simulation.seeds), workers, variant };
+  const { seeds: usual } = values.coverage ? simulation.coverage : simulation;
+  const range = {
+    from: wholeNumber('--from', values.from ?? '1'),
+    seeds: seeds(usual),
+  };
+  return { kind: 'seeds', ...range, workers, variant, coverage: coverageOf(values) };
+}
+
+/** Other seeds than the usual ones execute something else, so that their shares are shown and not compared. */
+function coverageOf({
+  coverage = false,
+  record = false,
+  ...others
+}: Record<string, string | boolean | undefined>): CommandOf<'seeds'>['coverage'] {
+  const isUsual = Object.keys(others).every((name) => name === 'workers');
+  if (record && !(coverage && isUsual))
+    throw new Error('--record belongs to --coverage with its usual seeds');
+  if (!coverage) return undefined;
+  return record ? 'recorded' : isUsual ? 'compared' : 'shown';
 }
 
 /** Numbers of actions, from 0 on, as a failure prints them. */
@@ -107,7 +139,7 @@ function actionsNamed(text: string): number[] {
 
 /** What each kind of command takes. */
 const TAKEN = {
-  seeds: ['seeds', 'from', 'workers', 'plain', 'losses'],
+  seeds: ['seeds', 'from', 'workers', 'plain', 'losses', 'coverage', 'record'],
   seed: ['seed', 'plain', 'losses', 'keep', 'mutants'],
   mutants: ['mutants', 'seeds', 'workers'],
 } as const;

@@ -21,6 +21,7 @@ process.exitCode = await runSimulation(
     unit: 'simulated imports',
     mutants: MUTANTS,
     seeds: 10_000,
+    coverage: { packages: ['cli', 'sdk', 'tables'], seeds: 2_000 },
     workers: 2,
     playOne,
   },

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
+import type { RunScript } from './kernel/coverage.ts';
 import type { Patch } from './patches.ts';
-import type { Chunk, ChunkReport, WorkerData } from './worker.ts';
+import type { Chunk, ChunkReport, COVERAGE, WorkerData } from './worker.ts';
 
 /** Room for young objects: a scenario's own are mostly gone before a collection then. */
 const YOUNG_GENERATION_MB = 96;
@@ -13,22 +14,32 @@ export class Player {
   /**
    * @param module - what plays a seed
    * @param variant - what is left out of the scenarios, if anything
+   * @param isCounted - whether the statements that are executed are counted
    */
-  constructor(module: URL, patches: readonly Patch[], variant?: Variant) {
+  constructor(module: URL, patches: readonly Patch[], variant?: Variant, isCounted = false) {
     this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { module: module.href, patches, variant } satisfies WorkerData,
+      workerData: { module: module.href, patches, variant, isCounted } satisfies WorkerData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
   }
 
   play(chunk: Chunk): Promise<ChunkReport> {
+    return this.#ask(chunk);
+  }
+
+  /** The statements that were executed so far. */
+  coverage(): Promise<RunScript[]> {
+    return this.#ask('coverage');
+  }
+
+  #ask<T>(message: Chunk | typeof COVERAGE): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#worker.once('error', reject);
-      this.#worker.once('message', (report: ChunkReport) => {
+      this.#worker.once('message', (answer: T) => {
         this.#worker.off('error', reject);
-        resolve(report);
+        resolve(answer);
       });
-      this.#worker.postMessage(chunk);
+      this.#worker.postMessage(message);
     });
   }
 

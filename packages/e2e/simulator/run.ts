@@ -1,4 +1,5 @@
-import { type Command, readCommand, type Variant } from './command-line.ts';
+import { type Command, type CommandOf, readCommand, type Variant } from './command-line.ts';
+import { checkCoverage, type RunScript } from './kernel/coverage.ts';
 import { addShares, type Shares, textOf } from './oracle/tally.ts';
 import { eachOf, Player } from './pool.ts';
 import type { Simulation } from './simulation.ts';
@@ -11,8 +12,6 @@ const CHUNK_SEEDS = 250;
 const SHOWN_FAILURES = 100;
 
 const WRONG_USAGE = 2;
-
-type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
 
 /** Carries out a command line of a simulation. Resolves to the exit code. */
 export async function runSimulation(simulation: Simulation, args: string[]): Promise<number> {
@@ -50,14 +49,17 @@ function say(line: string): void {
 }
 
 async function playSeeds(
-  { command, player: module, unit }: Simulation,
-  { from, seeds, workers, variant }: CommandOf<'seeds'>,
+  { command, player: module, unit, coverage: { packages } }: Simulation,
+  { from, seeds, workers, variant, coverage }: CommandOf<'seeds'>,
 ): Promise<boolean> {
   const startedAt = performance.now();
   const total = { seeds: 0, amount: 0, failures: 0, cpuUs: 0 };
   const shares: Shares = {};
   const chunks = Array.from({ length: Math.ceil(seeds / CHUNK_SEEDS) }, (_, index) => index);
-  const players = Array.from({ length: workers }, () => new Player(module, [], variant));
+  const players = Array.from(
+    { length: workers },
+    () => new Player(module, [], variant, coverage !== undefined),
+  );
   const free = [...players];
   let said = 0;
   await eachOf(chunks, workers, async (index) => {
@@ -83,6 +85,10 @@ async function playSeeds(
       `${total.seeds} of ${seeds} seeds, up to about seed ${first + count - 1}, ${total.failures} failures`,
     );
   });
+  const scripts: RunScript[] = [];
+  if (coverage !== undefined) {
+    for (const player of players) scripts.push(...(await player.coverage()));
+  }
   await Promise.all(players.map((player) => player.end()));
   const seconds = (performance.now() - startedAt) / 1000;
   const perCpuSecond = Math.round(total.amount / (total.cpuUs / 1e6));
@@ -92,7 +98,9 @@ async function playSeeds(
       `${Math.round(total.amount / seconds)} a second on ${workers} threads, ${perCpuSecond} a second of CPU time` +
       (checked === '' ? '' : `; checked: ${checked}`),
   );
-  return total.failures === 0;
+  const isCovered =
+    coverage === undefined || (await checkCoverage({ command, scripts, packages, coverage, say }));
+  return total.failures === 0 && isCovered;
 }
 
 function sayFailure(seed: number, message: string, command: string, variant: Variant): void {

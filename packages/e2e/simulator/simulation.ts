@@ -51,6 +51,8 @@ export interface Simulation {
   unit: string;
   mutants: readonly Mutant[];
   seeds: number;
+  /** Packages of which `--coverage` tells what is executed, and how many seeds it plays. */
+  coverage: { packages: readonly string[]; seeds: number };
   workers: number;
   /** Plays a seed and shows it, shortened where it fails. Resolves to whether it passes. */
   playOne: (one: OneSeed) => Promise<boolean>;

@@ -1,6 +1,7 @@
 /** Plays the seeds that it is given, on a thread of its own, with planted bugs if there are any. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
+import { countStatements } from './kernel/coverage.ts';
 import { addShares, type Shares } from './oracle/tally.ts';
 import type { Patch } from './patches.ts';
 import type { PlayerModule } from './simulation.ts';
@@ -29,12 +30,18 @@ export interface WorkerData {
   module: string;
   patches: readonly Patch[];
   variant: Variant | undefined;
+  /** Whether the statements that are executed are counted. */
+  isCounted: boolean;
 }
 
-const { module, patches, variant }: WorkerData = workerData;
+/** A message that asks for the statements that were executed so far. */
+export const COVERAGE = 'coverage';
+
+const { module, patches, variant, isCounted }: WorkerData = workerData;
 
 // Nobody reads the stacks of errors that the programs expect, and making them takes a tenth of the time.
 Error.stackTraceLimit = 0;
+const readCounts = isCounted ? countStatements() : undefined;
 const { load }: PlayerModule = await import(module);
 const play = await load(patches, variant);
 
@@ -54,6 +61,7 @@ async function playChunk({ first, count, stopsAtFailure }: Chunk): Promise<Chunk
   return { ...report, cpuUs: user + system };
 }
 
-parentPort?.on('message', (chunk: Chunk) => {
-  playChunk(chunk).then((report) => parentPort?.postMessage(report));
+parentPort?.on('message', (asked: Chunk | typeof COVERAGE) => {
+  if (asked === COVERAGE) parentPort?.postMessage(readCounts?.() ?? []);
+  else playChunk(asked).then((report) => parentPort?.postMessage(report));
 });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { checkCoverage } from '../simulator/kernel/coverage.ts';
 import { runProgram } from '../src/run-program.ts';
 import { wholeNumber } from '../src/whole-number.ts';
 
@@ -48,6 +49,7 @@ test('a number of seeds that is none ends the command, instead of playing no see
 test.each([
   [['--sed', '7'], "simulate: Unknown option '--sed'"],
   [['--seed', '7', '--seeds', '9'], 'simulate: --seeds has no effect here'],
+  [['--record'], 'simulate: --record belongs to --coverage with its usual seeds'],
   [['42'], 'simulate: "42" is no option; only --mutants takes names'],
   [['--mutants', 'no such bug'], 'simulate: there is no planted bug "no such bug"'],
 ])('a command line that can not be read is refused in a sentence: %s', async (args, sentence) => {
@@ -56,6 +58,22 @@ test.each([
   expect(stderr.trim().split('\n')).toHaveLength(1);
   expect(stdout).toBe('');
   expect(exitCode).toBe(2);
+});
+
+test('the shares of executed statements are printed by folder', async () => {
+  const { exitCode, stdout } = await simulate('--coverage', '--seeds', '5', '--workers', '1');
+  expect(stdout).toMatch(/^cli\/import\/send +[5-9]\d\.\d%$/m);
+  expect(stdout).toMatch(/^cli\/commands\/verify +0\.0%$/m);
+  expect(exitCode).toBe(0);
+});
+
+test('a share that has fallen fails, by its name', async () => {
+  const said: string[] = [];
+  const check = { command: 'simulate', scripts: [], packages: ['tables'] } as const;
+  const say = (line: string) => said.push(line);
+  expect(await checkCoverage({ ...check, coverage: 'compared', say })).toBe(false);
+  expect(said.join('\n')).toMatch(/^tables +0\.0%, was \d+(\.\d)?%$/m);
+  expect(await checkCoverage({ ...check, coverage: 'shown', say })).toBe(true);
 });
 
 test('--help lists the options and plays nothing', async () => {

@@ -20,6 +20,13 @@ const UNIT_TESTS = ['sdk', 'tables', 'cli', 'server'];
 
 const e2e = (...words: (string | number)[]) => ['--filter', '@shortlink/e2e', ...words.map(String)];
 
+/** The same seeds each night: what they execute changes with the sources alone. */
+const coverageOf = (...command: string[]): Part => ({
+  command: [...command, '--coverage'],
+  amount: 1,
+  unit: 'times what the simulation executes',
+});
+
 /**
  * Every part of a night by its name, which is the name of its job. The day chooses what is drawn: each night begins behind the seeds of the one
  * before.
@@ -59,6 +66,9 @@ export function partsOf(day: number): Record<string, Part> {
       amount: 1,
       unit: 'times every planted bug of the server on PostgreSQL',
     },
+    'coverage-of-imports': coverageOf('simulate'),
+    'coverage-of-server': coverageOf('simulate:server'),
+    'coverage-on-postgres': coverageOf('simulate:server', '--postgres'),
     kills: { command: e2e('kill', KILLS), amount: KILLS, unit: 'killed imports' },
     'power-cuts': {
       command: e2e('kill', KILLS, '--power-cuts'),

@@ -33,6 +33,7 @@ try {
       unit: 'requests',
       mutants: Object.entries(planted).map(([name, { patches }]) => ({ name, patches })),
       seeds: isOnPostgres ? 100 : 1_000,
+      coverage: { packages: ['server'], seeds: isOnPostgres ? 50 : 500 },
       workers: 1,
       playOne,
     },
