@@ -13,6 +13,11 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   const used = loadFromSource(patches);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
   const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
+  const { runCommand } = await import('../../cli/src/run-command.ts');
+  // What commands load when they need it: here it must be there at once.
+  await import('../../cli/src/commands/import/import-files.ts');
+  await import('../../cli/src/config/config-schema.ts');
+  await import('../../cli/src/proxy-fetch.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');
   const rules: object = await import('../../server/src/domain/validate-link.ts');
   const server: OwnServer = {
@@ -33,6 +38,7 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   replaceGlobals();
   return {
     runImport,
+    runCommand,
     createClient: (options) => new Shortlink(options),
     exitCodeOf: exitCodeOfImport,
     server,

@@ -4,12 +4,20 @@ import type {
   ImportSettings,
   ImportSummary,
 } from '../../cli/src/import/types.ts';
+import {
+  argvOf,
+  checkParsed,
+  checkPrinted,
+  hasLostSummary,
+  ioOf,
+  type RunCommand,
+} from './command.ts';
 import { checkClosed, checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import type { Shares } from './oracle/tally.ts';
 import { Random } from './random.ts';
 import { inputText } from './scenario/file-text.ts';
-import type { RunPlan, Scenario } from './scenario/scenario.ts';
+import type { CommandTraits, RunPlan, Scenario } from './scenario/scenario.ts';
 import { type Decisions, settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
@@ -24,6 +32,7 @@ import { enterWorld, Process, World } from './world/world.ts';
 export interface Programs {
   runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
   createClient: (options: object) => ImportDeps['client'];
+  runCommand: RunCommand;
   exitCodeOf: (summary: ImportSummary) => number;
   server: OwnServer;
 }
@@ -44,8 +53,11 @@ export interface Ended {
   summary: ImportSummary | undefined;
   error: unknown;
   events: ImportEvent[];
-  /** What it wrote to standard output. */
+  /** What it wrote to standard output, and as a command to standard error. */
   stdout: string;
+  stderr: string;
+  /** Of a command that has ended. */
+  exitCode: number | undefined;
 }
 
 /** Runs without faults that may follow, until every row is decided. */
@@ -93,6 +105,7 @@ class Stage {
     this.#files = new UserFiles(scenario.user, scenario.runs, world);
     this.#service = serviceOf(scenario, programs.server, world);
     this.#network = new Network(world, this.#service, scenario.seed);
+    world.fetch = this.#network.fetch;
     this.#oracle = new Oracle({
       scenario,
       world,
@@ -174,7 +187,11 @@ class Stage {
     if (first === undefined) throw new Error('nothing was started');
     if (!isInTime) throw new Error(`${process.name} does not end`);
     for (const { value } of ended) this.#logEnd(value);
-    for (const { value } of ended) checkClosed(value);
+    const { command } = this.#scenario.user;
+    for (const { value } of ended) {
+      checkClosed(value);
+      if (command !== undefined) checkPrinted(value, command, world);
+    }
     for (const { value } of ended) world.exit(value.process);
     clock.current = undefined;
     if (plan.losesPowerAfter) {
@@ -218,10 +235,23 @@ class Stage {
     this.imports += 1;
     const world = this.#world;
     const { user } = this.#scenario;
-    const value: Ended = { process, summary: undefined, error: undefined, events: [], stdout: '' };
+    const value: Ended = {
+      process,
+      summary: undefined,
+      error: undefined,
+      events: [],
+      stdout: '',
+      stderr: '',
+      exitCode: undefined,
+    };
     const state = { isDone: false, value };
+    const { command } = user;
+    if (command !== undefined) {
+      world.clock.after(0, process, () => this.#startCommand(settings, command, state));
+      return state;
+    }
     const stop = { soft: new AbortController(), hard: new AbortController() };
-    this.#stops.set(process, stop);
+    this.#stops.set(process, (which) => stop[which].abort(new Error('Interrupted')));
     const text = user.fromStdin ? inputText(this.#oracle.rows, user, undefined, undefined) : '';
     world.clock.after(0, process, () => {
       const client = this.#programs.createClient({
@@ -266,7 +296,47 @@ class Stage {
     return state;
   }
 
-  readonly #stops = new Map<Process, Record<'soft' | 'hard', AbortController>>();
+  /** The same from the command line on. */
+  #startCommand(
+    settings: ImportSettings,
+    how: CommandTraits,
+    state: { isDone: boolean; value: Ended },
+  ): void {
+    const { value } = state;
+    const { process } = value;
+    const world = this.#world;
+    let ended: Pick<Ended, 'summary' | 'error'> = { summary: undefined, error: undefined };
+    process.runImport = async (parsed, deps) => {
+      checkParsed(parsed, settings, how);
+      try {
+        const summary = await this.#programs.runImport(parsed, {
+          ...deps,
+          onEvent: (event) => {
+            value.events.push(event);
+            deps.onEvent(event);
+          },
+          uptime: () => world.clock.now,
+          wallClock: () => world.wallClock(),
+        });
+        ended = { summary, error: undefined };
+        return summary;
+      } catch (error) {
+        ended = { summary: undefined, error };
+        throw error;
+      }
+    };
+    const apiKey = `sk_simulated_${this.#keys}`;
+    const { io, interrupt } = ioOf(world, { baseUrl: settings.baseUrl, apiKey }, how, value);
+    this.#stops.set(process, interrupt);
+    const argv = argvOf(settings, this.#scenario.user.maxWaitMs, how);
+    this.#programs.runCommand(argv, io).then((exitCode) => {
+      if (process.isAlive) Object.assign(value, ended);
+      if (process.isAlive && !hasLostSummary(value)) value.exitCode = exitCode;
+      state.isDone = true;
+    });
+  }
+
+  readonly #stops = new Map<Process, (which: 'soft' | 'hard') => void>();
 
   #scheduleEvents(
     plan: RunPlan,
@@ -277,15 +347,15 @@ class Stage {
     const world = this.#world;
     const { clock } = world;
     const { stop, restartsMs, clockJump, secondMs, editMs } = plan;
-    const stops = this.#stops.get(process);
+    const press = (which: 'soft' | 'hard') => this.#stops.get(process)?.(which);
     if (stop !== undefined) {
-      const press = (ms: number, which: 'soft' | 'hard') =>
+      const pressAt = (ms: number, which: 'soft' | 'hard') =>
         clock.after(ms, process, () => {
           world.log(() => `--- Ctrl-C (${which})`);
-          stops?.[which].abort(new Error('Interrupted'));
+          press(which);
         });
-      press(stop.softMs, 'soft');
-      if (stop.hardMs !== undefined) press(stop.softMs + stop.hardMs, 'hard');
+      pressAt(stop.softMs, 'soft');
+      if (stop.hardMs !== undefined) pressAt(stop.softMs + stop.hardMs, 'hard');
     }
     for (const ms of restartsMs) clock.after(ms, process, () => this.#network.restartService());
     if (clockJump !== undefined) {

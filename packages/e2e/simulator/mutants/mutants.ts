@@ -1,4 +1,5 @@
 import { CHANGES } from './changes.ts';
+import { COMMAND_LINE } from './command-line.ts';
 import { EVIDENCE } from './evidence.ts';
 import { FALSE_WORDS } from './false-words.ts';
 import { BULK, CHECK, HTTP, JOURNAL, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
@@ -185,5 +186,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHANGES,
   ...EVIDENCE,
   ...FALSE_WORDS,
+  ...COMMAND_LINE,
   ...SERVER,
 ];

@@ -1,9 +1,9 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
-import { targetOf, titleOf } from '../scenario/files.ts';
+import { contentOf, targetOf } from '../scenario/files.ts';
 import type { RowPlan, Scenario, UserTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH } from '../services/look-up.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
-import type { MadeLink, Service } from '../services/service.ts';
+import { contentOfLink, type MadeLink, type Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 
@@ -22,7 +22,7 @@ export function sharedTargets(rows: readonly RowPlan[], user: UserTraits): Reado
   const shared = new Set<string>();
   for (const row of rows) {
     const [target, { domain = '' }] = [targetOf(row), row];
-    const link = `${user.hasDomains ? domain : ''} ${titleOf(row, user)}`;
+    const link = `${user.hasDomains ? domain : ''} ${contentOf(row, user)}`;
     if ((first.get(target) ?? link) !== link) shared.add(target);
     first.set(target, link);
   }
@@ -83,7 +83,7 @@ export function countsOf(rows: readonly RowPlan[], user: UserTraits) {
     if (row.kind === 'invalid') continue;
     const pair = pairOfRow(row, user);
     wanted.add(pair);
-    asked.add(`${pair}\n${titleOf(row, user)}`);
+    asked.add(`${pair}\n${contentOf(row, user)}`);
   }
   return { wanted, asked };
 }
@@ -95,6 +95,8 @@ export function isCreate({ method, path }: Exchange): boolean {
 export interface Asked {
   pair: Pair;
   title: string | undefined;
+  /** All that it says of the link beside target and domain. */
+  content: string;
 }
 
 /** Requests don't change, and are looked at after each run. */
@@ -110,11 +112,13 @@ export function linksOf(exchange: Exchange): readonly Asked[] {
 function parseLinks(exchange: Exchange): Asked[] {
   const body = JSON.parse(exchange.body ?? '{}') as {
     domain_id?: string;
-    links?: { target_url: string; title?: string; domain_id?: string }[];
+    links?: ({ target_url: string; domain_id?: string } & Parameters<typeof contentOfLink>[0])[];
   };
-  return (body.links ?? []).map(({ target_url, domain_id, title }) => {
-    return { pair: pairOf(target_url, domain_id ?? body.domain_id), title };
-  });
+  return (body.links ?? []).map((link) => ({
+    pair: pairOf(link.target_url, link.domain_id ?? body.domain_id),
+    title: link.title,
+    content: contentOfLink(link),
+  }));
 }
 
 /** Whether links may have come of a request, by all that its program was told. */

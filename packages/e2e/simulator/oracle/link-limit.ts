@@ -1,4 +1,4 @@
-import { titleOf } from '../scenario/files.ts';
+import { contentOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
 import type { MadeLink } from '../services/service.ts';
@@ -36,7 +36,7 @@ export class LinkLimit {
       if (row.kind === 'invalid') continue;
       const pair = pairOfRow(row, user);
       wanted.add(pair);
-      titled.add(titledPair(pair, titleOf(row, user)));
+      titled.add(titledPair(pair, contentOf(row, user)));
     }
     this.#allowed.raise(wanted);
     this.#unasked = new Counts();
@@ -47,7 +47,7 @@ export class LinkLimit {
     const [links, titledLinks] = [new Counts(), new Counts()];
     for (const link of made) {
       links.add(pairOfLink(link));
-      titledLinks.add(titledPair(pairOfLink(link), link.title));
+      titledLinks.add(titledPair(pairOfLink(link), link.content));
     }
     const more = new Counts();
     for (const [pair, count] of wanted.entries()) {

@@ -240,7 +240,7 @@ export class Oracle {
     }
   }
 
-  #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events }: Ended): void {
+  #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events, exitCode }: Ended): void {
     const { scenario, network, service, exitCodeOf } = this.#all;
     const settings = this.#settings;
     if (settings === undefined) return;
@@ -255,7 +255,7 @@ export class Oracle {
       user: scenario.user,
       events,
       own: network.exchanges.filter((exchange) => exchange.process === process),
-      exitCode: exitCodeOf(summary),
+      exitCode: exitCode ?? exitCodeOf(summary),
       before: this.#isCertain(earlier, plan) ? earlier : undefined,
       madeNow: service.made.filter((link) => this.#runOf(link) === this.#run).length,
       mayRepeat: this.#sent.isAnyFree || scenario.user.idempotency,

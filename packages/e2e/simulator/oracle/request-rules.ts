@@ -123,7 +123,7 @@ export function checkAsked(exchanges: readonly Exchange[], rows: Counts): void {
   for (const exchange of exchanges) {
     if (!isCreate(exchange)) continue;
     const sent = new Counts();
-    for (const { pair, title } of linksOf(exchange)) sent.add(`${pair}\n${title ?? ''}`);
+    for (const { pair, content } of linksOf(exchange)) sent.add(`${pair}\n${content}`);
     for (const [link, count] of sent.entries()) {
       if (count > rows.of(link))
         throw new Error(`#${exchange.number} asks ${count} times for ${JSON.stringify(link)}`);

@@ -1,6 +1,6 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { parseResults, parseTable } from '../scenario/file-text.ts';
-import { outputFormat, targetOf, titleOf } from '../scenario/files.ts';
+import { contentOf, outputFormat, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
@@ -73,7 +73,8 @@ function readReported(check: RowsToCheck): ReportedRow[] | undefined {
     if (used.has(code)) throw wrong('has the link of another row');
     if (short_url !== SHORT + code) throw wrong('wrong short URL');
     if (error !== '') throw wrong('has an error');
-    if (areTitlesCertain && link.title !== title) throw wrong(`has the link of ${link.title}`);
+    if (areTitlesCertain && link.content !== contentOf(row, user))
+      throw wrong(`has the link of ${link.content}`);
     used.add(code);
     return { status, link };
   });

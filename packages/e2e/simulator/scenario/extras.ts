@@ -1,5 +1,7 @@
 import { Random } from '../random.ts';
+import { REDIRECT_CELLS, TAG_CELLS } from './files.ts';
 import {
+  type CommandTraits,
   type Dialect,
   FOREIGN_KEYS,
   OWN_KEYS,
@@ -61,6 +63,43 @@ export function addExtras(scenario: Scenario): void {
     for (const run of runs) if (random.chance(0.7)) run.dialect = dialectOf(random);
   }
   changeDisk(scenario, random);
+  changeTexts(scenario, new Random(seed, 8));
+  if (!user.fromStdin) user.command = commandOf(new Random(seed, 6));
+}
+
+/** Texts that are no plain words, and what a link has beside its title. */
+function changeTexts(scenario: Scenario, random: Random): void {
+  const { user } = scenario;
+  const isTable = user.format !== 'urls';
+  if (random.chance(0.25))
+    changeRows(scenario, (row) => ({ ...row, isOdd: isTable || row.url % 3 === 0 }));
+  if (random.chance(0.2) && isTable) {
+    user.hasTags = true;
+    const withTags = (row: RowPlan, own: Random) => ({
+      ...row,
+      tags: own.below(TAG_CELLS.length),
+      // It means nothing beside a short link of another service, as a domain does.
+      redirect: row.keys === 'a short link' ? 0 : own.below(REDIRECT_CELLS.length),
+    });
+    changeRows(scenario, withTags, 3);
+  }
+  if (!random.chance(0.1)) return;
+  user.defaults = random.pick([{ tags: ['usual', 'ü'] }, { redirect_type: 307 }, {}]);
+  user.addTags = random.chance(0.5) ? ['all', 'a'] : undefined;
+}
+
+/** One of eight users is looked at from the command line on, which takes as long as the import itself. */
+function commandOf(random: Random): CommandTraits | undefined {
+  if (!random.chance(1 / 8)) return undefined;
+  return {
+    isJson: random.chance(0.4),
+    isQuiet: random.chance(0.15),
+    isVerbose: random.chance(0.15),
+    isColoured: random.chance(0.3),
+    hasSummary: random.chance(0.3),
+    hasConfig: random.chance(0.3),
+    isOpen: random.chance(0.3),
+  };
 }
 
 /** A disk, and a system, of the less common kinds. */

@@ -1,4 +1,4 @@
-import { type ResultRow, targetOf, titleOf } from './files.ts';
+import { cellsOf as ownCellsOf, type ResultRow, targetOf, titleOf } from './files.ts';
 import type { Dialect, RowPlan, UserTraits } from './scenario.ts';
 
 const PLAIN: Dialect = {
@@ -23,7 +23,7 @@ const NOTE = 'a, b; c';
  */
 export function inputText(
   rows: readonly RowPlan[],
-  user: Pick<UserTraits, 'format' | 'hasDomains' | 'keepsResults'>,
+  user: Pick<UserTraits, 'format' | 'hasDomains' | 'hasTags' | 'keepsResults'>,
   dialect: Dialect | undefined,
   filled: readonly ResultRow[] | undefined,
   copiesRows = false,
@@ -37,6 +37,7 @@ export function inputText(
       own: {
         url: targetOf(row),
         title: titleOf(row, user),
+        ...ownCellsOf(row, user),
         ...(user.hasDomains && { domain_id: row.domain ?? '' }),
       },
       results:
@@ -147,7 +148,7 @@ export function parseResults(
   const [status, error] = [column('status'), column('error')];
   const madeFor = column('made_for');
   return lines.map((cells) => {
-    const cell = (index: number) => cells[index] ?? '';
+    const cell = (index: number) => withoutGuard(cells[index] ?? '');
     return {
       target: cell(target),
       title: cell(title),
@@ -159,6 +160,11 @@ export function parseResults(
       made_for: cell(madeFor),
     };
   });
+}
+
+/** Before what a spreadsheet would run as a formula, the import writes an apostrophe. */
+function withoutGuard(cell: string): string {
+  return cell.replace(/^'(?==)/, '');
 }
 
 /** The cells of a table, the header first, in whatever dialect it is written. Cells hold no line ends. */

@@ -143,6 +143,10 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     losesFiles: false,
     mounted: undefined,
     readsShort: false,
+    hasTags: false,
+    defaults: {},
+    addTags: undefined,
+    command: undefined,
     onSimilar: 'reuse',
   };
 }

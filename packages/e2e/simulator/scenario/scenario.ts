@@ -1,3 +1,4 @@
+import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { DiskFault } from '../world/world.ts';
 
 /** Everything that decides what happens, as plain data: the same scenario always plays the same way, and parts can be left out. */
@@ -77,8 +78,29 @@ export interface UserTraits {
   mounted: 'EBUSY' | 'EXDEV' | undefined;
   /** Reads give less than was asked for. */
   readsShort: boolean;
+  /** The file has columns with tags and redirect types. */
+  hasTags: boolean;
+  /** Tags of rows without any, and of all rows, and the redirect type of rows without one. */
+  defaults: Pick<ImportSettings['defaults'], 'tags' | 'redirect_type'>;
+  addTags: readonly string[] | undefined;
+  /** Types a command line, which the command itself reads; undefined where the import is started as its command does it. */
+  command: CommandTraits | undefined;
   /** What a user decides in the end who is stopped by links that may or may not be those of the rows. */
   onSimilar: 'reuse' | 'create';
+}
+
+/** How the user calls the command: its options that an import itself knows nothing of. */
+export interface CommandTraits {
+  isJson: boolean;
+  isQuiet: boolean;
+  isVerbose: boolean;
+  isColoured: boolean;
+  /** Writes the summary into a file too. */
+  hasSummary: boolean;
+  /** Address and key are in the config file. */
+  hasConfig: boolean;
+  /** The config file can be read by everybody. */
+  isOpen: boolean;
 }
 
 /** A row of the input. Rows with one `url` ask for the same link. */
@@ -91,6 +113,11 @@ export interface RowPlan {
   domain?: string;
   /** The `url` that was here before its owner wrote another one over it, and left the cells beside it. */
   was?: number | undefined;
+  /** Its target and its title hold what tables and texts have to keep apart from their own signs. */
+  isOdd?: boolean;
+  /** Which of the cells with tags, and with a redirect type, it has; none where its file has no such columns. */
+  tags?: number;
+  redirect?: number;
   /** What its line of JSON Lines has beside that, or has otherwise. */
   keys?: RowKeys | undefined;
 }

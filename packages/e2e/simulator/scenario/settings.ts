@@ -31,7 +31,12 @@ export function settingsOf(
     usualNames: { output: true, rejects: true },
     journal: user.fromStdin ? { folder: paths.folder } : paths.journal,
     restart: plan.restart,
-    defaults: user.domain === undefined ? {} : { domain_id: user.domain },
+    defaults: {
+      tags: user.defaults.tags,
+      domain_id: user.domain,
+      redirect_type: user.defaults.redirect_type,
+    },
+    addTags: user.addTags,
     batchSize: user.batchSize,
     concurrency: user.concurrency,
     requestsPerMinute: user.requestsPerMinute,

@@ -27,14 +27,15 @@ export function lookUp(made: readonly MadeLink[], body = '{}'): { results: objec
   return { results: [...byTarget, ...byCode] };
 }
 
-function linkOf({ code, target, domain, title }: MadeLink): object {
+function linkOf({ code, target, domain, title, tags, redirect_type }: MadeLink): object {
   return {
     id: code,
     code,
     short_url: SHORT + code,
     target_url: target,
     title,
-    tags: [],
+    tags,
+    redirect_type,
     domain_id: domain ?? null,
   };
 }

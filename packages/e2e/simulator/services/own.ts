@@ -2,7 +2,13 @@ import type { WriteCore, WriteReply, Writer } from '../../../server/src/store/sq
 import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
-import type { MadeLink, Service, ServiceRequest, ServiceResponse } from './service.ts';
+import {
+  contentOfLink,
+  type MadeLink,
+  type Service,
+  type ServiceRequest,
+  type ServiceResponse,
+} from './service.ts';
 
 /** The parts of our own server, loaded from its sources. `titles` is put into them for the simulation. */
 export type OwnServer = {
@@ -73,11 +79,14 @@ export class OwnService implements Service {
 
   get made(): readonly MadeLink[] {
     const text =
-      'SELECT code, target_url, domain_id, title FROM links ORDER BY rowid LIMIT -1 OFFSET ?';
+      'SELECT code, target_url, domain_id, title, tags, redirect_type FROM links ORDER BY rowid LIMIT -1 OFFSET ?';
     for (const row of this.#db.all<LinkRow>({ text, values: [this.#made.length] })) {
-      const { code, target_url: target, domain_id, title } = row;
+      const { code, target_url: target, domain_id, title, redirect_type } = row;
+      const tags: string[] = JSON.parse(row.tags);
       const request = this.#requests.get(code) ?? 0;
-      this.#made.push({ code, target, domain: domain_id ?? undefined, title, request });
+      const domain = domain_id ?? undefined;
+      const content = contentOfLink({ title, tags, redirect_type });
+      this.#made.push({ code, target, domain, title, tags, redirect_type, content, request });
     }
     return this.#made;
   }
@@ -253,6 +262,8 @@ interface LinkRow {
   target_url: string;
   domain_id: string | null;
   title: string;
+  tags: string;
+  redirect_type: number;
 }
 
 function limitsOf(

@@ -3,6 +3,7 @@ import type { ServiceTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
 import {
+  contentOfLink,
   json,
   type MadeLink,
   type Service,
@@ -13,6 +14,8 @@ import {
 interface Entry {
   target_url: string;
   title?: string;
+  tags?: string[];
+  redirect_type?: number;
   domain_id?: string;
 }
 
@@ -177,13 +180,22 @@ export class ScriptedService implements Service {
   }
 
   #make(entry: Entry, domain: string | undefined, request: number): object {
-    const { target_url, title = '' } = entry;
+    const { target_url, title = '', tags = [], redirect_type } = entry;
     if (this.#refuses(title)) {
       this.#used -= 1;
       return { target_url, error: 'title: not allowed' };
     }
     const code = `c${this.made.length}`;
-    this.made.push({ code, target: target_url, domain: entry.domain_id ?? domain, title, request });
+    this.made.push({
+      code,
+      target: target_url,
+      domain: entry.domain_id ?? domain,
+      title,
+      tags,
+      redirect_type,
+      content: contentOfLink(entry),
+      request,
+    });
     const remark = this.#traits.remarks && { error: 'title: was shortened' };
     return { target_url, code, short_url: SHORT + code, ...remark };
   }

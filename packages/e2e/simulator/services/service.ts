@@ -18,8 +18,29 @@ export interface MadeLink {
   target: string;
   domain: string | undefined;
   title: string;
+  tags: readonly string[];
+  redirect_type: number | undefined;
+  /** All of these in one text. */
+  content: string;
   /** Number of the request it was made for. */
   request: number;
+}
+
+/** The redirect type of a link that asks for none. */
+export const USUAL_REDIRECT = 302;
+
+/** All that a link is beside target and domain, as one text. */
+export function contentOfLink({
+  title = '',
+  tags = [],
+  redirect_type = USUAL_REDIRECT,
+}: {
+  title?: string | undefined;
+  tags?: readonly string[] | undefined;
+  redirect_type?: number | undefined;
+}): string {
+  const redirect = redirect_type === USUAL_REDIRECT ? [] : [`(${redirect_type})`];
+  return [title, ...tags.map((tag) => `#${tag}`), ...redirect].join(' ');
 }
 
 /** A service in the simulation. What it has done is known to the oracle, which no client can ask. */

@@ -2,6 +2,7 @@
 
 import type { TimedEvent } from '../clock.ts';
 import { Random } from '../random.ts';
+import type { FetchInit } from '../world/network.ts';
 import { theWorld } from '../world/world.ts';
 
 class Timer {
@@ -86,6 +87,7 @@ export function replaceGlobals(): void {
     clearTimeout: clear,
     clearInterval: clear,
     Request: NamedRequest,
+    fetch: (url: string, init: FetchInit) => theWorld().fetch(url, init),
   });
   // Nothing of this machine decides what happens, and the real one is slow to read.
   Object.defineProperty(process, 'env', { value: {} });

@@ -55,6 +55,9 @@ const SOURCES: Readonly<Record<string, string>> = {
   '@shortlink/tables/basics': 'tables/src/basics.ts',
 };
 
+/** Where the command line starts an import. */
+const IMPORT = { by: `${PACKAGES}cli/src/commands/import/`, as: '../../import/run-import.ts' };
+
 /** @returns the patches, to see whether all of them are used */
 export function loadFromSource(planted: readonly Patch[]): Patches {
   const patches = new Patches([...SERVER_PATCHES, ...planted]);
@@ -66,6 +69,8 @@ export function loadFromSource(planted: readonly Patch[]): Patches {
       if (standIn !== undefined) {
         return { url: new URL(standIn, import.meta.url).href, shortCircuit: true };
       }
+      if (specifier === IMPORT.as && parent.startsWith(IMPORT.by))
+        return { url: new URL('./run-import.ts', import.meta.url).href, shortCircuit: true };
       const source = SOURCES[specifier];
       if (source !== undefined) return { url: PACKAGES + source, shortCircuit: true };
       return next(specifier, context);

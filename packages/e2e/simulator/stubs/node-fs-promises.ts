@@ -107,6 +107,27 @@ export function utimes(path: string, _accessed: number, changed: number): Promis
   return operation('utimes', path, true, () => setTime(lookUp(path, 'utimes'), changed));
 }
 
+export function readFile(path: string): Promise<string> {
+  return operation('read', path, false, () => lookUp(path, 'open').bytes.toString());
+}
+
+export function writeFile(path: string, text: string): Promise<void> {
+  return operation('write', path, true, () => {
+    const world = theWorld();
+    world.disk.create(path, 0o644, world.wallClock()).bytes = Buffer.from(text);
+  });
+}
+
+export function chmod(path: string, mode: number): Promise<void> {
+  return operation('chmod', path, true, () => {
+    lookUp(path, 'chmod').mode = mode;
+  });
+}
+
+export async function mkdir(path: string): Promise<void> {
+  throw systemError('EACCES', 'mkdir', path);
+}
+
 export async function mkdtemp(prefix: string): Promise<string> {
   return `${prefix}${theWorld().random.bits().toString(36)}`;
 }

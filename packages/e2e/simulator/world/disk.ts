@@ -90,8 +90,8 @@ export class Disk {
   }
 
   /** Writes a file as somebody else on the machine does, who syncs it. */
-  place(path: string, text: string, nowMs: number): void {
-    const file = this.create(path, 0o644, nowMs);
+  place(path: string, text: string, nowMs: number, mode = 0o644): void {
+    const file = this.create(path, mode, nowMs);
     file.bytes = Buffer.from(text);
     this.syncFile(file);
     this.syncFolder(dirname(path));

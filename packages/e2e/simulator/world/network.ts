@@ -28,7 +28,7 @@ export interface Exchange {
 }
 
 /** What `fetch` is called with, as far as it matters here. */
-interface Init {
+export interface FetchInit {
   method: string;
   headers: Record<string, string>;
   body?: string;
@@ -76,7 +76,10 @@ export class Network {
     this.#service.restart();
   }
 
-  readonly fetch = (url: string, { method, headers, body, signal }: Init): Promise<unknown> => {
+  readonly fetch = (
+    url: string,
+    { method, headers, body, signal }: FetchInit,
+  ): Promise<unknown> => {
     const world = this.#world;
     const { process, clock } = world;
     const path = new URL(url).pathname;

@@ -1,6 +1,8 @@
+import type { ImportDeps, ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import { Clock } from '../clock.ts';
 import { Random } from '../random.ts';
 import type { Disk } from './disk.ts';
+import type { Network } from './network.ts';
 
 /** Thrown inside a program that has been killed, so that its synchronous code ends too. Nothing that it does then has an effect. */
 export const KILLED = Symbol('killed');
@@ -37,6 +39,8 @@ export class Process {
   readonly onExit: (() => void)[] = [];
   /** Paths of the files that it has open. */
   readonly openFiles: string[] = [];
+  /** What the command line starts, where it was started with one. */
+  runImport: ((settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>) | undefined;
   /** Called when it was killed, before another program can use what it has left. */
   onKilled: (() => void) | undefined;
 
@@ -57,6 +61,8 @@ export class World {
   readonly disk: Disk;
   /** How far the wall clock of the client is off. */
   clockOffsetMs = 0;
+  /** What programs call that bring no `fetch` of their own. */
+  fetch: Network['fetch'] = () => Promise.reject(new Error('there is no network'));
   /** Lines for a person; undefined where nobody reads them. */
   readonly trace: string[] | undefined;
 

@@ -1,0 +1,44 @@
+import { MAP, type Mutant, mutant } from './mutant.ts';
+
+const COMMAND = 'cli/src/commands/import';
+const OUTPUT = 'cli/src/output';
+
+/** What the command makes of its words, what it prints, and what rows say beside target and title. */
+export const COMMAND_LINE: readonly Mutant[] = [
+  mutant(
+    'pace of the command line not read',
+    `${COMMAND}/import.ts`,
+    '    requestsPerMinute: options.rpm,\n',
+    '    requestsPerMinute: undefined,\n',
+  ),
+  mutant(
+    'reading the usage counted as a request',
+    `${COMMAND}/watch-import.ts`,
+    "if (!path.endsWith('/usage')) requests++;",
+    'if (path) requests++;',
+  ),
+  mutant(
+    'exit code of a file not that of the run',
+    `${COMMAND}/import-files.ts`,
+    'if (last !== EXIT_CODES.ok && !finished.includes(last)) return last;',
+    '',
+  ),
+  mutant(
+    'summary file left empty',
+    `${COMMAND}/import-files.ts`,
+    'await writeSummary(options.summary, toSafeJson(summary, 2));',
+    'await writeSummary(options.summary, "");',
+  ),
+  mutant(
+    'warnings printed as text between events',
+    `${OUTPUT}/printer.ts`,
+    "if (this.options.json) this.event({ event: 'warning', message: text });\n    else this",
+    'this',
+  ),
+  mutant(
+    'tags lost',
+    `${MAP}/row-rules.ts`,
+    'tags: tagsOf(read(cells, mapping.tags)),',
+    'tags: undefined,',
+  ),
+];
