@@ -1,6 +1,6 @@
 import type { ImportSettings } from '../../cli/src/import/types.ts';
 import type { Io } from '../../cli/src/io.ts';
-import type { Ended } from './play.ts';
+import type { Ended } from './program.ts';
 import type { CommandTraits } from './scenario/scenario.ts';
 import type { World } from './world/world.ts';
 

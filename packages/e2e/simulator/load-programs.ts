@@ -1,5 +1,5 @@
 import type { Patch } from './patches.ts';
-import type { Programs } from './play.ts';
+import type { Programs } from './program.ts';
 import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';
 import { loadFromSource } from './stubs/hooks.ts';

@@ -1,41 +1,20 @@
-import type {
-  ImportDeps,
-  ImportEvent,
-  ImportSettings,
-  ImportSummary,
-} from '../../cli/src/import/types.ts';
-import {
-  argvOf,
-  checkParsed,
-  checkPrinted,
-  hasLostSummary,
-  ioOf,
-  type RunCommand,
-} from './command.ts';
+import type { ImportSettings } from '../../cli/src/import/types.ts';
+import { checkPrinted } from './command.ts';
 import { checkClosed, checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
 import type { Shares } from './oracle/tally.ts';
+import { type Ended, type Programs, type Started, startProgram } from './program.ts';
 import { Random } from './random.ts';
 import { inputText } from './scenario/file-text.ts';
-import type { CommandTraits, RunPlan, Scenario } from './scenario/scenario.ts';
+import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { type Decisions, settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
-import type { OwnServer } from './services/own.ts';
 import type { Service } from './services/service.ts';
 import { serviceOf } from './services/service-of.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { enterWorld, Process, World } from './world/world.ts';
-
-/** The programs under test, loaded once the stand-ins are there. */
-export interface Programs {
-  runImport: (settings: ImportSettings, deps: ImportDeps) => Promise<ImportSummary>;
-  createClient: (options: object) => ImportDeps['client'];
-  runCommand: RunCommand;
-  exitCodeOf: (summary: ImportSummary) => number;
-  server: OwnServer;
-}
 
 /** How a scenario ended. */
 export interface Played {
@@ -45,19 +24,6 @@ export interface Played {
   failure: string | undefined;
   trace: readonly string[];
   shares: Shares;
-}
-
-/** How one program ended: the summary or error of its import, or neither where it was killed. */
-export interface Ended {
-  process: Process;
-  summary: ImportSummary | undefined;
-  error: unknown;
-  events: ImportEvent[];
-  /** What it wrote to standard output, and as a command to standard error. */
-  stdout: string;
-  stderr: string;
-  /** Of a command that has ended. */
-  exitCode: number | undefined;
 }
 
 /** Runs without faults that may follow, until every row is decided. */
@@ -224,135 +190,44 @@ class Stage {
   #setUpService(plan: RunPlan): void {
     this.#service.setLenient(plan.isLenient);
     if (plan.key === 'rotated') this.#keys += 1;
-    const key = `sk_simulated_${this.#keys}`;
-    this.#service.setKey(plan.key === 'revoked' ? 'another' : key, plan.key !== 'forbidden');
+    const key = plan.key === 'revoked' ? 'another' : this.#apiKey;
+    this.#service.setKey(key, plan.key !== 'forbidden');
     if (plan.links !== undefined) this.#service.setLinkLimit(plan.links);
     this.#service.useUp(plan.othersLinks);
   }
 
-  /** Starts a program. It begins with an event of its own, as all that it does follows from its events. */
-  #start(process: Process, settings: ImportSettings): { isDone: boolean; value: Ended } {
+  #start(process: Process, settings: ImportSettings): Started {
     this.imports += 1;
-    const world = this.#world;
     const { user } = this.#scenario;
-    const value: Ended = {
-      process,
-      summary: undefined,
-      error: undefined,
-      events: [],
-      stdout: '',
-      stderr: '',
-      exitCode: undefined,
-    };
-    const state = { isDone: false, value };
-    const { command } = user;
-    if (command !== undefined) {
-      world.clock.after(0, process, () => this.#startCommand(settings, command, state));
-      return state;
-    }
-    const stop = { soft: new AbortController(), hard: new AbortController() };
-    this.#stops.set(process, (which) => stop[which].abort(new Error('Interrupted')));
-    const text = user.fromStdin ? inputText(this.#oracle.rows, user, undefined, undefined) : '';
-    world.clock.after(0, process, () => {
-      const client = this.#programs.createClient({
-        apiKey: `sk_simulated_${this.#keys}`,
-        baseUrl: settings.baseUrl,
-        fetch: this.#network.fetch,
-        requestsPerMinute: user.requestsPerMinute,
-        maxRetryAfterMs: user.maxWaitMs,
-        idempotency: user.idempotency,
-      });
-      const deps: ImportDeps = {
-        client,
-        stdin: (async function* () {
-          yield text;
-        })(),
-        stdout: {
-          write: (bytes, done) => {
-            value.stdout += Buffer.from(bytes).toString();
-            done();
-          },
-        },
-        onEvent: (event) => value.events.push(event),
-        signal: stop.hard.signal,
-        stopSignal: stop.soft.signal,
-        requestCount: () => this.#network.countOf(process),
-        now: () => world.clock.now,
-        uptime: () => world.clock.now,
-        wallClock: () => world.wallClock(),
-      };
-      this.#programs.runImport(settings, deps).then(
-        (summary) => {
-          if (process.isAlive) value.summary = summary;
-          state.isDone = true;
-        },
-        (error: unknown) => {
-          // What a program that was killed still throws is seen by nobody.
-          if (process.isAlive) value.error = error;
-          state.isDone = true;
-        },
-      );
-    });
-    return state;
-  }
-
-  /** The same from the command line on. */
-  #startCommand(
-    settings: ImportSettings,
-    how: CommandTraits,
-    state: { isDone: boolean; value: Ended },
-  ): void {
-    const { value } = state;
-    const { process } = value;
-    const world = this.#world;
-    let ended: Pick<Ended, 'summary' | 'error'> = { summary: undefined, error: undefined };
-    process.runImport = async (parsed, deps) => {
-      checkParsed(parsed, settings, how);
-      try {
-        const summary = await this.#programs.runImport(parsed, {
-          ...deps,
-          onEvent: (event) => {
-            value.events.push(event);
-            deps.onEvent(event);
-          },
-          uptime: () => world.clock.now,
-          wallClock: () => world.wallClock(),
-        });
-        ended = { summary, error: undefined };
-        return summary;
-      } catch (error) {
-        ended = { summary: undefined, error };
-        throw error;
-      }
-    };
-    const apiKey = `sk_simulated_${this.#keys}`;
-    const { io, interrupt } = ioOf(world, { baseUrl: settings.baseUrl, apiKey }, how, value);
-    this.#stops.set(process, interrupt);
-    const argv = argvOf(settings, this.#scenario.user.maxWaitMs, how);
-    this.#programs.runCommand(argv, io).then((exitCode) => {
-      if (process.isAlive) Object.assign(value, ended);
-      if (process.isAlive && !hasLostSummary(value)) value.exitCode = exitCode;
-      state.isDone = true;
+    return startProgram(process, settings, {
+      programs: this.#programs,
+      world: this.#world,
+      network: this.#network,
+      user,
+      apiKey: this.#apiKey,
+      stdin: user.fromStdin ? inputText(this.#oracle.rows, user, undefined, undefined) : '',
     });
   }
 
-  readonly #stops = new Map<Process, (which: 'soft' | 'hard') => void>();
+  get #apiKey(): string {
+    return `sk_simulated_${this.#keys}`;
+  }
 
   #scheduleEvents(
     plan: RunPlan,
     process: Process,
     settings: ImportSettings,
-    ended: { isDone: boolean; value: Ended }[],
+    ended: Started[],
   ): void {
     const world = this.#world;
     const { clock } = world;
     const { stop, restartsMs, clockJump, secondMs, editMs } = plan;
-    const press = (which: 'soft' | 'hard') => this.#stops.get(process)?.(which);
+    const [first] = ended;
     if (stop !== undefined) {
       const pressAt = (ms: number, which: 'soft' | 'hard') =>
         clock.after(ms, process, () => {
           world.log(() => `--- Ctrl-C (${which})`);
-          press(which);
+          first?.press(which);
         });
       pressAt(stop.softMs, 'soft');
       if (stop.hardMs !== undefined) pressAt(stop.softMs + stop.hardMs, 'hard');

@@ -1,5 +1,5 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
-import type { Ended } from '../play.ts';
+import type { Ended } from '../program.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import { outputFormat } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';

@@ -3,7 +3,7 @@ import { contentOf, targetOf } from '../scenario/files.ts';
 import type { RowPlan, Scenario, UserTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH } from '../services/look-up.ts';
 import { REFUSED_TITLE } from '../services/scripted.ts';
-import { contentOfLink, type MadeLink, type Service } from '../services/service.ts';
+import { contentOfLink, type Entry, type MadeLink, type Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 
@@ -112,7 +112,7 @@ export function linksOf(exchange: Exchange): readonly Asked[] {
 function parseLinks(exchange: Exchange): Asked[] {
   const body = JSON.parse(exchange.body ?? '{}') as {
     domain_id?: string;
-    links?: ({ target_url: string; domain_id?: string } & Parameters<typeof contentOfLink>[0])[];
+    links?: Entry[];
   };
   return (body.links ?? []).map((link) => ({
     pair: pairOf(link.target_url, link.domain_id ?? body.domain_id),

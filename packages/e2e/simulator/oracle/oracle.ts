@@ -1,5 +1,5 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
-import type { Ended } from '../play.ts';
+import type { Ended } from '../program.ts';
 import type { Paths } from '../scenario/files.ts';
 import type { RowPlan, RunPlan } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';

@@ -1,5 +1,5 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
-import type { Ended } from '../play.ts';
+import type { Ended } from '../program.ts';
 import { contentOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { MadeLink } from '../services/service.ts';

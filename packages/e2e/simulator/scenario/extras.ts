@@ -3,6 +3,7 @@ import { REDIRECT_CELLS, TAG_CELLS } from './files.ts';
 import {
   type CommandTraits,
   type Dialect,
+  ENCODINGS,
   FOREIGN_KEYS,
   OWN_KEYS,
   type RowPlan,
@@ -69,7 +70,7 @@ export function addExtras(scenario: Scenario): void {
 
 /** Texts that are no plain words, and what a link has beside its title. */
 function changeTexts(scenario: Scenario, random: Random): void {
-  const { user } = scenario;
+  const { user, runs } = scenario;
   const isTable = user.format !== 'urls';
   if (random.chance(0.25))
     changeRows(scenario, (row) => ({ ...row, isOdd: isTable || row.url % 3 === 0 }));
@@ -82,6 +83,10 @@ function changeTexts(scenario: Scenario, random: Random): void {
       redirect: row.keys === 'a short link' ? 0 : own.below(REDIRECT_CELLS.length),
     });
     changeRows(scenario, withTags, 3);
+  }
+  // What an import writes into its own input is UTF-8.
+  if (random.chance(0.15) && !user.inPlace && !user.fromStdin) {
+    for (const run of runs) if (random.chance(0.7)) run.encoding = random.pick(ENCODINGS);
   }
   if (!random.chance(0.1)) return;
   user.defaults = random.pick([{ tags: ['usual', 'ü'] }, { redirect_type: 307 }, {}]);

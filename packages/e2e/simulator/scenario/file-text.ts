@@ -1,5 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import { cellsOf as ownCellsOf, type ResultRow, targetOf, titleOf } from './files.ts';
-import type { Dialect, RowPlan, UserTraits } from './scenario.ts';
+import type { Dialect, Encoding, RowPlan, UserTraits } from './scenario.ts';
 
 const PLAIN: Dialect = {
   delimiter: ',',
@@ -61,6 +62,14 @@ export function inputText(
         dialect ?? PLAIN,
       );
   }
+}
+
+/** The bytes of a text. UTF-16 is known by its mark alone. */
+export function encoded(text: string, encoding: Encoding | undefined): Buffer {
+  if (encoding === undefined) return Buffer.from(text);
+  if (encoding === 'gzip') return gzipSync(text);
+  const bytes = Buffer.from(text.startsWith(MARK) ? text : MARK + text, 'utf16le');
+  return encoding === 'utf-16be' ? bytes.swap16() : bytes;
 }
 
 /** The results that each row had in the file before: an owner who edits a title or a target leaves the cells beside it. */

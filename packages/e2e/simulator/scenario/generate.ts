@@ -71,7 +71,7 @@ function sizeOf(random: Random): number {
   const kind = random.below(100);
   if (kind < 80) return random.between(1, 10);
   if (kind < 97) return random.between(10, 60);
-  return kind < 99 ? random.between(95, 220) : random.between(220, 500);
+  return kind < 99 ? random.between(95, 220) : random.between(1_000, 1_200);
 }
 
 function serviceOf(random: Random, size: number): ServiceTraits {
@@ -208,6 +208,7 @@ function runOf(random: Random, rows: RowPlan[], run: number, user: UserTraits): 
     pauseMs: random.pick([1_000, 60_000, HOUR_MS, 25 * HOUR_MS]),
     rows,
     dialect: undefined,
+    encoding: undefined,
     faults: isRough ? faultsOf(random) : [],
     killAt: maybe(0.45)
       ? { step: stepOf(random), isAfter: random.chance(0.5), isPowerCut: random.chance(0.4) }

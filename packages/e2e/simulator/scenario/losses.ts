@@ -149,6 +149,7 @@ function cutBatches(scenario: Scenario, random: Random): void {
   changeRows(scenario, maybeRefused, 2);
   for (const run of runs) {
     run.restart = false;
+    run.encoding = undefined;
     run.limit = random.chance(0.2) ? random.between(1, 4) : run.limit;
     if (random.chance(0.3)) run.stop = { softMs: random.below(3_000), hardMs: undefined };
   }

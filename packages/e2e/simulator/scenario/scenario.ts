@@ -127,6 +127,9 @@ export const OWN_KEYS = ['a note', 'other names', 'reversed'] as const;
 export const FOREIGN_KEYS = ['a short link', 'a status'] as const;
 export type RowKeys = (typeof OWN_KEYS)[number] | (typeof FOREIGN_KEYS)[number];
 
+export const ENCODINGS = ['utf-16le', 'utf-16be', 'gzip'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
 /** How a table is written, which another spreadsheet may do otherwise. */
 export interface Dialect {
   delimiter: ',' | ';' | '\t';
@@ -160,6 +163,8 @@ export interface RunPlan {
   rows: RowPlan[];
   /** How a table is written then; undefined for the usual way. */
   dialect: Dialect | undefined;
+  /** What the file is written in then; undefined for UTF-8. */
+  encoding: Encoding | undefined;
   faults: NetworkFault[];
   killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
   /** The power fails when the run has ended. */

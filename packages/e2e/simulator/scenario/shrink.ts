@@ -6,6 +6,7 @@ const MAX_PLAYS = 3_000;
 /** What a run is where nothing happens to it. */
 const QUIET = {
   dialect: undefined,
+  encoding: undefined,
   killAt: undefined,
   losesPowerAfter: false,
   diskFault: undefined,

@@ -1,6 +1,6 @@
 import type { Disk, FileNode } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
-import { inputText, parseResults } from './file-text.ts';
+import { encoded, inputText, parseResults } from './file-text.ts';
 import { FOLDER, outputFormat, type Paths, pathsOf, type ResultRow } from './files.ts';
 import type { Loss, RunPlan, UserTraits } from './scenario.ts';
 
@@ -20,7 +20,9 @@ export class UserFiles {
   /** Whether the journal was thrown away at one time. */
   #hasLostJournal = false;
   /** The input of the last run: a new file when anybody writes to it. */
-  #placed: (Pick<RunPlan, 'rows' | 'dialect'> & { file: FileNode | undefined }) | undefined;
+  #placed:
+    | (Pick<RunPlan, 'rows' | 'dialect' | 'encoding'> & { file: FileNode | undefined })
+    | undefined;
   #folder = FOLDER;
   #name = 'links';
   /** Names given so far to files that were renamed or copied. */
@@ -72,12 +74,13 @@ export class UserFiles {
     this.#disk.mounted = { path, code };
   }
 
-  #placeInput({ rows, dialect, copiesRows }: RunPlan): void {
+  #placeInput({ rows, dialect, encoding, copiesRows }: RunPlan): void {
     const user = this.#user;
     const path = this.paths.input;
     const old = this.#disk.get(path);
     // Nobody has written to it since, and the rows are the same.
-    const isSame = rows === this.#placed?.rows && dialect === this.#placed.dialect;
+    const { rows: before, dialect: as, encoding: by } = this.#placed ?? {};
+    const isSame = rows === before && dialect === as && encoding === by;
     if (!user.inPlace && isSame && old === this.#placed?.file) return;
     const whole = this.#disk.wholeOf(path);
     if (whole !== path) {
@@ -88,8 +91,9 @@ export class UserFiles {
     const filled = user.inPlace ? this.#rowsOf(path) : undefined;
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, dialect, hasResults ? filled : undefined, copiesRows);
-    if (old?.bytes.toString() !== text) this.#disk.place(path, text, this.#world.wallClock());
-    this.#placed = { rows, dialect, file: this.#disk.get(path) };
+    const bytes = encoded(text, encoding);
+    if (old?.bytes.equals(bytes) !== true) this.#disk.place(path, bytes, this.#now);
+    this.#placed = { rows, dialect, encoding, file: this.#disk.get(path) };
   }
 
   /** Somebody writes to the input while it is imported, and changes nothing. */
@@ -98,8 +102,7 @@ export class UserFiles {
     // Of a file that is just written over, there is nothing whole to write again.
     if (this.#disk.wholeOf(path) !== path) return;
     this.#world.log(() => '--- somebody writes to the input');
-    const text = this.#disk.get(path)?.bytes.toString() ?? '';
-    this.#disk.place(path, text, this.#world.wallClock() + 1);
+    this.#disk.place(path, this.#disk.get(path)?.bytes ?? '', this.#now + 1);
   }
 
   /** A file that the import refuses to use is moved out of the way, as the user is told to. Returns whether there is one. */

@@ -261,6 +261,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'if (ofThisTurn.size === 0) setImmediate(() => ofThisTurn.clear());',
     '',
   ),
+  'redirect-from-memory-not-counted': one(
+    'A click that is redirected from memory is not counted.',
+    'http/fast-redirect.ts',
+    'if (!isPreviewed) onClick(code);',
+    'if (isPreviewed) onClick(code);',
+  ),
   'clicks-lost-at-the-end': one(
     'A server that stops does not write its last clicks.',
     'jobs/click-buffer.ts',

@@ -151,7 +151,10 @@ export class World {
         instance.busy += 1;
         this.sent += 1;
         const answer = scheduler.run(owner, () =>
-          witnesses.run(witness, async () => read(await service.fetch(request))),
+          witnesses.run(
+            witness,
+            async () => (await respondNow(service, request)) ?? read(await service.fetch(request)),
+          ),
         );
         const outcome = await Promise.race([answer, death]);
         instance.busy -= 1;
@@ -220,6 +223,27 @@ export class World {
       },
     });
   }
+}
+
+/** What is responded from memory, past the app, as to the sockets of a real server; undefined where the app has to respond. */
+async function respondNow(
+  { redirectNow }: ReturnType<Server['createService']>,
+  { method, url, headers }: Request,
+): Promise<Answer | undefined> {
+  const { pathname, search, host } = new URL(url);
+  const incoming = {
+    method,
+    url: pathname + search,
+    headers: { ...Object.fromEntries(headers), host },
+  };
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const answer: Answer = { status: 0, headers: new Headers(), json: undefined };
+  const outgoing = {
+    writeHead: (status: number, fields: Record<string, string>) =>
+      Object.assign(answer, { status, headers: new Headers(fields) }),
+    end: () => resolve(answer),
+  };
+  return redirectNow(incoming as never, outgoing as never) ? promise : undefined;
 }
 
 async function read(response: Response): Promise<Answer> {

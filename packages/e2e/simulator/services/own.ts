@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
 import {
-  contentOfLink,
   type MadeLink,
+  madeLink,
   type Service,
   type ServiceRequest,
   type ServiceResponse,
@@ -81,12 +81,9 @@ export class OwnService implements Service {
     const text =
       'SELECT code, target_url, domain_id, title, tags, redirect_type FROM links ORDER BY rowid LIMIT -1 OFFSET ?';
     for (const row of this.#db.all<LinkRow>({ text, values: [this.#made.length] })) {
-      const { code, target_url: target, domain_id, title, redirect_type } = row;
-      const tags: string[] = JSON.parse(row.tags);
-      const request = this.#requests.get(code) ?? 0;
-      const domain = domain_id ?? undefined;
-      const content = contentOfLink({ title, tags, redirect_type });
-      this.#made.push({ code, target, domain, title, tags, redirect_type, content, request });
+      const { code, domain_id } = row;
+      const entry = { ...row, domain_id: domain_id ?? undefined, tags: JSON.parse(row.tags) };
+      this.#made.push(madeLink(code, entry, this.#requests.get(code) ?? 0));
     }
     return this.#made;
   }

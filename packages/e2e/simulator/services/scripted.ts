@@ -3,21 +3,14 @@ import type { ServiceTraits } from '../scenario/scenario.ts';
 import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
 import {
-  contentOfLink,
+  type Entry,
   json,
   type MadeLink,
+  madeLink,
   type Service,
   type ServiceRequest,
   type ServiceResponse,
 } from './service.ts';
-
-interface Entry {
-  target_url: string;
-  title?: string;
-  tags?: string[];
-  redirect_type?: number;
-  domain_id?: string;
-}
 
 interface Job {
   id: string;
@@ -180,22 +173,13 @@ export class ScriptedService implements Service {
   }
 
   #make(entry: Entry, domain: string | undefined, request: number): object {
-    const { target_url, title = '', tags = [], redirect_type } = entry;
+    const { target_url, title } = entry;
     if (this.#refuses(title)) {
       this.#used -= 1;
       return { target_url, error: 'title: not allowed' };
     }
     const code = `c${this.made.length}`;
-    this.made.push({
-      code,
-      target: target_url,
-      domain: entry.domain_id ?? domain,
-      title,
-      tags,
-      redirect_type,
-      content: contentOfLink(entry),
-      request,
-    });
+    this.made.push(madeLink(code, { domain_id: domain, ...entry }, request));
     const remark = this.#traits.remarks && { error: 'title: was shortened' };
     return { target_url, code, short_url: SHORT + code, ...remark };
   }

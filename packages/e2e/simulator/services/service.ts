@@ -29,18 +29,37 @@ export interface MadeLink {
 /** The redirect type of a link that asks for none. */
 export const USUAL_REDIRECT = 302;
 
+/** A link as it is sent. */
+export interface Entry {
+  target_url: string;
+  title?: string;
+  tags?: readonly string[];
+  redirect_type?: number;
+  domain_id?: string | undefined;
+}
+
 /** All that a link is beside target and domain, as one text. */
 export function contentOfLink({
   title = '',
   tags = [],
   redirect_type = USUAL_REDIRECT,
-}: {
-  title?: string | undefined;
-  tags?: readonly string[] | undefined;
-  redirect_type?: number | undefined;
-}): string {
+}: Omit<Entry, 'target_url'>): string {
   const redirect = redirect_type === USUAL_REDIRECT ? [] : [`(${redirect_type})`];
   return [title, ...tags.map((tag) => `#${tag}`), ...redirect].join(' ');
+}
+
+export function madeLink(code: string, entry: Entry, request: number): MadeLink {
+  const { target_url: target, domain_id: domain, title = '', tags = [], redirect_type } = entry;
+  return {
+    code,
+    target,
+    domain,
+    title,
+    tags,
+    redirect_type,
+    content: contentOfLink(entry),
+    request,
+  };
 }
 
 /** A service in the simulation. What it has done is known to the oracle, which no client can ask. */

@@ -16,7 +16,11 @@ const CLIENT = {
 /** By the folder whose modules get them. */
 const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'cli/src/': CLIENT,
-  'tables/src/': CLIENT,
+  'tables/src/': {
+    ...CLIENT,
+    'node:stream': './node-stream.ts',
+    'node:zlib': './node-zlib.ts',
+  },
   'server/src/': {
     'node:timers': './node-timers.ts',
     'node:timers/promises': './node-timers.ts',

@@ -106,13 +106,22 @@ export function copyFileSync(from: string, to: string): void {
 
 const STREAM_BYTES = 64 * 1024;
 
-/** The pieces of a file. Whoever takes a stream here takes any async iterable. */
-export async function* createReadStream(path: string): AsyncGenerator<Buffer> {
+type Listener = (bytes: Buffer) => void;
+
+/** The pieces of a file. Whoever takes a stream here takes any async iterable, and listens to nothing else. */
+export function createReadStream(path: string) {
+  const listeners: Listener[] = [];
+  const on = (_: 'data', listener: Listener) => listeners.push(listener);
+  return Object.assign(piecesOf(path, listeners), { on });
+}
+
+async function* piecesOf(path: string, listeners: readonly Listener[]): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   try {
     for (;;) {
       const bytes = await file.next(STREAM_BYTES);
       if (bytes.length === 0) return;
+      for (const listener of listeners) listener(bytes);
       yield bytes;
     }
   } finally {

@@ -90,9 +90,9 @@ export class Disk {
   }
 
   /** Writes a file as somebody else on the machine does, who syncs it. */
-  place(path: string, text: string, nowMs: number, mode = 0o644): void {
+  place(path: string, content: string | Buffer, nowMs: number, mode = 0o644): void {
     const file = this.create(path, mode, nowMs);
-    file.bytes = Buffer.from(text);
+    file.bytes = Buffer.from(content);
     this.syncFile(file);
     this.syncFolder(dirname(path));
   }

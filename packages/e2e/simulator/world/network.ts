@@ -2,6 +2,7 @@ import { Random } from '../random.ts';
 import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
 import type { Service, ServiceResponse } from '../services/service.ts';
 import { errorPage, oddly, retryAfter } from './bad-responses.ts';
+import { piecesOf } from './pieces.ts';
 import type { Process, World } from './world.ts';
 
 /** A request and what became of it, for the oracle. */
@@ -76,10 +77,8 @@ export class Network {
     this.#service.restart();
   }
 
-  readonly fetch = (
-    url: string,
-    { method, headers, body, signal }: FetchInit,
-  ): Promise<unknown> => {
+  readonly fetch = (url: string, init: FetchInit): Promise<unknown> => {
+    const { method, headers, body, signal } = init;
     const world = this.#world;
     const { process, clock } = world;
     const path = new URL(url).pathname;
@@ -117,8 +116,7 @@ export class Network {
         reject(new TypeError('fetch failed', { cause }));
       };
       const wait = fault?.kind === 'slow' ? 5_000 + draw.below(40_000) : draw.next() * 60;
-      const answer = (made: ServiceResponse, isCut: boolean) => {
-        const response = made;
+      const answer = (response: ServiceResponse, isCut: boolean) => {
         clock.after(wait * draw.next(), process, () => {
           if (signal.aborted) return;
           if (this.#restarts !== restarts) return fail('ECONNRESET', 'read');
@@ -127,8 +125,7 @@ export class Network {
       };
       const work = async (): Promise<ServiceResponse | undefined> => {
         exchange.workedTurn ??= clock.turn;
-        const request = { method, path, headers, body };
-        const response = await this.#service.handle(request, number);
+        const response = await this.#service.handle({ method, path, headers, body }, number);
         if (response !== undefined)
           world.log(() => `       #${number} ${response.status} ${response.body.slice(0, 300)}`);
         return response;
@@ -214,23 +211,29 @@ export class Network {
   ) {
     const world = this.#world;
     const { process } = exchange;
-    const bytes = Buffer.from(body);
-    const half = isCut ? bytes.length >> 1 : bytes.length;
-    let part = 0;
+    const whole = Buffer.from(body);
+    const bytes = isCut ? whole.subarray(0, whole.length >> 1) : whole;
+    const draw = new Random(this.#seed, exchange.number, 4);
+    const pieces = piecesOf(bytes, draw);
+    let hasBegun = false;
     const note = (text: string) => {
       exchange.received = { status, headers, body: text };
       exchange.receivedAt = world.clock.now;
       exchange.receivedTurn = world.clock.turn;
     };
     const read = (): Promise<{ done: boolean; value?: Uint8Array }> => {
-      part += 1;
-      const isLast = part > 1;
-      if (!isLast && !isCut) {
-        // The end of the body comes with its last byte.
-        return Promise.resolve({ done: false, value: bytes });
+      const value = pieces.shift();
+      // The first piece comes with the headers, and the end of the body with its last byte.
+      if (value !== undefined && hasBegun) {
+        return new Promise((resolve, reject) => {
+          world.clock.after(draw.below(30), process, () =>
+            signal.aborted ? reject(signal.reason) : resolve({ done: false, value }),
+          );
+        });
       }
-      if (!isLast) {
-        return Promise.resolve({ done: false, value: bytes.subarray(0, half) });
+      if (value !== undefined) {
+        hasBegun = true;
+        return Promise.resolve({ done: false, value });
       }
       if (!isCut) {
         note(body);
