@@ -1,4 +1,4 @@
-import type { Patch } from './patches.ts';
+import type { Patch } from './kernel/patches.ts';
 import type { Programs } from './program.ts';
 import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';

@@ -1,10 +1,11 @@
 import type { ImportSettings } from '../../cli/src/import/types.ts';
 import { checkPrinted } from './command.ts';
+import { Random } from './kernel/random.ts';
+import type { Shares } from './kernel/shares.ts';
+import type { Played } from './kernel/simulation.ts';
 import { checkClosed, checkNothingToDo, isFinished, refusalOf } from './oracle/end-rules.ts';
 import { Oracle } from './oracle/oracle.ts';
-import type { Shares } from './oracle/tally.ts';
 import { type Ended, type Programs, type Started, startProgram } from './program.ts';
-import { Random } from './random.ts';
 import { inputText } from './scenario/file-text.ts';
 import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { type Decisions, settingsOf } from './scenario/settings.ts';
@@ -15,16 +16,6 @@ import { serviceOf } from './services/service-of.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { enterWorld, Process, World } from './world/world.ts';
-
-/** How a scenario ended. */
-export interface Played {
-  /** Imports that were begun. */
-  imports: number;
-  /** What went wrong first; undefined where nothing did. */
-  failure: string | undefined;
-  trace: readonly string[];
-  shares: Shares;
-}
 
 /** Runs without faults that may follow, until every row is decided. */
 const MAX_QUIET_RUNS = 6;
@@ -48,8 +39,8 @@ export async function play(
   }
   stage.close();
   disk.release();
-  const { imports, shares } = stage;
-  return { imports, failure, trace: world.trace ?? [], shares };
+  const { imports: amount, shares } = stage;
+  return { amount, failure, trace: world.trace ?? [], shares };
 }
 
 class Stage {

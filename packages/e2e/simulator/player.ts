@@ -1,13 +1,18 @@
+import type { SimulatorModule } from './kernel/simulation.ts';
 import { loadPrograms } from './load-programs.ts';
 import { play } from './play.ts';
 import { generate } from './scenario/generate.ts';
-import type { PlayerModule } from './simulation.ts';
+import { smaller } from './scenario/shrink.ts';
 
 /** Plays imports. */
-export const load: PlayerModule['load'] = async (patches, variant) => {
+export const load = (async (patches) => {
   const programs = await loadPrograms(patches);
-  return async (seed) => {
-    const { failure, imports, shares } = await play(generate(seed, variant), programs);
-    return { failure, amount: imports, shares };
+  return {
+    scenarioOf: generate,
+    play: (scenario, isTraced) => play(scenario, programs, isTraced),
+    smaller,
+    // On a line each: what happens in a run, and each of its lists.
+    shown: (scenario) => JSON.stringify(scenario, undefined, 1).replace(/\n\s{3,}/g, ' '),
+    again: () => '',
   };
-};
+}) satisfies SimulatorModule<ReturnType<typeof generate>>['load'];

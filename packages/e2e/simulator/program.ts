@@ -5,7 +5,7 @@ import type {
   ImportSummary,
 } from '../../cli/src/import/types.ts';
 import { argvOf, checkParsed, hasLostSummary, ioOf, type RunCommand } from './command.ts';
-import { Random } from './random.ts';
+import { Random } from './kernel/random.ts';
 import type { CommandTraits, UserTraits } from './scenario/scenario.ts';
 import type { OwnServer } from './services/own.ts';
 import type { Network } from './world/network.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { PACKAGES, type Patch, Patches } from '../simulator/kernel/patches.ts';
 import { MUTANTS } from '../simulator/mutants/mutants.ts';
-import { PACKAGES, type Patch, Patches } from '../simulator/patches.ts';
 import { loadServer } from '../simulator/server/load-server.ts';
 import { mutants } from '../simulator/server/mutants.ts';
 import { postgresMutants } from '../simulator/server/postgres-mutants.ts';

@@ -4,7 +4,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { type Debugger, type Profiler, Session } from 'node:inspector';
 import { stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES } from '../patches.ts';
+import { PACKAGES } from './patches.ts';
 
 /** A file as a thread has run it, with what its simulation has changed in it. */
 export interface RunScript {

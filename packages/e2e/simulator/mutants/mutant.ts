@@ -1,4 +1,4 @@
-import type { Mutant } from '../simulation.ts';
+import type { Mutant } from '../kernel/simulation.ts';
 
 export type { Mutant };
 

@@ -1,4 +1,5 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
+import type { Shares } from '../kernel/shares.ts';
 import type { Ended } from '../program.ts';
 import type { Paths } from '../scenario/files.ts';
 import type { RowPlan, RunPlan } from '../scenario/scenario.ts';
@@ -34,7 +35,6 @@ import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
 import { SentOnce } from './sent-once.ts';
 import { countShares } from './share-of-run.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
-import type { Shares } from './tally.ts';
 
 /**
  * Knows every row and every link, and checks after each run what must hold whatever has happened. What it takes for granted is only

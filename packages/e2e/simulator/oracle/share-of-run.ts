@@ -1,8 +1,8 @@
+import { count, type Shares } from '../kernel/shares.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import { pairOfRow } from './ledger.ts';
 import type { LinkLimit } from './link-limit.ts';
 import type { SentOnce } from './sent-once.ts';
-import { count, type Shares } from './tally.ts';
 
 /** Counts in which part of a run, and of its rows, rules were checked that can't be checked always. */
 export function countShares(

@@ -1,4 +1,4 @@
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
 import { REDIRECT_CELLS, TAG_CELLS } from './files.ts';
 import {
   type CommandTraits,

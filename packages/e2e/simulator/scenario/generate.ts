@@ -1,5 +1,5 @@
-import type { Variant } from '../command-line.ts';
-import { Random } from '../random.ts';
+import type { Variant } from '../kernel/command-line.ts';
+import { Random } from '../kernel/random.ts';
 import { addExtras } from './extras.ts';
 import { addLosses } from './losses.ts';
 import {

@@ -1,4 +1,4 @@
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
 import { changeRows, maybeRefused } from './extras.ts';
 import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
 import { quietly, withoutFormer } from './shrink.ts';

@@ -1,5 +1,5 @@
 import type { Store } from '../../src/inner-server.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Server } from './load-server.ts';
 import { newPostgresBase } from './postgres-base.ts';
 import type { Owner, Scheduler } from './scheduler.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import { leadTo, linkOf, maySee } from './leads.ts';
 import {
   type Account,

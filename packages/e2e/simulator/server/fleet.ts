@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Server } from './load-server.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';

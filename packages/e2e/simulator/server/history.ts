@@ -1,4 +1,5 @@
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
+import type { Played } from '../kernel/simulation.ts';
 import { type MakeBase, newBase } from './base.ts';
 import { Clients } from './clients.ts';
 import { Fleet } from './fleet.ts';
@@ -17,33 +18,26 @@ const DAY_MS = 86_400_000;
 /** How long a job may take once nothing fails any more: a failed one is tried again after 30 s at most. */
 const JOBS_END_MS = 60_000;
 
-/** What a history came to. */
-export interface Outcome {
-  /** What should never be; `undefined` when all was well. */
-  violation: string | undefined;
-  requests: number;
-  trace: string[];
-  /** How many actions its plan has. */
-  actions: number;
+/** The history of a seed, and the numbers of the actions of its plan that are carried out. */
+export interface Chosen {
+  seed: number;
+  keep: readonly number[];
 }
 
-/**
- * Plays the history of a seed: the same seed, the same history.
- *
- * @param keep - which actions of the plan are carried out; all of them by default
- */
-export async function playHistory(
-  server: Server,
-  seed: number,
-  keep?: ReadonlySet<number>,
-): Promise<Outcome> {
+/** @param keep - all of them by default */
+export function chosenOf(seed: number, keep?: readonly number[]): Chosen {
+  return { seed, keep: keep ?? [...makePlan(new Random(seed)).actions.keys()] };
+}
+
+/** Plays a history: the same seed, the same history. */
+export async function playHistory(server: Server, { seed, keep }: Chosen): Promise<Played> {
   const plan = makePlan(new Random(seed));
   const random = new Random(seed, 1);
   const history = new History(server, plan, random, await newBase(server, random));
-  const actions = plan.actions.filter((_, index) => keep === undefined || keep.has(index));
-  const violation = await history.play(actions);
+  const kept = new Set(keep);
+  const failure = await history.play(plan.actions.filter((_, index) => kept.has(index)));
   const { attempts, trace } = history.ledger;
-  return { violation, requests: attempts.length, trace, actions: plan.actions.length };
+  return { failure, amount: attempts.length, trace, shares: {} };
 }
 
 class History {

@@ -1,5 +1,5 @@
 import { registerHooks } from 'node:module';
-import { PACKAGES, type Patch, Patches } from '../patches.ts';
+import { PACKAGES, type Patch, Patches } from '../kernel/patches.ts';
 
 const SOURCES = `${PACKAGES}server/src/`;
 

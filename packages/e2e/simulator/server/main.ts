@@ -1,13 +1,9 @@
 /** Simulates the server: seeds, one seed, or planted bugs. See README.md, or `pnpm simulate:server --help`. */
 import { startPostgres } from '../../../server/test/start-postgres.ts';
-import { runSimulation } from '../run.ts';
-import type { OneSeed } from '../simulation.ts';
-import { playHistory } from './history.ts';
-import { loadServer } from './load-server.ts';
+import { runSimulation } from '../kernel/run.ts';
 import { mutants } from './mutants.ts';
 import { DATABASE } from './postgres-base.ts';
 import { postgresMutants } from './postgres-mutants.ts';
-import { shrink } from './shrink.ts';
 
 const [given, onPostgres] = [process.argv.slice(2), '--postgres'];
 const isOnPostgres = given.includes(onPostgres);
@@ -35,26 +31,9 @@ try {
       seeds: isOnPostgres ? 100 : 1_000,
       coverage: { packages: ['server'], seeds: isOnPostgres ? 50 : 500 },
       workers: 1,
-      playOne,
     },
     given.filter((arg) => arg !== onPostgres),
   );
 } finally {
   await postgres?.remove();
-}
-
-/** Shows the shortest history of this seed that is still wrong, or the one that was named, and how to play it again. */
-async function playOne({ seed, patches, keep, say }: OneSeed): Promise<boolean> {
-  const server = await loadServer(patches, isOnPostgres);
-  const { violation, actions } = await playHistory(server, seed, keep && new Set(keep));
-  const isWrong = violation !== undefined;
-  const needed = keep ?? (isWrong ? await shrink(server, seed, actions) : undefined);
-  const { trace, requests } = await playHistory(server, seed, needed && new Set(needed));
-  for (const line of trace) say(line);
-  if (isWrong) {
-    say(violation);
-    say(`  pnpm ${command} --seed ${seed} --keep ${needed?.join(',') || 'none'}`);
-  }
-  say(`1 seeds, ${Number(isWrong)} failures, ${requests} requests`);
-  return !isWrong;
 }

@@ -1,4 +1,4 @@
-import type { Patch } from '../patches.ts';
+import type { Patch } from '../kernel/patches.ts';
 
 /** A bug that is planted on purpose, to see that the simulator finds it. */
 export interface Mutant {

@@ -1,5 +1,5 @@
 import type { PlanLimits } from '@shortlink/sdk/wire';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 
 /** How often each kind of action is in a history. */
 const WEIGHTS = {

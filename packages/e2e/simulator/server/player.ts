@@ -1,13 +1,19 @@
-import type { PlayerModule } from '../simulation.ts';
-import { playHistory } from './history.ts';
+import { withoutParts } from '../kernel/shrink.ts';
+import type { SimulatorModule } from '../kernel/simulation.ts';
+import { type Chosen, chosenOf, playHistory } from './history.ts';
 import { loadServer } from './load-server.ts';
 import { DATABASE } from './postgres-base.ts';
 
 /** Plays histories of the server. */
-export const load: PlayerModule['load'] = async (patches) => {
+export const load = (async (patches) => {
   const server = await loadServer(patches, DATABASE in process.env);
-  return async (seed) => {
-    const { violation: failure, requests: amount } = await playHistory(server, seed);
-    return { failure, amount, shares: {} };
+  return {
+    scenarioOf: (seed, _, keep) => chosenOf(seed, keep),
+    play: (chosen) => playHistory(server, chosen),
+    *smaller({ seed, keep }) {
+      for (const fewer of withoutParts(keep)) yield { seed, keep: fewer };
+    },
+    shown: () => undefined,
+    again: ({ keep }) => ` --keep ${keep.join(',') || 'none'}`,
   };
-};
+}) satisfies SimulatorModule<Chosen>['load'];

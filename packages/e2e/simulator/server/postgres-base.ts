@@ -2,7 +2,7 @@ import { threadId } from 'node:worker_threads';
 import { Client, types } from 'pg';
 import { execute } from '../../../server/test/start-postgres.ts';
 import type { Store } from '../../src/inner-server.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Base, BaseEvents, MakeBase } from './base.ts';
 import type { Server } from './load-server.ts';
 import { type Connected, Session, Wire, withSession } from './postgres-wire.ts';

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 
 /** Whose work a step or a timer is. What belongs to a dead owner never happens. */
 export interface Owner {

@@ -1,5 +1,5 @@
 import type { Store } from '../../src/inner-server.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Base, BaseEvents } from './base.ts';
 import type { Server } from './load-server.ts';
 import { PUBLIC_URL } from './world.ts';

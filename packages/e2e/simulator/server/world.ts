@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Base, BaseEvents, MakeBase } from './base.ts';
 import type { Server } from './load-server.ts';
 import type { Owner, Scheduler } from './scheduler.ts';

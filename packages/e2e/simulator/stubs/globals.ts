@@ -1,7 +1,7 @@
 /** Replaces the timers and clocks of this thread, as the SDK and its libraries find them. */
 
 import type { TimedEvent } from '../clock.ts';
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
 import type { FetchInit } from '../world/network.ts';
 import { theWorld } from '../world/world.ts';
 

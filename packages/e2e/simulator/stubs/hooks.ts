@@ -3,7 +3,7 @@
  * database driver. Nothing of the first two is changed, but for a planted bug where one is asked for.
  */
 import { registerHooks } from 'node:module';
-import { PACKAGES, type Patch, Patches } from '../patches.ts';
+import { PACKAGES, type Patch, Patches } from '../kernel/patches.ts';
 
 const CLIENT = {
   'node:fs': './node-fs.ts',

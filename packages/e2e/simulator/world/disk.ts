@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 
 /** What a file holds when it is a database: the database itself, whose transactions are durable by its own rules. */
 export interface DatabaseContent {

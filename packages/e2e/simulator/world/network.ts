@@ -1,4 +1,4 @@
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
 import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
 import type { Service, ServiceResponse } from '../services/service.ts';
 import { errorPage, oddly, retryAfter } from './bad-responses.ts';

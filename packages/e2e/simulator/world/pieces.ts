@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { Random } from '../kernel/random.ts';
 
 /** Bytes as they arrive: whole, or cut anywhere, also inside a character. */
 export function piecesOf(bytes: Buffer, random: Random): Buffer[] {

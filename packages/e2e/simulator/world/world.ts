@@ -1,6 +1,6 @@
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import { Clock } from '../clock.ts';
-import { Random } from '../random.ts';
+import { Random } from '../kernel/random.ts';
 import type { Disk } from './disk.ts';
 import type { Network } from './network.ts';
 

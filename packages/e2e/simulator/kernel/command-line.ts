@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../src/whole-number.ts';
+import { wholeNumber } from '../../src/whole-number.ts';
 import type { Mutant, Simulation } from './simulation.ts';
 
 /** A planted bug must be found within so many seeds. */

@@ -1,8 +1,9 @@
 import { type Command, type CommandOf, readCommand, type Variant } from './command-line.ts';
-import { checkCoverage, type RunScript } from './kernel/coverage.ts';
-import { addShares, type Shares, textOf } from './oracle/tally.ts';
+import { checkCoverage, type RunScript } from './coverage.ts';
 import { eachOf, Player } from './pool.ts';
-import type { Simulation } from './simulation.ts';
+import { addShares, type Shares, textOf } from './shares.ts';
+import { shrink } from './shrink.ts';
+import type { Simulation, SimulatorModule } from './simulation.ts';
 import type { ChunkReport } from './worker.ts';
 
 /** Seeds that a worker plays before it reports. */
@@ -35,10 +36,8 @@ async function carryOut(simulation: Simulation, command: Command): Promise<boole
       return true;
     case 'seeds':
       return await playSeeds(simulation, command);
-    case 'seed': {
-      const { planted, ...one } = command;
-      return await simulation.playOne({ ...one, patches: planted?.patches ?? [], say });
-    }
+    case 'seed':
+      return await playOne(simulation, command);
     case 'mutants':
       return await playMutants(simulation, command);
   }
@@ -46,6 +45,31 @@ async function carryOut(simulation: Simulation, command: Command): Promise<boole
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Plays a seed and shows it. Where it fails, all is left out that has no part in the failure. */
+async function playOne(
+  { command, player, unit }: Simulation,
+  { seed, variant, keep, planted }: CommandOf<'seed'>,
+): Promise<boolean> {
+  const { load }: SimulatorModule = await import(player.href);
+  const simulator = await load(planted?.patches ?? []);
+  let scenario = simulator.scenarioOf(seed, variant, keep);
+  let played = await simulator.play(scenario, true);
+  if (played.failure !== undefined && keep === undefined) {
+    const fails = async (smaller: unknown) => (await simulator.play(smaller, false)).failure;
+    scenario = await shrink(scenario, played.failure, simulator.smaller, fails);
+    played = await simulator.play(scenario, true);
+  }
+  const { failure, amount, trace } = played;
+  const shown = failure === undefined ? undefined : simulator.shown(scenario);
+  for (const line of [shown ?? [], ...trace].flat()) say(line);
+  if (failure !== undefined)
+    say(
+      `${failure}\n  pnpm ${command} --seed ${seed}${flagOf(variant)}${simulator.again(scenario)}`,
+    );
+  say(`1 seeds, ${Number(failure !== undefined)} failures, ${amount} ${unit}`);
+  return failure === undefined;
 }
 
 async function playSeeds(
@@ -104,8 +128,11 @@ async function playSeeds(
 }
 
 function sayFailure(seed: number, message: string, command: string, variant: Variant): void {
-  const flag = variant.isPlain ? ' --plain' : variant.hasLosses ? '' : ' --no-losses';
-  say(`seed ${seed}: ${message}\n  pnpm ${command} --seed ${seed}${flag}`);
+  say(`seed ${seed}: ${message}\n  pnpm ${command} --seed ${seed}${flagOf(variant)}`);
+}
+
+function flagOf({ isPlain, hasLosses }: Variant): string {
+  return isPlain ? ' --plain' : hasLosses ? '' : ' --no-losses';
 }
 
 /** What a program says that was not changed but broken: such a planted bug shows nothing. */

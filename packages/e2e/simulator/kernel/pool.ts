@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
-import type { RunScript } from './kernel/coverage.ts';
+import type { RunScript } from './coverage.ts';
 import type { Patch } from './patches.ts';
 import type { Chunk, ChunkReport, COVERAGE, WorkerData } from './worker.ts';
 

@@ -10,7 +10,7 @@ export interface Patch {
   replace: string;
 }
 
-export const PACKAGES = new URL('../../', import.meta.url).href;
+export const PACKAGES = new URL('../../../', import.meta.url).href;
 
 /** Patches of one set of modules. One that would change nothing is an error: a bug that is not planted can't be found. */
 export class Patches {

@@ -1,10 +1,10 @@
 /** Plays the seeds that it is given, on a thread of its own, with planted bugs if there are any. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
-import { countStatements } from './kernel/coverage.ts';
-import { addShares, type Shares } from './oracle/tally.ts';
+import { countStatements } from './coverage.ts';
 import type { Patch } from './patches.ts';
-import type { PlayerModule } from './simulation.ts';
+import { addShares, type Shares } from './shares.ts';
+import type { SimulatorModule } from './simulation.ts';
 
 /** A number of seeds, one after the other. */
 export interface Chunk {
@@ -25,7 +25,7 @@ export interface ChunkReport {
   cpuUs: number;
 }
 
-/** What a worker is started with. `module`: the address of a {@link PlayerModule}. */
+/** What a worker is started with. `module`: the address of a {@link SimulatorModule}. */
 export interface WorkerData {
   module: string;
   patches: readonly Patch[];
@@ -42,14 +42,15 @@ const { module, patches, variant, isCounted }: WorkerData = workerData;
 // Nobody reads the stacks of errors that the programs expect, and making them takes a tenth of the time.
 Error.stackTraceLimit = 0;
 const readCounts = isCounted ? countStatements() : undefined;
-const { load }: PlayerModule = await import(module);
-const play = await load(patches, variant);
+const { load }: SimulatorModule = await import(module);
+const simulator = await load(patches);
 
 async function playChunk({ first, count, stopsAtFailure }: Chunk): Promise<ChunkReport> {
   const report: ChunkReport = { seeds: 0, amount: 0, failures: [], shares: {}, cpuUs: 0 };
   const before = process.threadCpuUsage();
   for (let seed = first; seed < first + count; seed += 1) {
-    const { failure, amount, shares } = await play(seed);
+    const scenario = simulator.scenarioOf(seed, variant);
+    const { failure, amount, shares } = await simulator.play(scenario, false);
     report.seeds += 1;
     report.amount += amount;
     addShares(report.shares, shares);
