@@ -206,9 +206,10 @@ export class Oracle {
     countShares(this.shares, plan, scenario.user, this.#sent, this.#limit);
     if (hasSecond) return;
     const text = textOf(world.disk, world.disk.wholeOf(settings.output));
-    const [{ user }, { made }] = [scenario, service];
-    const areTitlesCertain = this.#areTitlesCertain && !network.exchanges.some(lacksResults);
-    const results = { text, plan, user, made, areTitlesCertain, stated: this.#evidence.doubts };
+    const [{ user }, { made }, { exchanges }] = [scenario, service, network];
+    const areTitlesCertain = this.#areTitlesCertain && !exchanges.some(lacksResults);
+    const certain = { exchanges, areTitlesCertain, stated: this.#evidence.doubts };
+    const results = { text, plan, user, made, ...certain };
     if (summary?.output === undefined) {
       if (this.#isOutputDurable) checkIsWhole(results, this.#outputBefore?.toString());
     } else {
@@ -216,8 +217,7 @@ export class Oracle {
       const counted = this.#countedLinks(countPairs(named));
       const reported = checkResults({
         ...results,
-        mayExist: (pair) =>
-          this.#recorded.of(pair) + mayExist(pair, network.exchanges, made, this.#told),
+        mayExist: (pair) => this.#recorded.of(pair) + mayExist(pair, exchanges, made, this.#told),
         counted: (pair) => counted.of(pair),
       });
       checkAgreement(reported, summary, settings, {
