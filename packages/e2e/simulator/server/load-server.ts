@@ -10,6 +10,13 @@ const SMALL_CHUNKS: Patch = {
   replace: 'JOB_CHUNK_LINKS = 40',
 };
 
+/** The same of an export. */
+const SMALL_PAGES: Patch = {
+  file: 'server/src/store/queries/aliases.ts',
+  find: 'EXPORTED_TOGETHER = 1_000',
+  replace: 'EXPORTED_TOGETHER = 10',
+};
+
 /** Limits of real time, which a statement doesn't keep that waits for the simulation's next step. */
 const PATIENT: readonly Patch[] = [
   ['{ read: 3_000, write: 5_000,', '{ read: 300_000, write: 300_000,'],
@@ -34,7 +41,12 @@ const DRIVER = new URL('./postgres-driver.ts', import.meta.url).href;
  * @throws Error when a patch no longer fits the sources
  */
 export async function loadServer(planted: readonly Patch[] = [], onPostgres = false) {
-  const patches = new Patches([SMALL_CHUNKS, ...(onPostgres ? PATIENT : []), ...planted]);
+  const patches = new Patches([
+    SMALL_CHUNKS,
+    SMALL_PAGES,
+    ...(onPostgres ? PATIENT : []),
+    ...planted,
+  ]);
   registerOnce();
   const variant = `${VARIANT}${variants.push(patches) - 1}`;
   const load = async <T>(path: string): Promise<T> => import(`${SOURCES}${path}${variant}`);

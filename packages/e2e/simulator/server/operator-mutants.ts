@@ -47,4 +47,22 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
     'UNKNOWN_CODE_MAX_AGE_MS = 250;',
     'UNKNOWN_CODE_MAX_AGE_MS = 86_400_000;',
   ),
+  'list-with-links-of-others': one(
+    'A list has links of every account.',
+    'store/queries/links.ts',
+    'SELECT code FROM link_details WHERE account_id = ',
+    "SELECT code FROM link_details WHERE '' <> ",
+  ),
+  'alias-lost-at-the-end-of-a-page': one(
+    'An export leaves out the other addresses of the last link of each page.',
+    'store/queries/aliases.ts',
+    'AND code <= ',
+    'AND code < ',
+  ),
+  'usage-of-revoked-keys': one(
+    'The usage names keys that were revoked.',
+    'store/queries/usage.ts',
+    'AND revoked_at IS NULL AND (expires_at IS NULL',
+    'AND (expires_at IS NULL',
+  ),
 };
