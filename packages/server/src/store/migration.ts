@@ -2,23 +2,12 @@ import { StoreError } from './store-error.ts';
 
 /** One step of a database's schema. */
 export interface Migration {
-  /** 1, 2, 3 and so on, without gaps. */
+  /** Higher than that of the step before. */
   version: number;
   name: string;
   sql: string;
   /** Statements for PostgreSQL that can't be in a transaction. The step counts as done after them, so both are run again after a crash. */
   concurrently?: readonly string[] | undefined;
-}
-
-/** Steps as they are written down, by name, each with its SQL. */
-export type Steps = Readonly<Record<string, string | Pick<Migration, 'sql' | 'concurrently'>>>;
-
-/** Gives each step its version: its place among the others. */
-export function numbered(steps: Steps): Migration[] {
-  return Object.entries(steps).map(([name, step], index) => {
-    const { sql, concurrently } = typeof step === 'string' ? { sql: step } : step;
-    return { version: index + 1, name, sql, concurrently };
-  });
 }
 
 /** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */
@@ -29,6 +18,10 @@ export interface MigrationReport {
 
 /** Checks the version of a database's schema, which a newer version of this program may have migrated. */
 export function checkVersion(name: string, version: number, newest: number): void {
+  if (version > 2 && version < 11) {
+    const message = `The database ${name} has schema version ${version}, which no release had.`;
+    throw new StoreError('too_old', message);
+  }
   if (version <= newest) return;
   throw new StoreError(
     'too_new',

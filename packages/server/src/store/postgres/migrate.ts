@@ -6,19 +6,18 @@ import {
   hasSchema,
   type Migration,
   type MigrationReport,
-  numbered,
 } from '../migration.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
-import { isLockTimeout } from './postgres-errors.ts';
+import { isConflict, isLockTimeout } from './postgres-errors.ts';
 
 /**
  * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
  * database ends with the same schema (see `upgrade.test.ts`).
  */
-export const migrations: readonly Migration[] = numbered({ ...initial, ...changes });
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
@@ -146,13 +145,13 @@ async function apply(client: Client, migration: Migration, now: number): Promise
       [version, name, now],
     );
   };
-  if (concurrently === undefined) {
-    return transaction(client, async () => {
+  await unlessLocked(() =>
+    transaction(client, async () => {
       await client.query(sql);
-      await record();
-    });
-  }
-  await unlessLocked(() => transaction(client, () => client.query(sql)));
+      if (concurrently === undefined) await record();
+    }),
+  );
+  if (concurrently === undefined) return;
   // A statement of these waits for transactions that are open, without a limit, but nobody waits for it.
   for (const statement of concurrently) await client.query(statement);
   await transaction(client, record);
@@ -175,7 +174,7 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
     try {
       return await act();
     } catch (error) {
-      if (!isLockTimeout(error) || tries === LOCK_TRIES) throw error;
+      if (!(isLockTimeout(error) || isConflict(error)) || tries === LOCK_TRIES) throw error;
     }
     await delay(REPORT_AFTER_MS);
   }

@@ -61,9 +61,23 @@ test('a server that writes meanwhile waits for one step, not for all', () => {
   db.close();
 });
 
-test('the released steps are numbered without gaps, and migrateSqlite reports them', async () => {
-  expect(await migrateSqlite(path())).toEqual({ from: 0, to: migrations.length });
-  expect(await migrateSqlite(path())).toEqual({ from: migrations.length, to: migrations.length });
+test('the steps are numbered upwards, and migrateSqlite reports them', async () => {
+  const versions = migrations.map(({ version }) => version);
+  expect([...new Set(versions)].toSorted((a, b) => a - b)).toEqual(versions);
+  const newest = versions.at(-1);
+  expect(await migrateSqlite(path())).toEqual({ from: 0, to: newest });
+  expect(await migrateSqlite(path())).toEqual({ from: newest, to: newest });
+});
+
+test('a database of a version that was never released is refused with words, and left alone', async () => {
+  const db = new Database({ path: path() });
+  migrate(db, migrations.slice(0, 2), NOW);
+  db.run(`INSERT INTO schema_migrations VALUES (7, 'between', 0)`);
+  const error = await migrateSqlite(path()).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ name: 'StoreError', reason: 'too_old' });
+  expect(String(error)).toContain('has schema version 7, which no release had');
+  expect(schemaVersion(db)).toBe(7);
+  db.close();
 });
 
 test('a database of a newer version is refused with words, and left alone', async () => {

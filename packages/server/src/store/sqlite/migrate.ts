@@ -4,7 +4,6 @@ import {
   hasSchema,
   type Migration,
   type MigrationReport,
-  numbered,
 } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
@@ -15,7 +14,7 @@ import { initial } from './migrations/initial.ts';
  * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
  * database ends with the same schema (see `upgrade.test.ts`).
  */
-export const migrations: readonly Migration[] = numbered({ ...initial, ...changes });
+export const migrations: readonly Migration[] = [initial, ...changes];
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (

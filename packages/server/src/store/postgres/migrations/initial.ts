@@ -1,4 +1,4 @@
-import type { Steps } from '../../migration.ts';
+import type { Migration } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `position` is insertion order, which is how lists are sorted. Text of clients
@@ -8,8 +8,10 @@ import type { Steps } from '../../migration.ts';
  * Nothing that a link refers to is ever deleted. Counters stand in narrow tables of their own, with room in each page, so
  * that an update rewrites a few bytes and no index.
  */
-export const initial: Steps = {
-  initial: `
+export const initial: Migration = {
+  version: 1,
+  name: 'initial',
+  sql: `
     CREATE TABLE accounts (
       id text PRIMARY KEY,
       position bigint GENERATED ALWAYS AS IDENTITY,

@@ -1,5 +1,3 @@
-import type { Steps } from '../../migration.ts';
-
 /**
  * A request writes one row: that of its key and minute. Day and month hold what is before the minute that is open, and get its requests when
  * the next minute begins. Otherwise every request would leave old versions of four rows behind, which PostgreSQL keeps and passes over while a
@@ -11,8 +9,7 @@ import type { Steps } from '../../migration.ts';
  *
  * Instances of the version before call the same functions. Their usage shows the requests of a key without those of the open minute.
  */
-export const minuteCounters: Steps = {
-  'minute counters': `
+export const minuteCounters = `
     CREATE TABLE request_minutes (
       account_id text NOT NULL,
       minute bigint NOT NULL, -- when it began, as day and month
@@ -26,7 +23,7 @@ export const minuteCounters: Steps = {
     CREATE INDEX request_minutes_key ON request_minutes (key_id);
     ALTER TABLE request_counters ADD COLUMN open_minute bigint; -- of a month
 
-    CREATE OR REPLACE VIEW request_windows AS
+    CREATE VIEW request_windows AS
       SELECT account_id, name, starts_at, sum(used)::bigint AS used FROM (
         SELECT account_id, period AS name, starts_at, used FROM request_counters
         UNION ALL
@@ -158,5 +155,4 @@ export const minuteCounters: Steps = {
         WHERE key_id = key AND day = day_start AND requests > 0;
     END
     $$;
-  `,
-};
+  `;

@@ -1,11 +1,13 @@
-import type { Steps } from '../../migration.ts';
+import type { Migration } from '../../migration.ts';
 
 /**
  * Times are milliseconds since the epoch. `rowid` order is insertion order, which is how lists are sorted. Links are found by
  * code only, so that a link costs one index entry.
  */
-export const initial: Steps = {
-  initial: `
+export const initial: Migration = {
+  version: 1,
+  name: 'initial',
+  sql: `
     CREATE TABLE accounts (
       id TEXT NOT NULL UNIQUE,
       name TEXT NOT NULL,
