@@ -168,8 +168,8 @@ const SERVER: readonly Mutant[] = [
   mutant(
     'server carries a key out again',
     'server/src/store/writes/idempotency.ts',
-    'if (earlier !== undefined) return [replay',
-    'if (earlier === null) return [replay',
+    'if (stored === undefined) due.push',
+    'if (stored !== null) due.push',
   ),
   mutant(
     'server runs a chunk of a job twice',

@@ -132,8 +132,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     IDEMPOTENCY,
-    'if (outcome?.ok) {',
-    'if (outcome?.ok && now < 0) {',
+    'const [first] = kept;',
+    'const [first] = kept.slice(kept.length);',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
@@ -168,8 +168,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refusals-replay': one(
     'An idempotency key is stored before the create, with an empty response.',
     IDEMPOTENCY,
-    'const outcomes = yield* create([request]);',
-    "yield* rowsOf({ text: 'INSERT INTO idempotency_records (account_id, key, fingerprint, answer, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', values: [caller.accountId, key, fingerprint, '{}', now] });\n  const outcomes = yield* create([request]);",
+    'const created = yield* create(due);',
+    'yield* keep(engine, due, due.map(() => ({ ok: true, value: {}, replayed: false })));\n    const created = yield* create(due);',
   ),
 
   // --- jobs ---
