@@ -3,7 +3,7 @@ import { JobPace } from './domain/job-pace.ts';
 import type { AppOptions, Connection } from './http/context.ts';
 import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
-import { Housekeeping } from './jobs/housekeeping.ts';
+import { housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
@@ -55,7 +55,7 @@ export function createService(options: ServiceOptions): Service {
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
   const clicks = new ClickBuffer({ store, logger, onDropped, now });
-  const housekeeping = new Housekeeping({ store, logger, now });
+  const pruning = housekeeping(store, logger, now);
   const redirects = new RedirectCache({ store });
   const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
   let draining = false;
@@ -89,7 +89,7 @@ export function createService(options: ServiceOptions): Service {
       redirects.restore(cacheFile?.read() ?? []);
       await follower.start();
       await runner.start();
-      housekeeping.start();
+      pruning.start();
       isStarted = true;
     },
     drain: () => {
@@ -99,7 +99,7 @@ export function createService(options: ServiceOptions): Service {
       follower.stop();
       // One that could not start knows no link, and leaves the file of the run before.
       if (isStarted) cacheFile?.write(redirects.links());
-      await Promise.all([runner.stop(), clicks.stop(), housekeeping.stop()]);
+      await Promise.all([runner.stop(), clicks.stop(), pruning.stop()]);
     },
   };
 }

@@ -200,8 +200,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-takeover': one(
     'Nobody takes over the job of an instance that died.',
     'jobs/runner.ts',
-    'this.#timer = setInterval(() => this.#rescan(), RESCAN_MS);',
-    'this.#timer = setInterval(() => undefined, RESCAN_MS);',
+    'act: () => this.#findJobs(),',
+    'act: async () => undefined,',
   ),
   'no-retry': one(
     'A job that failed once is not tried again by its instance.',

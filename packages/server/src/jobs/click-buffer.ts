@@ -33,7 +33,7 @@ export interface ClickBufferOptions {
   };
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
-  /** Receives the number of clicks that were given up. @default nothing happens */
+  /** Receives the number of clicks that were given up. */
   onDropped?: ((clicks: number) => void) | undefined;
   /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
@@ -57,12 +57,8 @@ interface Series {
  * for the disk. A write that failed is repeated as it was: it may have been carried out nevertheless, and then the store recognises it.
  */
 export class ClickBuffer {
-  readonly #store: ClickBufferOptions['store'];
-  readonly #logger: ClickBufferOptions['logger'];
+  readonly #options: ClickBufferOptions;
   readonly #outage: OutageLog;
-  readonly #flushMs: number;
-  readonly #now: () => number;
-  readonly #onDropped: (clicks: number) => void;
   readonly #series: readonly Series[];
   #clicks = new Map<string, number>();
   /** Codes in writes that are not done. */
@@ -70,12 +66,8 @@ export class ClickBuffer {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ClickBufferOptions) {
-    this.#store = options.store;
-    this.#logger = options.logger;
+    this.#options = options;
     this.#outage = new OutageLog({ logger: options.logger, what: 'writing clicks' });
-    this.#flushMs = options.flushMs ?? CLICK_FLUSH_MS;
-    this.#now = options.now ?? Date.now;
-    this.#onDropped = options.onDropped ?? (() => undefined);
     this.#series = Array.from({ length: FLUSHES_AT_A_TIME }, () => {
       return { writer: newUuid(), number: 1, writes: [], running: undefined };
     });
@@ -84,7 +76,7 @@ export class ClickBuffer {
   /** Counts one click. */
   add(code: string): void {
     const before = this.#clicks.get(code);
-    if (before === undefined && this.#isFull()) this.#onDropped(1);
+    if (before === undefined && this.#isFull()) this.#options.onDropped?.(1);
     else this.#clicks.set(code, (before ?? 0) + 1);
     this.#flushLater();
   }
@@ -109,8 +101,11 @@ export class ClickBuffer {
     const unwritten = [this.#clicks, ...this.#series.flatMap(({ writes }) => writes)];
     const lost = unwritten.flatMap((clicks) => [...clicks.values()]).reduce((sum, n) => sum + n, 0);
     if (lost > 0) {
-      this.#onDropped(lost);
-      this.#logger?.error({ lost }, 'clicks lost: they could not be written before the end');
+      this.#options.onDropped?.(lost);
+      this.#options.logger?.error(
+        { lost },
+        'clicks lost: they could not be written before the end',
+      );
     }
   }
 
@@ -119,7 +114,7 @@ export class ClickBuffer {
   }
 
   #flushLater(): void {
-    this.#timer ??= setTimeout(() => this.flush(), this.#flushMs);
+    this.#timer ??= setTimeout(() => this.flush(), this.#options.flushMs ?? CLICK_FLUSH_MS);
   }
 
   /** All clicks that no write contains yet, in writes of {@link FLUSH_CODES}. */
@@ -141,9 +136,10 @@ export class ClickBuffer {
 
   async #write(series: Series): Promise<boolean> {
     const { writer } = series;
+    const { store, now = Date.now } = this.#options;
     try {
       for (let clicks = series.writes[0]; clicks !== undefined; clicks = series.writes[0]) {
-        await this.#store.addClicks(clicks, { writer, number: series.number, now: this.#now() });
+        await store.addClicks(clicks, { writer, number: series.number, now: now() });
         series.number += 1;
         series.writes.shift();
         this.#codesInWrites -= clicks.size;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Housekeeping, PRUNE_INTERVAL_MS } from './housekeeping.ts';
+import { housekeeping, PRUNE_INTERVAL_MS } from './housekeeping.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,16 +17,16 @@ test('it prunes at the start and then every hour, also after a failure', async (
       if (pruned.length === 2) throw new Error('busy');
     },
   };
-  const logger = { error: (fields: object) => logged.push(fields) };
-  const housekeeping = new Housekeeping({ store, logger, now: () => 42 });
-  housekeeping.start();
+  const logger = { error: (fields: object) => logged.push(fields), info: () => {} };
+  const pruning = housekeeping(store, logger, () => 42);
+  pruning.start();
   expect(pruned).toEqual([42]);
   await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
   expect(pruned).toHaveLength(2);
   expect(logged).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
   expect(pruned).toHaveLength(3);
-  await housekeeping.stop();
+  await pruning.stop();
   await vi.advanceTimersByTimeAsync(PRUNE_INTERVAL_MS);
   expect(pruned).toHaveLength(3);
 });
@@ -42,12 +42,12 @@ test('a run that takes longer than the interval is not doubled, and stop waits f
       });
     },
   };
-  const housekeeping = new Housekeeping({ store });
-  housekeeping.start();
+  const pruning = housekeeping(store);
+  pruning.start();
   await vi.advanceTimersByTimeAsync(3 * PRUNE_INTERVAL_MS);
   expect(runs).toBe(1);
   let stopped = false;
-  const stopping = housekeeping.stop().then(() => {
+  const stopping = pruning.stop().then(() => {
     stopped = true;
   });
   await vi.advanceTimersByTimeAsync(1_000);
@@ -66,10 +66,10 @@ test('stop ends a run after its present step, so that no service manager has to 
       }
     },
   };
-  const housekeeping = new Housekeeping({ store });
-  housekeeping.start();
+  const pruning = housekeeping(store);
+  pruning.start();
   await vi.advanceTimersByTimeAsync(250);
-  const stopped = housekeeping.stop();
+  const stopped = pruning.stop();
   await vi.advanceTimersByTimeAsync(50);
   await stopped;
   expect(steps).toBe(3);

@@ -1,8 +1,9 @@
 import { type OwnHosts, ownHostsOf } from '../domain/hostnames.ts';
 import { DOMAIN_ID } from '../domain/ids.ts';
-import { type Logger, OutageLog } from '../logger.ts';
+import type { Logger } from '../logger.ts';
 import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { Store } from '../store/store.ts';
+import { Repeated } from './repeated.ts';
 
 /** Wait between two questions to the store, in milliseconds: a change reaches every redirect well within a second. */
 export const FOLLOW_MS = 300;
@@ -17,29 +18,30 @@ export interface LinkFollowerOptions {
 
 /**
  * Asks the store in the background what changed, and keeps the redirect cache and the list of custom domains up to date. Redirects use what
- * is in memory and never wait for it. One question is under way at a time, so a database that hangs is asked once.
+ * is in memory and never wait for it.
  */
 export class LinkFollower {
   readonly #options: LinkFollowerOptions;
-  readonly #outage: OutageLog;
+  readonly #asking: Repeated;
   #since = 0;
   #ownHosts: OwnHosts | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
 
   constructor(options: LinkFollowerOptions) {
     this.#options = options;
-    this.#outage = new OutageLog({ logger: options.logger, what: 'reading changes of links' });
+    const { logger } = options;
+    const act = () => this.#askOnce();
+    this.#asking = new Repeated({
+      ...{ act, everyMs: FOLLOW_MS, what: 'reading changes of links', logger },
+    });
   }
 
   /** Resolves after the first question, whether or not the store has responded. */
-  async start(): Promise<void> {
-    await this.#follow();
+  start(): Promise<void> {
+    return this.#asking.start();
   }
 
   stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#asking.stop();
   }
 
   /** The hosts of the service as last known. They are read now only if they were never read before. */
@@ -50,18 +52,6 @@ export class LinkFollower {
   /** The same where nobody can wait: `undefined` if they were never read. */
   knownOwnHosts(): OwnHosts | undefined {
     return this.#ownHosts;
-  }
-
-  async #follow(): Promise<void> {
-    try {
-      await this.#askOnce();
-      this.#outage.succeeded();
-    } catch (error) {
-      if (!this.#stopped) this.#outage.failed(error);
-    }
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => this.#follow(), FOLLOW_MS);
-    this.#timer.unref();
   }
 
   async #askOnce(): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
+import { Repeated } from './repeated.ts';
 
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
@@ -20,7 +21,7 @@ export interface JobRunnerOptions {
   store: Pick<Store, 'pendingJobs' | 'runJobChunk'>;
   /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
-  /** Receives how many links a chunk created, and when it began, by `performance.now()`. @default nothing is called */
+  /** Receives how many links a chunk created, and when it began, by `performance.now()`. */
   onLinksCreated?: ((links: number, startedAt: number) => void) | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
@@ -41,33 +42,26 @@ interface Failing {
  * runner that is killed leaves nothing behind that another one would have to wait for.
  */
 export class JobRunner {
-  readonly #store: JobRunnerOptions['store'];
-  readonly #now: () => number;
-  readonly #onLinksCreated: (links: number, startedAt: number) => void;
+  readonly #options: JobRunnerOptions;
   readonly #chunkLog: OutageLog;
-  readonly #scanLog: OutageLog;
+  readonly #scans: Repeated;
   /** Jobs that have chunks left, as far as we know, in the order of their turns. */
   readonly #queue = new Set<string>();
   /** Jobs that failed and are not done yet. */
   readonly #failing = new Map<string, Failing>();
   readonly #running = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
-  #scan: Promise<void> | undefined;
   #pending = 0;
   #chunks = 0;
   #stopped = false;
 
-  constructor({
-    store,
-    logger,
-    onLinksCreated = () => undefined,
-    now = Date.now,
-  }: JobRunnerOptions) {
-    this.#store = store;
-    this.#now = now;
-    this.#onLinksCreated = onLinksCreated;
+  constructor(options: JobRunnerOptions) {
+    const { logger } = options;
+    this.#options = options;
     this.#chunkLog = new OutageLog({ logger, what: 'running a job' });
-    this.#scanLog = new OutageLog({ logger, what: 'looking for unfinished jobs' });
+    this.#scans = new Repeated({
+      act: () => this.#findJobs(),
+      ...{ everyMs: RESCAN_MS, what: 'looking for unfinished jobs', logger },
+    });
   }
 
   /** Unfinished jobs at the last look, those of other instances too. */
@@ -78,8 +72,7 @@ export class JobRunner {
   /** Takes up the unfinished jobs. Rejects when the store can't be read. */
   async start(): Promise<void> {
     await this.#findJobs();
-    this.#timer = setInterval(() => this.#rescan(), RESCAN_MS);
-    this.#timer.unref();
+    this.#scans.startLater();
   }
 
   /** Adds a job that was just accepted, so that it doesn't wait for the next scan of the store. */
@@ -92,25 +85,12 @@ export class JobRunner {
   /** Finishes the chunks that run, and starts no other. What is left is done by another instance, or after the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
     for (const { timer } of this.#failing.values()) clearTimeout(timer);
-    await Promise.all([this.#scan, ...this.#running]);
-  }
-
-  /** Only one look at a time, so that they don't pile up while the database hangs. */
-  #rescan(): void {
-    this.#scan ??= this.#findJobs()
-      .then(
-        () => this.#scanLog.succeeded(),
-        (error: unknown) => this.#scanLog.failed(error),
-      )
-      .finally(() => {
-        this.#scan = undefined;
-      });
+    await Promise.all([this.#scans.stop(), ...this.#running]);
   }
 
   async #findJobs(): Promise<void> {
-    const jobs = await this.#store.pendingJobs();
+    const jobs = await this.#options.store.pendingJobs();
     this.#pending = jobs.length;
     for (const jobId of jobs) this.notify(jobId);
   }
@@ -143,10 +123,11 @@ export class JobRunner {
   }
 
   async #runChunk(jobId: string): Promise<void> {
+    const { store, onLinksCreated, now = Date.now } = this.#options;
     const startedAt = performance.now();
     try {
-      const { created, done, busy = false } = await this.#store.runJobChunk(jobId, this.#now());
-      if (created > 0) this.#onLinksCreated(created, startedAt);
+      const { created, done, busy = false } = await store.runJobChunk(jobId, now());
+      if (created > 0) onLinksCreated?.(created, startedAt);
       const failing = this.#failing.get(jobId);
       if (failing !== undefined) failing.failures = 0;
       // Another instance works on it, and perhaps to its end. Should that one stop, the next look at the store brings the job back here.
