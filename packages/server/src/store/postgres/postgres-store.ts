@@ -146,34 +146,21 @@ async function exportLinks(
 }
 
 /** The same store, which rejects calls once it is closed, and lets those that are under way end before. */
-function closable(store: Store): Store {
+function closable({ isHealthy, connections, ...store }: Store): Store {
   const open = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
-  const close = async () => {
-    await Promise.allSettled(open);
-    await store.close();
+  const guarded: unknown = carryOut(store, async (name, args) => {
+    if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
+    const method = store[name] as (...args: unknown[]) => Promise<unknown>;
+    const running = method(...args);
+    open.add(running);
+    return running.finally(() => open.delete(running));
+  });
+  const close = () => {
+    closing ??= Promise.allSettled(open).then(() => store.close());
+    return closing;
   };
-  const guarded = Object.entries(store).map(
-    ([name, method]: [string, (...args: unknown[]) => unknown]) => {
-      const call = async (...args: unknown[]) => {
-        if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
-        const running = Promise.resolve(method(...args));
-        open.add(running);
-        return running.finally(() => open.delete(running));
-      };
-      return [name, call];
-    },
-  );
-  const { isHealthy, connections } = store;
-  return {
-    ...(Object.fromEntries(guarded) as unknown as Store),
-    isHealthy,
-    connections,
-    close: () => {
-      closing ??= close();
-      return closing;
-    },
-  };
+  return { ...(guarded as typeof store), isHealthy, connections, close };
 }
 
 /** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */

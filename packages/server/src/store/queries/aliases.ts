@@ -1,6 +1,6 @@
-import type { RedirectType } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
 import {
+  type Correction,
   type ExportedLink,
   type ExportSearch,
   isoTime,
@@ -11,17 +11,7 @@ import { ownName } from './accounts.ts';
 import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
-interface RedirectRow {
-  code: string;
-  target_url: string;
-  redirect_type: RedirectType;
-  is_active: boolean | number;
-  hostname: string | null;
-  disabled_at: number | null;
-  removed_at: number | null;
-  account_id: string;
-  domain_id: string | null;
-}
+type RedirectRow = Omit<LinkRow, 'id' | 'title' | 'click_count' | 'tags' | 'created_at'>;
 
 const REDIRECT =
   sqlText(`links.code, target_url, redirect_type, is_active, hostname, disabled_at, removed_at,
@@ -29,7 +19,7 @@ const REDIRECT =
 const OWNERS = sqlText(`JOIN accounts ON accounts.id = links.account_id
   LEFT JOIN domains ON domains.id = links.domain_id`);
 
-/** Where a code leads, or an alias: that has a slash, with the host of its custom domain in front (see `aliasAddress`). */
+/** An alias has a slash, with the host of its custom domain in front (see `aliasAddress`). */
 export function* findRedirect(address: string): Reading<Redirect | undefined> {
   const slash = address.indexOf('/');
   if (slash >= 0) return yield* findAlias(address.slice(0, slash), address.slice(slash));
@@ -61,26 +51,20 @@ function toRedirect(
   return { target_url, redirect_type, is_active, hostname, owners };
 }
 
+type CorrectionRow = Record<Exclude<keyof Correction, 'at'>, string> & { at: number };
+
 export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHistory> {
   const aliases = yield* rowsOf<AliasRow>(sql`
     SELECT hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
     WHERE code = ${code}`);
-  const corrections = yield* rowsOf<{
-    at: number;
-    made_by: string;
-    old_target: string;
-    new_target: string;
-    old_title: string;
-    new_title: string;
-  }>(sql`
-    SELECT at, made_by, old_target, new_target, old_title, new_title FROM corrections
+  const corrections = yield* rowsOf<CorrectionRow>(sql`
+    SELECT at, made_by AS by, old_target, new_target, old_title, new_title FROM corrections
     WHERE code = ${code} ORDER BY number`);
   return {
     aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
-    corrections: corrections.map(({ at, made_by, old_title, new_title, ...targets }) => ({
+    corrections: corrections.map(({ at, old_title, new_title, ...others }) => ({
       at: isoTime(at) ?? '',
-      by: made_by,
-      ...targets,
+      ...others,
       ...(old_title !== new_title && {
         old_title: JSON.parse(old_title),
         new_title: JSON.parse(new_title),

@@ -18,25 +18,19 @@ export function* unfinishedJobs(accountId: string): Reading<string[]> {
 
 /** One statement, so that the progress and the results are of the same moment. */
 export function* findJob(accountId: string, jobId: string): Reading<StoredJob | undefined> {
-  const row = yield* rowOf<{
-    total: number;
-    processed: number;
-    created_at: number;
-    chunks: number;
-    bytes: number;
-  }>(sql`
-    SELECT total, processed, created_at, count(results) AS chunks,
+  type Row = Pick<StoredJob, 'total' | 'processed' | 'createdAt'> & StoredJob['results'];
+  const row = yield* rowOf<Row>(sql`
+    SELECT total, processed, created_at AS "createdAt", count(results) AS chunks,
       CAST(coalesce(sum(octet_length(results)), 0) AS bigint) AS bytes
     FROM jobs LEFT JOIN job_chunks ON job_id = jobs.id
     WHERE jobs.id = ${jobId} AND account_id = ${accountId} GROUP BY jobs.id, total, processed, created_at`);
   if (row === undefined) return undefined;
-  const { total, processed, created_at, chunks, bytes } = row;
+  const { chunks, bytes, ...job } = row;
+  const { total, processed } = job;
   return {
     id: jobId,
     status: processed === total ? 'completed' : 'processing',
-    total,
-    processed,
-    createdAt: created_at,
+    ...job,
     results: { chunks, bytes: bytes + Math.max(0, chunks - 1) },
   };
 }

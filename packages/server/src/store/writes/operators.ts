@@ -12,7 +12,7 @@ import {
   type RevokedKey,
   type RotationOutcome,
 } from '../operator-store.ts';
-import { findAccount } from '../queries/accounts.ts';
+import { findAccount, type KeyRow } from '../queries/accounts.ts';
 import { findLink } from '../queries/links.ts';
 import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
@@ -91,15 +91,9 @@ export function* revokeKey(_: Engine, keyId: string, now: number): Writing<Revok
 export function* rotateKey(_: Engine, input: Input<'rotateKey'>): Writing<RotationOutcome> {
   const { keyId, hash, graceMs, expiresAt, now } = input;
   // Changes nothing, but locks the row on both engines.
-  const old = yield* rowOf<{
-    account_id: string;
-    name: string;
-    permissions: string;
-    expires_at: number | null;
-    replaced_by: string | null;
-  }>(sql`
+  const old = yield* rowOf<Omit<KeyRow, 'used_at'> & { account_id: string }>(sql`
     UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
-    RETURNING account_id, name, permissions, expires_at, replaced_by`);
+    RETURNING id, account_id, name, permissions, expires_at, replaced_by`);
   if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
     return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
   }
