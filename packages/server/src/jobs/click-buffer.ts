@@ -28,25 +28,18 @@ const STOP_TRIES = 3;
 
 export interface ClickBufferOptions {
   store: {
-    /** As `Store.addClicks` says. */
     addClicks: (clicks: ReadonlyMap<string, number>, write: ClickWrite) => Promise<void>;
   };
-  /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
-  /** Receives the number of clicks that were given up. */
   onDropped?: ((clicks: number) => void) | undefined;
-  /** @default CLICK_FLUSH_MS */
   flushMs?: number | undefined;
-  /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 
 /** Writes that follow each other. A write that failed is repeated unchanged, under its number, before the next one. */
 interface Series {
   writer: string;
-  /** The number of the next write. */
   number: number;
-  /** The clicks of the next writes. */
   writes: ReadonlyMap<string, number>[];
   /** Resolves to false when a write failed. */
   running: Promise<boolean> | undefined;
@@ -73,7 +66,6 @@ export class ClickBuffer {
     });
   }
 
-  /** Counts one click. */
   add(code: string): void {
     const before = this.#clicks.get(code);
     if (before === undefined && this.#isFull()) this.#options.onDropped?.(1);

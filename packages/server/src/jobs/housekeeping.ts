@@ -1,7 +1,6 @@
 import type { Store } from '../store/store.ts';
 import { Repeated, type RepeatedOptions } from './repeated.ts';
 
-/** How often old rows are deleted, in milliseconds. */
 export const PRUNE_INTERVAL_MS = 3_600_000;
 
 /** Deletes what is past its retention. Stopped, it ends after its present step: a run can take longer than a service manager waits for the exit. */

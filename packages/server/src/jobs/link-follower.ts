@@ -12,7 +12,6 @@ export interface LinkFollowerOptions {
   store: Pick<Store, 'linkChanges' | 'listDomains'>;
   cache: Pick<RedirectCache, 'apply'>;
   publicUrl: string;
-  /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
 }
 

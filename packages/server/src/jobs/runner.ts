@@ -19,16 +19,13 @@ export const RESCAN_MS = 1_000;
 
 export interface JobRunnerOptions {
   store: Pick<Store, 'pendingJobs' | 'runJobChunk'>;
-  /** @default nothing is logged */
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
   /** Receives how many links a chunk created, and when it began, by `performance.now()`. */
   onLinksCreated?: ((links: number, startedAt: number) => void) | undefined;
-  /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 
 interface Failing {
-  /** Since the last success. */
   failures: number;
   /** Runs until the next try. */
   timer: NodeJS.Timeout | undefined;
@@ -47,7 +44,6 @@ export class JobRunner {
   readonly #scans: Repeated;
   /** Jobs that have chunks left, as far as we know, in the order of their turns. */
   readonly #queue = new Set<string>();
-  /** Jobs that failed and are not done yet. */
   readonly #failing = new Map<string, Failing>();
   readonly #running = new Set<Promise<void>>();
   #pending = 0;

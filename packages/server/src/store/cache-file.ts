@@ -23,7 +23,6 @@ export interface CacheFileOptions {
   /** The database that the links are of: those of another one are ignored. */
   database: string;
   logger?: Pick<Logger, 'warn'> | undefined;
-  /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 

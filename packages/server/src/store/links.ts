@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
-/** The short URL of a code; `null` is the default domain. */
 export type ShortUrl = (code: string, hostname: string | null) => string;
 
 /**
@@ -32,7 +31,6 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
   return { total: links.length, chunks };
 }
 
-/** What the targets of links are found by. */
 export interface Targeted {
   account_id: string;
   domain_id: string | null;
@@ -48,7 +46,6 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): n
   return Number.parseInt(digest.slice(0, 8), 16);
 }
 
-/** The id that is lower than all others. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /**

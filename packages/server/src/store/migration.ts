@@ -1,8 +1,6 @@
 import { StoreError } from './store-error.ts';
 
-/** One step of a database's schema. */
 export interface Migration {
-  /** Higher than that of the step before. */
   version: number;
   name: string;
   sql: string;

@@ -82,7 +82,6 @@ export interface OperatorStore {
    * @returns an outcome for each link, in order
    */
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
-  /** What {@link importLinks} would do. Reads only. */
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
   /**
    * Gives all links, or those of one account, in the order of their codes, some at a time: the links of one moment, whatever is written
@@ -101,7 +100,6 @@ export interface OperatorStore {
 /** A link that comes from another service, or from an export of ours. It was checked as a new one is. */
 export interface ImportedLink {
   id: string;
-  /** @default a new one */
   code?: string | undefined;
   domain_id: string | null;
   target_url: string;
@@ -110,7 +108,6 @@ export interface ImportedLink {
   is_active: boolean;
   tags: readonly string[];
   click_count: number;
-  /** Milliseconds since the epoch. */
   created_at: number;
   /** Addresses that it had before: the id of a custom domain, `''` for the default one, and a path as `canonicalPath` writes it. */
   aliases: readonly Alias[];
@@ -143,7 +140,6 @@ export type ImportOutcome =
   | { state: 'conflict'; address: Alias; target_url: string };
 
 export interface ExportSearch {
-  /** @default links of every account */
   accountId?: string | undefined;
 }
 
@@ -152,7 +148,6 @@ export interface ExportedLink extends Link {
   account_id: string;
   /** Hostname of its custom domain, `''` for the default one. */
   domain: string;
-  /** URLs that lead to the link beside its short URL. */
   aliases: string[];
 }
 
@@ -166,7 +161,6 @@ export interface AccountChange {
 export interface NewKey {
   name: string;
   permissions: readonly Permission[];
-  /** SHA-256 of the key. */
   hash: Uint8Array;
   /** The key is rejected from then on, in milliseconds since the epoch. @default never */
   expiresAt?: number | undefined;
@@ -183,7 +177,6 @@ export interface RevokedKey {
 
 export interface KeyRotation {
   keyId: string;
-  /** SHA-256 of the new key. */
   hash: Uint8Array;
   /** How long the old key stays valid, in milliseconds. An earlier end of its own stays. */
   graceMs: number;
@@ -203,20 +196,16 @@ export type DomainRemoval =
 
 export interface LinkCorrection {
   code: string;
-  /** @default it stays */
   target_url?: string | undefined;
-  /** @default it stays */
   title?: string | undefined;
   /** Correct the link only if it leads there. @default wherever it leads */
   ifTarget?: string | undefined;
-  /** Who makes the correction. */
   by: string;
   now: number;
 }
 
 /** What a correction replaced, and by what. Titles are there where they changed. */
 export interface Correction {
-  /** ISO 8601 in UTC. */
   at: string;
   by: string;
   old_target: string;
@@ -226,7 +215,6 @@ export interface Correction {
 }
 
 export interface LinkHistory {
-  /** URLs that lead to the link beside its short URL. */
   aliases: string[];
   corrections: Correction[];
 }
@@ -246,7 +234,6 @@ export interface LinkSearch {
    */
   query?: string | undefined;
   limit: number;
-  /** UUID of the last link that was seen. */
   cursor?: string | undefined;
 }
 
@@ -276,7 +263,6 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
   };
 }
 
-/** A time of the database as it is shown. */
 export function isoTime(ms: number | null | undefined): string | undefined {
   return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -20,7 +20,6 @@ const MAX_UNKNOWN_CODES = 2_000;
 
 export interface RedirectCacheOptions {
   store: Pick<Store, 'findRedirect'>;
-  /** Milliseconds, never going back. @default performance.now */
   now?: (() => number) | undefined;
 }
 
@@ -35,7 +34,6 @@ interface Kept {
   at?: number | undefined;
 }
 
-/** The epoch of a link that changed. */
 const CHANGED = -1;
 
 /**
@@ -70,12 +68,10 @@ export class RedirectCache {
     return kept?.epoch === this.#epoch ? kept.redirect : undefined;
   }
 
-  /** Whether the link is in memory, perhaps as it was before a change. */
   has(code: string): boolean {
     return this.#inMemory(code, this.#now()) !== undefined;
   }
 
-  /** The same result as `Store.findRedirect`, from memory where it can be. */
   async find(code: string): Promise<Redirect | undefined> {
     const kept = this.#inMemory(code, this.#now());
     if (kept?.epoch === this.#epoch) return kept.redirect;
@@ -181,7 +177,6 @@ function forget(kept: Kept | undefined): void {
   if (kept !== undefined) Object.assign(kept, { epoch: CHANGED, at: undefined });
 }
 
-/** What the store says, or `stale` when it fails or takes too long. */
 function orStale(
   lookup: Promise<Redirect | undefined>,
   stale: Redirect,

@@ -28,7 +28,6 @@ export const REFUSAL_RETENTION_MS = 7 * DAY_MS;
 /** A write of clicks can be repeated this long (see `Store.addClicks`): longer than a database stays away from a process that waits for it. */
 const CLICK_WRITE_RETENTION_MS = 7 * DAY_MS;
 
-/** Most clicked links that a usage response shows (see `Usage.top_links`). */
 export const TOP_LINKS = 10;
 
 /** Most clicked links that are kept for an account: some more than are shown, since their order changes between two rankings. */
@@ -40,13 +39,10 @@ export const TOP_LINKS_KEPT = 20;
  */
 export const RANKED_TOGETHER = 50;
 
-/** Refusals that a usage response shows of each key (see `KeyUsage.recent_refusals`). */
 export const USAGE_REFUSALS = 20;
 
-/** Days of history that a usage response shows (see `KeyUsage.history`). */
 export const USAGE_HISTORY_DAYS = 30;
 
-/** Days of the account's history that a usage response shows (see `Usage.history`). */
 export const ACCOUNT_HISTORY_DAYS = 90;
 
 /** Rows one step deletes, so that requests wait for some milliseconds at most. A job has up to 20 chunks of some 100 KB, so fewer of them make a step. */

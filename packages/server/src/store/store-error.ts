@@ -1,4 +1,3 @@
-/** Why a store can't do what was asked. */
 export type StoreErrorReason =
   /** Another process holds the database longer than we wait. */
   | 'busy'
@@ -15,7 +14,6 @@ export type StoreErrorReason =
   | 'unavailable'
   /** The input holds what the database can't store, such as U+0000 in a text. */
   | 'invalid'
-  /** The store was closed. */
   | 'closed'
   /** The write was sent, but its response was lost: it may be stored or not. */
   | 'outcome_unknown'

@@ -23,8 +23,6 @@ import type { OperatorStore } from './operator-store.ts';
  * Times are arguments (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
 export interface Store extends OperatorStore {
-  // --- requests ---
-
   /**
    * The key with this SHA-256 and its account; `undefined` when unknown or revoked. Whether the key has expired and whether its
    * account is disabled stands in the result. Reads only.
@@ -41,8 +39,6 @@ export interface Store extends OperatorStore {
 
   /** Takes back one admitted request that failed on our side (5xx), in the windows `now` of its admission. */
   refund(caller: Caller, now: number): Promise<void>;
-
-  // --- links ---
 
   /** Takes one quota slot of the account's total of links and inserts the link, in one step. */
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>>;
@@ -79,11 +75,8 @@ export interface Store extends OperatorStore {
   /** Ids of the account's domains among `ids`. */
   ownedDomains(accountId: string, ids: readonly string[]): Promise<Set<string>>;
 
-  // --- jobs ---
-
   /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */
   pendingJobs(): Promise<string[]>;
-  /** The unfinished jobs of an account. */
   unfinishedJobs(accountId: string): Promise<string[]>;
   /**
    * Creates the next chunk of a job's links (500, or several times that while no request waits) and its progress, in one step: a chunk is
@@ -99,8 +92,6 @@ export interface Store extends OperatorStore {
    */
   readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined>;
 
-  // --- redirects ---
-
   /** Where a code leads, or an alias, which has a slash in it (see `aliasAddress`). Reads only. */
   findRedirect(address: string): Promise<Redirect | undefined>;
   /**
@@ -109,8 +100,6 @@ export interface Store extends OperatorStore {
    * links come into the list of their account's most clicked links if they belong there.
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
-
-  // --- usage and housekeeping ---
 
   /**
    * What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first; and its most
@@ -137,23 +126,19 @@ export interface Store extends OperatorStore {
   isHealthy(): boolean;
   /** The connections of this process to the database: absent where it has none, as with SQLite. */
   connections?: (() => { busy: number; idle: number; free: number }) | undefined;
-  /** Finishes what was started, then closes. */
   close(): Promise<void>;
 }
 
-/** What a write of clicks is recognised by when it is repeated. */
 export interface ClickWrite {
   /** A unique name of those writes that follow each other. */
   writer: string;
   /** Higher than that of the writer's last write. */
   number: number;
-  /** When it is written, in milliseconds since the epoch. */
   now: number;
 }
 
 /** Changes of what redirects depend on: links, and the custom domains. */
 export interface LinkChanges {
-  /** Number of the last change. */
   latest: number;
   /** Codes of changed links, and ids of accounts and domains whose links all changed. `all`: any link may have changed, and the list of domains. */
   changed: readonly string[] | 'all';
@@ -175,7 +160,6 @@ export interface ApiKey {
   permissions: Permission[];
   /** When the key ends, ISO 8601 in UTC; absent when it doesn't. */
   expires_at?: string | undefined;
-  /** Id of the key that replaced this one. */
   replaced_by?: string | undefined;
   /** To the minute, ISO 8601 in UTC; absent when the key was never used. */
   last_used_at?: string | undefined;
@@ -187,7 +171,6 @@ export interface Domain {
   account_id: string;
 }
 
-/** Who makes a request: the key and its account. */
 export interface Caller {
   keyId: string;
   accountId: string;
@@ -196,14 +179,12 @@ export interface Caller {
   limits: PlanLimits;
   /** The key is rejected from then on, in milliseconds since the epoch; absent when it doesn't end. */
   expiresAt?: number | undefined;
-  /** The operator has disabled the account. */
   disabled?: boolean | undefined;
 }
 
 /** A validated link, ready to be stored. */
 export type NewLink = ValidLink;
 
-/** A create by a caller, once or idempotently. */
 export interface CreateRequest<T> {
   caller: Caller;
   input: T;
@@ -212,7 +193,6 @@ export interface CreateRequest<T> {
   idempotency?: Idempotency | undefined;
 }
 
-/** What a repeated request is recognised by, to get the response of the first one. */
 export interface Idempotency {
   key: string;
   fingerprint: string;
@@ -228,7 +208,6 @@ export interface JobInput {
 /** A create of a job. `runNow`: its links may be created at once. */
 export type CreateJobRequest = CreateRequest<JobInput> & { runNow?: boolean };
 
-/** A plan limit that would be passed; nothing was changed. */
 export interface PlanLimitReached extends ReachedLimit {
   ok: false;
   reason: 'plan_limit';
@@ -252,11 +231,9 @@ export interface AcceptedJob {
   processed?: number;
 }
 
-/** What one chunk of a job came to. */
 export interface JobProgress {
   /** Links that this chunk created; 0 when there was nothing left to do. */
   created: number;
-  /** Links of the job that exist now. */
   processed: number;
   done: boolean;
   /** Another instance is running a chunk of this job at this moment; nothing was done here. */
@@ -268,7 +245,6 @@ export interface StoredJob {
   status: 'processing' | 'completed';
   total: number;
   processed: number;
-  /** When it was accepted, in milliseconds since the epoch. */
   createdAt: number;
   /** The results so far: how many chunks can be read, the first being 0, and how many bytes they have joined by commas. */
   results: { chunks: number; bytes: number };

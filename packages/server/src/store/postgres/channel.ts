@@ -5,11 +5,6 @@ import { LIMITS, limitsOf, type Use } from './connection.ts';
 import { PREPARE_BEGIN } from './numbered-write.ts';
 import { prepared } from './statement.ts';
 
-/** What the driver takes with a single statement, in place of the setting of its connection. */
-interface QueryOptions {
-  query_timeout?: number | undefined;
-}
-
 /** A standby, or a primary that is being replaced, can't be written to. */
 const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
   pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only`;
@@ -17,7 +12,6 @@ const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
 /** Statements that wait for the lock of another transaction read what that one wrote, whatever the default of the database is. */
 const EACH_STATEMENT = 'ISOLATION LEVEL READ COMMITTED';
 
-/** The time limits that hold, in milliseconds. */
 const READ_BACK = `SELECT ${LIMITS.map(
   (name) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::int AS ${name}`,
 ).join()}`;
@@ -40,24 +34,17 @@ export class Channel {
     this.isReadOnly = seen.is_read_only;
   }
 
-  /**
-   * @param name - The database for messages.
-   * @throws StoreError when the time limits don't hold
-   */
+  /** @throws StoreError when the time limits don't hold */
   static async open(client: PoolClient, use: Use, name: string): Promise<Channel> {
     const { rows } = await client.query<{ pid: number; is_read_only: boolean }>(WHO_IS_THERE);
     const channel = new Channel(client, use, rows[0] ?? { pid: 0, is_read_only: true });
     if (channel.isReadOnly && use === 'write') return channel;
-    if (channel.isPooled) {
-      await channel.begin();
-      checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
-      await client.query('COMMIT');
-    } else {
-      const prepare = use === 'write' ? `; ${PREPARE_BEGIN}` : '';
-      const isolation = `SET SESSION CHARACTERISTICS AS TRANSACTION ${EACH_STATEMENT}`;
-      await client.query(`${isolation}; ${setLimits('SESSION', use)}${prepare}`);
-      checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
-    }
+    const prepare = use === 'write' ? `; ${PREPARE_BEGIN}` : '';
+    const isolation = `SET SESSION CHARACTERISTICS AS TRANSACTION ${EACH_STATEMENT}`;
+    if (channel.isPooled) await channel.begin();
+    else await client.query(`${isolation}; ${setLimits('SESSION', use)}${prepare}`);
+    checkLimits(use, (await client.query(READ_BACK)).rows[0], name);
+    if (channel.isPooled) await channel.commit();
     return channel;
   }
 
@@ -71,7 +58,6 @@ export class Channel {
     await this.client.query('COMMIT');
   }
 
-  /** A statement by itself. */
   async single(statement: Statement): Promise<object[]> {
     if (!this.isPooled) return this.run(statement);
     await this.begin();
@@ -80,8 +66,7 @@ export class Channel {
     return rows;
   }
 
-  /** A statement in the transaction that was begun. */
-  async run({ text, values }: Statement, options?: QueryOptions): Promise<object[]> {
+  async run({ text, values }: Statement, options?: { query_timeout: number }): Promise<object[]> {
     const named = prepared(text);
     const query = this.isPooled ? { text: named.text } : named;
     return (await this.client.query<object>({ ...query, ...options, values: [...values] })).rows;

@@ -1,7 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientConfig, types } from 'pg';
 import { StoreError } from '../store-error.ts';
 
-/** How long a connection may take to come about. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
@@ -36,7 +36,6 @@ const NUMBERS: ClientConfig['types'] = {
     oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 };
 
-/** What a connection is for. */
 export type Use = keyof typeof TIMEOUTS_MS;
 
 /** Settings of a session or transaction that end what takes too long. PgBouncer refuses them where a connection is opened. */
@@ -46,7 +45,6 @@ export const LIMITS = [
   'idle_in_transaction_session_timeout',
 ] as const;
 
-/** The values of {@link LIMITS}, in milliseconds. */
 export function limitsOf(use: Use): Record<(typeof LIMITS)[number], number> {
   return {
     statement_timeout: TIMEOUTS_MS[use],
@@ -55,7 +53,6 @@ export function limitsOf(use: Use): Record<(typeof LIMITS)[number], number> {
   };
 }
 
-/** Settings of every connection. */
 export function connectionConfig(url: string): ClientConfig {
   return {
     connectionString: url,
@@ -67,12 +64,10 @@ export function connectionConfig(url: string): ClientConfig {
   };
 }
 
-/** Settings of connections for requests. */
 export function requestConfig(url: string, use: Use): ClientConfig {
   return { ...connectionConfig(url), ...driverLimit(use) };
 }
 
-/** How long a statement may take for the driver. */
 export function driverLimit(use: Use): { query_timeout: number } {
   return { query_timeout: TIMEOUTS_MS[use] + SILENCE_MS };
 }
@@ -90,7 +85,6 @@ export function databaseName(url: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** How long connections may take to close, in milliseconds. */
 const END_TIMEOUT_MS = 2_000;
 
 /**
@@ -98,10 +92,6 @@ const END_TIMEOUT_MS = 2_000;
  * after minutes. How they end makes no difference.
  */
 export async function endSoon(ending: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, END_TIMEOUT_MS);
-  });
+  const timeout = delay(END_TIMEOUT_MS, undefined, { ref: false });
   await Promise.race([ending.catch(() => undefined), timeout]);
-  clearTimeout(timer);
 }

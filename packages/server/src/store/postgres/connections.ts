@@ -4,7 +4,6 @@ import { Gate } from '../../gate.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import { endSoon, requestConfig, type Use } from './connection.ts';
-
 import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
@@ -20,11 +19,9 @@ const REFUSED_MS = 1_000;
 export interface ConnectionsOptions {
   url: string;
   use: Use;
-  /** The database for messages. */
   name: string;
   /** Connections at most. Idle ones are closed after 10 s. */
   max: number;
-  /** How long a call may wait for one of them, in milliseconds. */
   maxWaitMs: number;
   /** Throws for a connection that must not be used, when it was just made. @default every connection will do */
   check?: ((channel: Channel) => void) | undefined;
@@ -34,15 +31,12 @@ export interface ConnectionsOptions {
   onStarved: () => void;
 }
 
-/** A bounded pool of connections, on which calls are run again when the database undid them. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #pool: Pool;
   readonly #gate: Gate;
-  /** What a connection is used through, and the generation that it was made in. */
   readonly #channels = new WeakMap<PoolClient, { channel: Channel; generation: number }>();
   #generation = 0;
-  /** Connections that the database grants, as far as is known. */
   #granted: number;
   #refusedAt = Number.NEGATIVE_INFINITY;
   /** Connections to end when they are next given back. */
@@ -54,9 +48,10 @@ export class Connections {
     this.#granted = max;
     this.#pool = new Pool({ ...requestConfig(url, use), max });
     // The pool could queue too, but includes that wait in its connect timeout, and connecting must fail fast when the database is down.
-    const busy = (reason: string) =>
-      new StoreError('busy', `All connections are in use. ${reason}`);
-    this.#gate = new Gate({ slots: max, maxWaitMs, busy });
+    this.#gate = new Gate({
+      ...{ slots: max, maxWaitMs },
+      busy: (reason) => new StoreError('busy', `All connections are in use. ${reason}`),
+    });
     // An idle connection that ends is replaced when it is needed; without a listener the process would end instead.
     this.#pool.on('error', ignore);
     // The pool listens to idle connections only. In use, the statement that runs learns of the loss by itself.
@@ -83,8 +78,6 @@ export class Connections {
   }
 
   /**
-   * Runs `act`, and again where it failed in a way that `mayRetry` accepts.
-   *
    * @param onOutcome - Receives the outcome of this call, in place of the one of all calls.
    * @throws StoreError for everything that fails
    */

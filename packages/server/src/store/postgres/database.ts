@@ -12,7 +12,6 @@ import { type Run, withoutNul } from './statement.ts';
 /** Connections of an instance: two during a rolling deployment of three, and some for commands, fit the 100 that PostgreSQL has by default. */
 export const DEFAULT_CONNECTIONS = 15;
 
-/** How long a call may wait for a connection before it is rejected, in milliseconds. */
 const READ_WAIT_MS = 2_000;
 const WRITE_WAIT_MS = 3_000;
 
@@ -29,13 +28,11 @@ const OUTAGES: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 ]);
 
 export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database` */
   url: string;
   /** Connections at most: a third reads, the others write. At least 2. @default 15 */
   connections?: number | undefined;
   /** How long a call may wait for a connection, in milliseconds. @default 2_000 to read, 3_000 to write */
   maxWaitMs?: number | undefined;
-  /** How long to ask for the outcome of a commit, in milliseconds. @default 10_000 */
   outcomeWaitMs?: number | undefined;
 }
 
@@ -44,13 +41,11 @@ export interface DatabaseOptions {
  * `outcome_unknown`: the response to a `COMMIT` was lost, and the database did not come back in time to be asked.
  */
 export class Database {
-  /** For messages. */
   readonly name: string;
   readonly #reads: Connections;
   readonly #writes: Connections;
   readonly #writers = new Writers();
   readonly #outcomeWaitMs: number;
-  /** The kinds of calls that fail at present, and why. */
   readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
   #wasReadOnly = false;
 
@@ -83,7 +78,6 @@ export class Database {
     });
   }
 
-  /** Whether the last read and the last write succeeded. */
   get isHealthy(): boolean {
     return this.#failing.size === 0;
   }

@@ -11,19 +11,15 @@ import { type MigrateOptions, migrate, migrations, schemaVersion } from './migra
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 
-/** Options of {@link openPostgresStore}. */
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. The database must exist. */
   url: string;
-  /** Absolute URL that short URLs of the default domain begin with. */
   publicUrl: string;
-  /** Connections at most, at least 2. @default 15 */
   connections?: number | undefined;
   /** Receives a line for a person when opening has to wait for another process. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
   /** `false`: the schema is not changed, and opening rejects where it has to be. @default true */
   migrate?: boolean | undefined;
-  /** Draws a code. @default 7 characters from a CSPRNG */
   generateCode?: (() => string) | undefined;
 }
 

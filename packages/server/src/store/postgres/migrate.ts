@@ -47,7 +47,6 @@ const VERSION_TABLE = `
   )`;
 
 export interface MigrateOptions {
-  /** The database for messages. */
   name: string;
   now: number;
   /**
@@ -59,7 +58,6 @@ export interface MigrateOptions {
   onWait?: ((message: string) => void) | undefined;
   /** `false`: nothing is changed, and a schema that would be rejects with `too_old`. @default true */
   mayMigrate?: boolean | undefined;
-  /** How long to wait for that process, in milliseconds. @default 60_000 */
   lockWaitMs?: number | undefined;
 }
 
@@ -89,7 +87,6 @@ export async function migrate(
   return { from, to: newest };
 }
 
-/** The rows of a query that looks, but changes nothing. */
 async function look<R extends object>(client: ClientBase, text: string): Promise<R[]> {
   const query = { text, query_timeout: LOOK_MS };
   return (await client.query<R>(query)).rows;
@@ -124,7 +121,6 @@ async function lock(options: MigrateOptions): Promise<void> {
   }
 }
 
-/** Who holds the lock, as PostgreSQL knows it. */
 async function holderOfLock(client: Client): Promise<string> {
   const [holder] = await look<{ pid: number }>(
     client,
@@ -168,7 +164,6 @@ async function transaction(client: Client, act: () => Promise<unknown>): Promise
   }
 }
 
-/** Tries again while another transaction has what `act` locks. */
 async function unlessLocked(act: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -20,7 +20,6 @@ export class Writers {
   /** The last writes of those that write nothing at present. */
   readonly #idle: ClickWrite[] = [];
 
-  /** The next write of a writer that nobody else uses. */
   next(): ClickWrite {
     const { writer, number } = this.#idle.pop() ?? { writer: newUuid(), number: 0 };
     return { writer, number: number + 1, now: Date.now() };

@@ -25,7 +25,6 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
   ['XX002', ['corrupt', 'is damaged']],
 ]);
 
-/** The server ended the session with these. */
 const SESSION_ENDED = /^(?:08|57P|25P03)/;
 
 /** The node only reads (any more): its connection counts as lost. */

@@ -21,13 +21,11 @@ import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
 import { Queues } from './queues.ts';
 import type { Run } from './statement.ts';
 
-/** Requests of one account that are counted or created together, at most. */
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
 export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { db: Database };
 
-/** The store on PostgreSQL: any number of instances share one database. */
 export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
   const engine = postgresEngine(parts);
   const { shortUrl } = engine;
@@ -108,7 +106,6 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
 
 const linksOf = ({ accountId }: Caller) => `links of ${accountId}`;
 
-/** The queue that a write waits in. */
 function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
   switch (name) {
     case 'createBatch':

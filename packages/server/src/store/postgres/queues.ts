@@ -8,17 +8,14 @@ const SHARED: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'read_only',
 ]);
 
-/** How calls that wait together are run as one. */
 export interface Batching<I, O> {
   /** Calls with the same one may be run as one; those of one queue. */
   group: string;
-  /** Calls of one run, at most. */
   most: number;
   /** One outcome for each input, in order. If it rejects, every call of the run does. */
   run: (inputs: readonly I[]) => Promise<readonly PromiseSettledResult<O>[]>;
 }
 
-/** Calls that wait to be run as one. */
 interface Batch {
   inputs: unknown[];
   outcomes: Promise<readonly PromiseSettledResult<unknown>[]>;

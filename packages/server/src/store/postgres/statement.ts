@@ -1,6 +1,5 @@
 import { type Statement, sql, sqlList, sqlText } from '../queries/reading.ts';
 
-/** Runs one statement and returns its rows. */
 export type Run = (statement: Statement) => Promise<object[]>;
 
 /**
@@ -36,7 +35,6 @@ export function toPostgres(text: string): string {
   });
 }
 
-/** An array as a value. */
 export function arrayOf(values: readonly unknown[]): string {
   const texts = values.map((value) =>
     typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value ?? 'NULL'),

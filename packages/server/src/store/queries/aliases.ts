@@ -82,7 +82,6 @@ function aliasUrl(shortUrl: ShortUrl, { hostname, path }: AliasRow): string {
   return shortUrl(path.slice(1), hostname && ownName(hostname));
 }
 
-/** Links that are read at once for an export. */
 const EXPORTED_TOGETHER = 1_000;
 
 /** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */

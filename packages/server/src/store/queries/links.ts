@@ -67,7 +67,6 @@ export const SELECT_LINK = sqlText(`
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 
-/** @param accountId - Finds a link of this account only. */
 export function* findLink(
   shortUrl: ShortUrl,
   code: string,
@@ -94,7 +93,6 @@ export function* listLinks(
 
 const NO_CONDITION = sqlText('');
 
-/** The condition of links whose target URL, title or code contains a text. */
 function contains(query: string): Statement {
   const pattern = patternOf(query);
   // Titles are read as JSON strings.
@@ -123,7 +121,6 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
   };
 }
 
-/** The most clicked links of an account, the most clicked one first. A few rows are read, however many links there are. */
 export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
   const rows = yield* rowsOf<LinkRow>(sql`
     ${SELECT_LINK} WHERE code IN (SELECT code FROM top_links WHERE top_links.account_id = ${accountId})

@@ -1,4 +1,3 @@
-/** A value that both engines take. */
 export type SqlValue = string | number | null | Uint8Array;
 
 /** A statement. Each `?` in its text stands for one of the values, in order. */
@@ -39,7 +38,6 @@ export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement
 /** The last text of each place in our code, so that a statement that runs thousands of times a second is joined once. */
 const lastTexts = new WeakMap<TemplateStringsArray, { pieces: readonly string[]; text: string }>();
 
-/** What a part of a statement adds to its values. */
 type ValueIn<P> = P extends Statement<infer V> ? V : P;
 
 function isStatement(part: unknown): part is Statement<unknown> {
@@ -68,7 +66,6 @@ export type Reading<T> = Generator<Statement, T, readonly object[]>;
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
 
-/** The methods of a store that carry readings out. */
 export type CarriedOut<M> = {
   [N in keyof M]: M[N] extends (...args: infer A) => Reading<infer T>
     ? (...args: A) => Promise<T>
@@ -120,7 +117,6 @@ export function* rowsOf<Row extends object = object>(statement: Statement): Read
   return (yield statement) as Row[];
 }
 
-/** The first row of a statement. */
 export function* rowOf<Row extends object = object>(
   statement: Statement,
 ): Reading<Row | undefined> {

@@ -57,7 +57,6 @@ function* requestsUsed(
   return used;
 }
 
-/** The account's keys that are not revoked, oldest first. */
 function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
   const [minute, day, month] = windowsAt(now);
   const rows = yield* rowsOf<
@@ -109,7 +108,6 @@ function keyDays(keys: Statement, count: number): Statement {
     SELECT key_id, day, 0, refused, links FROM chosen JOIN key_links ON key_id = id AND day >= first_links`;
 }
 
-/** The first of the last `count` days that a key has in a table. */
 function firstDay(table: 'key_activity' | 'key_links', count: number): Statement {
   return sql`(SELECT min(day) FROM (
     SELECT DISTINCT day FROM ${sqlText(table)} WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest)`;
@@ -126,7 +124,6 @@ function* accountHistory(accountId: string): Reading<KeyDay[]> {
   return rows.toReversed().map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
 }
 
-/** The last days of use of each key, oldest first. */
 function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
   const keys = sql`account_id = ${accountId} AND revoked_at IS NULL`;
   const rows = yield* rowsOf<DayRow & { key_id: string }>(sql`

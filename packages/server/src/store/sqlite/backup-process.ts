@@ -8,13 +8,11 @@ import { schemaVersion } from './migrate.ts';
 /** File descriptor of the pipe to the process that started this one. Standard output may get lines that are not ours. */
 const PARENT = 3;
 
-/** What the process writes to its parent, as JSON, before it ends with an error. */
 export interface BackupFailure {
   reason: StoreErrorReason;
   message: string;
 }
 
-/** Copies a database into the empty file `part`. */
 function copy(path: string, part: string): void {
   const db = new Database({ path, readOnly: true });
   try {

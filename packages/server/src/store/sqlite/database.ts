@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Reading, read, type Statement, sqlText } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
-/** How long a statement waits for another process that holds the database, in milliseconds. @default 5_000 */
 export const BUSY_TIMEOUT_MS = 5_000;
 
 /** Page cache of a connection, in KiB. Random codes touch random pages of the unique index, so it should hold most of it. */
@@ -24,15 +23,11 @@ interface SqliteStatement {
 
 export type SqliteValue = string | number | bigint | Uint8Array | null;
 
-/** Opens a connection to the database at a path. */
 export type Connect = (path: string, options: { readOnly: boolean }) => SqliteConnection;
 
 export interface DatabaseOptions {
-  /** File path, or `:memory:`. */
   path: string;
-  /** The driver. @default that of Node */
   connect?: Connect | undefined;
-  /** @default BUSY_TIMEOUT_MS */
   busyTimeoutMs?: number | undefined;
   /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
@@ -73,7 +68,6 @@ export class Database {
     return this.#guard(() => this.#prepare(text).get(...values) as Row | undefined);
   }
 
-  /** All rows, as the columns that the statement selects. */
   all<Row extends object>(statement: Statement | string): Row[] {
     const { text, values } = toStatement(statement);
     return this.#guard(() => this.#prepare(text).all(...values) as Row[]);
@@ -84,13 +78,11 @@ export class Database {
     return read(reading, (statement) => this.all(statement));
   }
 
-  /** Runs a statement and returns how many rows it changed. */
   run(statement: Statement | string): number {
     const { text, values } = toStatement(statement);
     return this.#guard(() => Number(this.#prepare(text).run(...values).changes));
   }
 
-  /** Runs statements without values and results. */
   exec(sql: string): void {
     this.#guard(() => this.#connection.exec(sql));
   }
@@ -114,7 +106,6 @@ export class Database {
     }
   }
 
-  /** Closing twice is fine. */
   close(): void {
     if (this.#closed) return;
     this.#statements.clear();

@@ -13,13 +13,10 @@ import { ThreadWriter } from './writers.ts';
 
 export { backupSqlite };
 
-/** Options of {@link openSqliteStore}. */
 export interface SqliteStoreOptions {
   /** Path of the database file, made when there is none, or `:memory:`. Its directory must exist. */
   path: string;
-  /** Absolute URL that short URLs of the default domain begin with. */
   publicUrl: string;
-  /** How long a write waits while another process writes, in milliseconds. @default 5_000 */
   busyTimeoutMs?: number | undefined;
   /** `false`: nothing is made or migrated, and opening rejects where that would be needed. @default true */
   migrate?: boolean | undefined;

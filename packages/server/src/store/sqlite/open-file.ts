@@ -18,7 +18,6 @@ export function absolutePath(path: string): string {
   return path === ':memory:' ? path : resolve(path);
 }
 
-/** @throws StoreError where there is no file */
 export function checkExists(path: string): void {
   if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
 }
@@ -78,7 +77,6 @@ export class OpenedFile {
   readonly #path: string;
   readonly #identity: string;
 
-  /** @param path of a database that this process has open */
   constructor(path: string) {
     this.#path = path;
     this.#identity = this.#identityNow();
@@ -88,7 +86,6 @@ export class OpenedFile {
     return this.#identityNow() === this.#identity;
   }
 
-  /** The error of a write to a file that is gone. */
   lost(reason: 'unavailable' | 'outcome_unknown'): StoreError {
     const message = `The database ${this.#path} was deleted or replaced while it was open.`;
     return new StoreError(reason, message);

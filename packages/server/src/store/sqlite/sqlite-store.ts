@@ -23,7 +23,6 @@ export interface SqliteStoreParts {
   reader: Database;
   writer: Writer;
   shortUrl: ShortUrl;
-  /** The file of the database; `undefined` for one in memory. */
   file?: OpenedFile | undefined;
   /** Opens another connection for reads; `undefined` for a database in memory. */
   openReader?: (() => Database) | undefined;

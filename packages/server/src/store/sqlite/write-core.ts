@@ -7,13 +7,11 @@ import { type Args, type OperationName, type Output, perform } from './operation
 /** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
 export interface Writer {
   submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>>;
-  /** Whether the last write was taken. */
   readonly isHealthy: boolean;
   /** Finishes what was submitted, then closes the connection. Later submits reject. */
   close(): Promise<void>;
 }
 
-/** One write, as it is posted to the writer: its arguments belong to its name. */
 export interface WriteRequest {
   id: number;
   name: OperationName;
@@ -47,7 +45,6 @@ function kindOf(name: OperationName): Kind {
   }
 }
 
-/** Whether a write is only the next step of a job that runs. */
 export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean {
   return name === 'runJobChunk' && args[0] === jobId;
 }
@@ -65,7 +62,6 @@ export class WriteCore {
   /** Whether the write that runs shares its transaction with others. */
   #isShared = false;
 
-  /** @param file the database's file, `undefined` for one in memory */
   constructor(parts: Parameters<typeof sqliteEngine>[0], file?: OpenedFile) {
     const isIdle = (jobId: string) =>
       !this.#isShared &&

@@ -4,7 +4,6 @@ import { shortUrlMaker } from '../links.ts';
 import { OpenedFile, openFile } from './open-file.ts';
 import { isChunkOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
-/** What the main thread hands to a new writer thread. */
 export interface WriterThreadData {
   path: string;
   publicUrl: string;

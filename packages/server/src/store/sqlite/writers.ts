@@ -12,17 +12,14 @@ import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from '.
  */
 const MOST_TOGETHER = 16;
 
-/** A write and the promise of its result. */
 interface Waiting {
   request: WriteRequest;
   resolve: (value: unknown) => void;
   reject: (error: StoreError) => void;
 }
 
-/** How often a database that failed is tried, in milliseconds. */
 const PROBE_MS = 1_000;
 
-/** Failures that other writes would have too. */
 const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
   'busy',
   'full',
@@ -39,7 +36,6 @@ const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>
  */
 export class WriteQueue implements Writer {
   readonly #send: (requests: WriteRequest[]) => void;
-  /** Those that were sent, by their ids. */
   readonly #sent = new Map<number, Waiting>();
   #outbox: Waiting[] = [];
   #lastId = 0;

@@ -17,7 +17,6 @@ export interface Engine {
   /** Tables of daily history, and the column of the kind of a window. */
   dailyTables: readonly string[];
   windowColumn: string;
-  /** A title as its column holds it. */
   titleColumn: (title: string) => string | null;
   /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
   isAlone: boolean;
@@ -34,20 +33,16 @@ export interface Engine {
   countLargeBatch: (keyId: string, now: number) => Writing<void>;
 }
 
-/** A row of {@link Engine.table}. */
 export type Row<C extends string> = Readonly<Record<C, string | number>>;
 
-/** A link to insert. */
 export interface LinkRow extends NewLink {
   code: string;
   id: string;
   account_id: string;
   is_active: boolean;
-  /** Milliseconds since the epoch. */
   created_at: number;
 }
 
-/** Quota slots that a request wants. */
 export interface Wanted {
   keyId: string;
   links: number;
@@ -56,7 +51,6 @@ export interface Wanted {
 export interface Slots {
   /** So many of the requests, from the first on, have their quota slots. */
   granted: number;
-  /** Slots of the account that are taken now. */
   used: number;
 }
 

@@ -5,7 +5,6 @@ import type { Engine } from './engine.ts';
 
 type StoredResponse = Idempotency & { answer: string };
 
-/** What a look at the records needs. */
 type Tables = Pick<Engine, 'table' | 'isAlone'>;
 
 /** Creates what was asked for, in order, and gives an outcome for each. */
@@ -51,7 +50,6 @@ function* createKeyed<T, R extends CreateRequest<unknown>>(
   return requests.flatMap((request) => outcomes.get(request) ?? []);
 }
 
-/** The requests without a key, and the first one of each key. */
 function withoutDuplicates<R extends CreateRequest<unknown>>(requests: readonly R[]): R[] {
   const keys = new Set<string>();
   return requests.filter(({ idempotency }) => {

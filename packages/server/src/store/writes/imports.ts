@@ -4,19 +4,16 @@ import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
 
-/** Where an address leads. */
 interface Found {
   code: string;
   account_id: string;
   target_url: string;
 }
 
-/** What a look at the database needs. */
 type Tables = Pick<Engine, 'table'>;
 
 interface Plan {
   outcomes: ImportOutcome[];
-  /** Links to insert, under their codes. */
   created: Map<string, ImportedLink>;
   aliases: (Alias & { code: string })[];
 }

@@ -6,7 +6,6 @@ import type { NewLink } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine, LinkRow } from './engine.ts';
 
-/** A link that was just inserted. */
 type Inserted = LinkRow & { short_url: string };
 
 /**
@@ -52,7 +51,6 @@ function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<st
   return drawn;
 }
 
-/** See `Engine.hostnameOf`. */
 export function hostnameLookup(): Engine['hostnameOf'] {
   const known = new Map<string, string>();
   return function* (domainId) {
@@ -62,7 +60,6 @@ export function hostnameLookup(): Engine['hostnameOf'] {
   };
 }
 
-/** The link as the response to its create shows it. */
 export function createdLink(link: Inserted): Link {
   const { id, code, short_url, target_url, title, redirect_type, is_active, tags } = link;
   return {
@@ -79,7 +76,6 @@ export function createdLink(link: Inserted): Link {
   };
 }
 
-/** What the response to a batch says of a link. */
 export function toResultItem({ target_url, code, short_url }: Inserted): BatchResultItem {
   return { target_url, code, short_url };
 }

@@ -12,7 +12,6 @@ import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import { arrayOf } from '../statement.ts';
 
-/** One request to count. */
 export interface AdmissionRequest {
   caller: Caller;
   now: number;
@@ -68,7 +67,6 @@ export async function refund(db: Database, { caller, now }: AdmissionRequest): P
   );
 }
 
-/** Accounts whose requests are rolled up in one step. */
 const STEP_ACCOUNTS = 1_000;
 
 /** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */

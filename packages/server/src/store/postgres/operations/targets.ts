@@ -20,7 +20,6 @@ export function* indexLinks(): Writing<boolean> {
   return links.length === STEP_LINKS;
 }
 
-/** Whether the target of every link has its number. */
 export function* isIndexed(): Reading<boolean> {
   const rows = yield* rowsOf(
     sql`SELECT FROM links WHERE target_number IS NULL ORDER BY code LIMIT 1`,

@@ -13,7 +13,6 @@ import { StoreError } from '../../store-error.ts';
 import type { Slots, Wanted } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
 
-/** See `Store.admit`. */
 export function admit(
   counters: Counters,
   { accountId, keyId, limits }: Caller,
@@ -34,7 +33,6 @@ export function admit(
   return { admitted: true, windows: states };
 }
 
-/** See `Store.refund`. */
 export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): Writing<void> {
   const windows = windowsAt(now);
   for (const window of windows) {
@@ -49,7 +47,6 @@ export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): 
     WHERE key_id = ${keyId} AND day = ${startOfDay(now)} AND requests > 0`);
 }
 
-/** See `Engine.takeSlots`. */
 export function takeSlots(
   counters: Counters,
   { accountId, limits }: Caller,
@@ -71,7 +68,6 @@ export function takeSlots(
 interface Count {
   /** As it stands, with what this transaction added. 0 at first for what is only added to. */
   used: number;
-  /** What this transaction added. */
   added: number;
   write: (added: number) => void;
 }
@@ -88,7 +84,6 @@ export class Counters {
     this.#db = db;
   }
 
-  /** Requests of the account in a window. */
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
     const read = () =>
       this.#db.get<{ used: number }>(sql`
@@ -101,7 +96,6 @@ export class Counters {
     return this.#count(`${accountId} ${name} ${startsAt}`, write, () => read()?.used ?? 0);
   }
 
-  /** Links of the account's total, also of jobs that still run. */
   links(accountId: string): Count {
     const read = () => {
       const row = this.#db.get<{ used: number }>(sql`
@@ -136,7 +130,6 @@ export class Counters {
     });
   }
 
-  /** Remembers that a limit refused a request of this key. */
   refuse(keyId: string, reason: RefusalReason, now: number): void {
     add(this.keyDay(keyId, 'refused', now), 1);
     const [{ startsAt: minute }] = windowsAt(now);
@@ -148,7 +141,6 @@ export class Counters {
     add(refusals, 1);
   }
 
-  /** Writes what was added. */
   flush(): void {
     for (const { added, write } of this.#counts.values()) if (added > 0) write(added);
   }
@@ -163,7 +155,6 @@ export class Counters {
   }
 }
 
-/** Adds to a counter. */
 function add(count: Count, number: number): void {
   count.used += number;
   count.added += number;

@@ -6,7 +6,6 @@ import type { Database } from '../database.ts';
 import { Counters, takeSlots } from './counters.ts';
 import { bucketOf } from './targets.ts';
 
-/** What the writes on a connection work with. */
 export interface SqliteEngine extends Engine {
   db: Database;
   /** The counters of the present transaction, which are written at its end. */

@@ -45,7 +45,6 @@ export function directWrites(writer: Writer) {
   );
 }
 
-/** Runs one write by its name. */
 export function perform(engine: SqliteEngine, name: OperationName, args: unknown[]): unknown {
   // `name` and `args` belong together, which the compiler can't follow into the union.
   const operation = operations[name] as (...args: unknown[]) => Writing<unknown>;

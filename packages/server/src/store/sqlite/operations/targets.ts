@@ -49,7 +49,6 @@ export function* indexLinks({ db }: SqliteEngine): Writing<{ done: boolean }> {
   return { done: isIndexed(db) };
 }
 
-/** Whether the target of every link has its number. */
 export function isIndexed(db: Database): boolean {
   return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
 }
