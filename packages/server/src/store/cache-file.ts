@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   closeSync,
   openSync,
@@ -36,7 +36,7 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
         if (size === undefined) return [];
         if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
         const [sum, json = ''] = readFileSync(path, 'utf8').split('\n', 2);
-        if (sum !== checksum(json)) throw new Error('its checksum is wrong');
+        if (sum !== hash('sha256', json)) throw new Error('its checksum is wrong');
         const kept: { database: string; links: Required<CachedLink>[] } = JSON.parse(json);
         if (kept.database !== database) return [];
         return kept.links.filter(([, , at]) => Math.abs(now() - at) < OUTAGE_MAX_AGE_MS);
@@ -55,7 +55,7 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
         // A setting may name the wrong file, such as that of the database.
         if (!isOurs(path)) throw new Error('the file there is something else');
         try {
-          writeFileSync(part, `${checksum(json)}\n${json}`, { mode: 0o600 });
+          writeFileSync(part, `${hash('sha256', json)}\n${json}`, { mode: 0o600 });
           renameSync(part, path);
         } finally {
           rmSync(part, { force: true });
@@ -78,8 +78,4 @@ function isOurs(path: string): boolean {
   } finally {
     closeSync(file);
   }
-}
-
-function checksum(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -181,12 +181,8 @@ function orStale(
   lookup: Promise<Redirect | undefined>,
   stale: Redirect,
 ): Promise<Redirect | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(stale), STALE_AFTER_MS);
-    const settle = (redirect: Redirect | undefined) => {
-      clearTimeout(timer);
-      resolve(redirect);
-    };
-    lookup.then(settle, () => settle(stale));
+  const late = new Promise<Redirect>((resolve) => {
+    setTimeout(resolve, STALE_AFTER_MS, stale);
   });
+  return Promise.race([lookup.catch(() => stale), late]);
 }

@@ -28,23 +28,6 @@ export const REFUSAL_RETENTION_MS = 7 * DAY_MS;
 /** A write of clicks can be repeated this long (see `Store.addClicks`): longer than a database stays away from a process that waits for it. */
 const CLICK_WRITE_RETENTION_MS = 7 * DAY_MS;
 
-export const TOP_LINKS = 10;
-
-/** Most clicked links that are kept for an account: some more than are shown, since their order changes between two rankings. */
-export const TOP_LINKS_KEPT = 20;
-
-/**
- * Links that are ranked with one write of clicks, the first of it: a few milliseconds, however many links are clicked. The more often a
- * link is clicked, the likelier it is among the first, so the most clicked ones are seen soon.
- */
-export const RANKED_TOGETHER = 50;
-
-export const USAGE_REFUSALS = 20;
-
-export const USAGE_HISTORY_DAYS = 30;
-
-export const ACCOUNT_HISTORY_DAYS = 90;
-
 /** Rows one step deletes, so that requests wait for some milliseconds at most. A job has up to 20 chunks of some 100 KB, so fewer of them make a step. */
 const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;

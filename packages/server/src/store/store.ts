@@ -96,7 +96,7 @@ export interface Store extends OperatorStore {
   findRedirect(address: string): Promise<Redirect | undefined>;
   /**
    * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
-   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first {@link RANKED_TOGETHER} of the
+   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first 50 of the
    * links come into the list of their account's most clicked links if they belong there.
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;

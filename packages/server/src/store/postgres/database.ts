@@ -20,12 +20,7 @@ const OUTCOME_WAIT_MS = 10_000;
 const OUTCOME_RETRY_MS = 100;
 
 /** Failures that say that the database as a whole can't be used. */
-const OUTAGES: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
-  'unavailable',
-  'read_only',
-  'full',
-  'corrupt',
-]);
+const OUTAGES: readonly StoreErrorReason[] = ['unavailable', 'read_only', 'full', 'corrupt'];
 
 export interface DatabaseOptions {
   url: string;
@@ -191,7 +186,7 @@ export class Database {
 
   #learn(kind: 'reads' | 'writes', error: unknown): void {
     if (error === undefined) this.#failing.delete(kind);
-    if (!(error instanceof StoreError) || !OUTAGES.has(error.reason)) return;
+    if (!(error instanceof StoreError) || !OUTAGES.includes(error.reason)) return;
     this.#failing.set(kind, error.reason);
     if (error.reason === 'read_only') this.#wasReadOnly = true;
   }

@@ -27,32 +27,28 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
 
 const SESSION_ENDED = /^(?:08|57P|25P03)/;
 
-/** The node only reads (any more): its connection counts as lost. */
-const READ_ONLY = '25006';
-
 /** What the driver says of a connection that is gone or never came about, where it gives no code. */
 const LOST_MESSAGES =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|timeout expired)/;
 
+const hasCode =
+  (...codes: string[]) =>
+  (error: unknown) =>
+    error instanceof DatabaseError && codes.includes(error.code ?? '');
+
 /** The transaction was rolled back because of others that ran at the same time; the same may pass now. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01');
-}
+export const isConflict = hasCode('40001', '40P01');
+
+/** Another transaction held a lock for longer than the statement may wait. */
+export const isLockTimeout = hasCode('55P03');
+
+/** The statement was rejected, since the node that it was sent to only reads (any more). */
+export const isReadOnly = hasCode('25006');
 
 /** PostgreSQL or PgBouncer has as many connections as it takes, of everybody or of our user. Those that we have continue to work. */
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   return error.code === '53300' || error.message.startsWith('no more connections allowed');
-}
-
-/** Another transaction held a lock for longer than the statement may wait. */
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '55P03';
-}
-
-/** The statement was rejected, since the node that it was sent to only reads. */
-export function isReadOnly(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
 /**

@@ -2,11 +2,7 @@ import { type Gate, Gates } from '../../gate.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
 /** Failures that the calls which wait behind the failed one would share: a locked row, a database that doesn't respond. */
-const SHARED: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
-  'busy',
-  'unavailable',
-  'read_only',
-]);
+const SHARED: readonly StoreErrorReason[] = ['busy', 'unavailable', 'read_only'];
 
 export interface Batching<I, O> {
   /** Calls with the same one may be run as one; those of one queue. */
@@ -66,7 +62,7 @@ async function rejectBehind<T>(gate: Gate, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof StoreError && SHARED.has(error.reason)) gate.rejectWaiting(error);
+    if (error instanceof StoreError && SHARED.includes(error.reason)) gate.rejectWaiting(error);
     throw error;
   }
 }

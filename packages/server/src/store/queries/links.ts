@@ -1,12 +1,7 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
 import type { ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
-import {
-  IDEMPOTENCY_RETENTION_MS,
-  RANKED_TOGETHER,
-  TOP_LINKS,
-  TOP_LINKS_KEPT,
-} from '../retention.ts';
+import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { Idempotency, LinkChanges } from '../store.ts';
 import type { Engine } from '../writes/engine.ts';
 import { ownName } from './accounts.ts';
@@ -120,6 +115,16 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
     created_at: new Date(row.created_at).toISOString(),
   };
 }
+
+/** Most clicked links of an account that are shown, and kept: some more, since their order changes between two rankings. */
+const TOP_LINKS = 10;
+const TOP_LINKS_KEPT = 20;
+
+/**
+ * Links that are ranked with one write of clicks, the first of it: a few milliseconds, however many links are clicked. The more often a
+ * link is clicked, the likelier it is among the first, so the most clicked ones are seen soon.
+ */
+const RANKED_TOGETHER = 50;
 
 export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
   const rows = yield* rowsOf<LinkRow>(sql`

@@ -1,16 +1,17 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import type { ShortUrl } from '../links.ts';
-import {
-  ACCOUNT_HISTORY_DAYS,
-  REFUSAL_RETENTION_MS,
-  USAGE_HISTORY_DAYS,
-  USAGE_REFUSALS,
-} from '../retention.ts';
+import { isoTime } from '../operator-store.ts';
+import { REFUSAL_RETENTION_MS } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
 import { findAccount, type KeyRow, toKey } from './accounts.ts';
 import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
+
+/** What a response shows of each key, and of the account. */
+const USAGE_REFUSALS = 20;
+const USAGE_HISTORY_DAYS = 30;
+const ACCOUNT_HISTORY_DAYS = 90;
 
 /** Run it in a snapshot: the parts are of the same moment. */
 export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Reading<Usage> {
@@ -18,10 +19,13 @@ export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Read
   if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { name, plan, limits } = account;
   const windows = windowsAt(now);
-  const used = yield* requestsUsed(accountId, windows);
   const [minute, day, month] = windows;
+  const used = yield* rowsOf<{ name: WindowName; used: number }>(sql`
+    SELECT name, used FROM request_windows WHERE account_id = ${accountId} AND (
+      (name = 'minute' AND starts_at = ${minute.startsAt}) OR (name = 'day' AND starts_at = ${day.startsAt})
+      OR (name = 'month' AND starts_at = ${month.startsAt}))`);
   const windowUsage = (window: (typeof windows)[number]): WindowUsage => ({
-    used: used[window.name],
+    used: used.find(({ name }) => name === window.name)?.used ?? 0,
     limit: requestLimit(limits, window.name),
     resets_at: new Date(window.endsAt).toISOString(),
   });
@@ -44,19 +48,6 @@ export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Read
   };
 }
 
-function* requestsUsed(
-  accountId: string,
-  [minute, day, month]: ReturnType<typeof windowsAt>,
-): Reading<Record<WindowName, number>> {
-  const used = { minute: 0, day: 0, month: 0 };
-  const rows = yield* rowsOf<{ name: WindowName; used: number }>(sql`
-    SELECT name, used FROM request_windows WHERE account_id = ${accountId} AND (
-      (name = 'minute' AND starts_at = ${minute.startsAt}) OR (name = 'day' AND starts_at = ${day.startsAt})
-      OR (name = 'month' AND starts_at = ${month.startsAt}))`);
-  for (const row of rows) used[row.name] = row.used;
-  return used;
-}
-
 function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
   const [minute, day, month] = windowsAt(now);
   const rows = yield* rowsOf<
@@ -77,17 +68,18 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
     ...toKey(row),
     created_at: new Date(created_at).toISOString(),
     requests: { minute, day, month },
-    history: histories.get(row.id) ?? [],
-    recent_refusals: refusals.get(row.id)?.slice(0, USAGE_REFUSALS) ?? [],
+    history: (histories.get(row.id) ?? []).map(toDay),
+    recent_refusals: (refusals.get(row.id) ?? [])
+      .slice(0, USAGE_REFUSALS)
+      .map(({ minute, reason, count }) => ({ minute: isoTime(minute) ?? '', reason, count })),
   }));
 }
 
-interface DayRow {
-  day: number;
-  requests: number;
-  refused: number;
-  links: number;
-}
+type DayRow = Omit<KeyDay, 'date'> & { day: number };
+
+const toDay = ({ day, requests, refused, links }: DayRow): KeyDay => {
+  return { date: dateOf(day), requests, refused, links };
+};
 
 /**
  * The use of each key by the day, in two parts that have to be added: requests, and links. Each part has the last `count` days of each key, and
@@ -121,10 +113,10 @@ function* accountHistory(accountId: string): Reading<KeyDay[]> {
   const rows = yield* rowsOf<DayRow>(sql`
     SELECT day, ${SUMS} FROM (${keyDays(sql`account_id = ${accountId}`, ACCOUNT_HISTORY_DAYS)}) AS parts
     GROUP BY day ORDER BY day DESC LIMIT ${ACCOUNT_HISTORY_DAYS}`);
-  return rows.toReversed().map(({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+  return rows.toReversed().map(toDay);
 }
 
-function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
+function* keyHistories(accountId: string) {
   const keys = sql`account_id = ${accountId} AND revoked_at IS NULL`;
   const rows = yield* rowsOf<DayRow & { key_id: string }>(sql`
     SELECT key_id, day, requests, refused, links FROM (
@@ -132,33 +124,17 @@ function* keyHistories(accountId: string): Reading<Map<string, KeyDay[]>> {
       FROM (${keyDays(keys, USAGE_HISTORY_DAYS)}) AS parts
       GROUP BY key_id, day) AS days
     WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`);
-  return groupByKey(rows, ({ day, ...counts }) => ({ date: dateOf(day), ...counts }));
+  return Map.groupBy(rows, ({ key_id }) => key_id);
 }
 
 /** The last refusals of each key by a limit, newest first: {@link USAGE_REFUSALS}, and others of the same minute as the last. */
-function* keyRefusals(accountId: string, now: number): Reading<Map<string, KeyRefusal[]>> {
-  const rows = yield* rowsOf<{ key_id: string; minute: number; reason: string; count: number }>(sql`
+function* keyRefusals(accountId: string, now: number) {
+  const rows = yield* rowsOf<Omit<KeyRefusal, 'minute'> & { key_id: string; minute: number }>(sql`
     SELECT key_id, minute, reason, count FROM api_keys JOIN key_refusals ON key_id = api_keys.id
     WHERE account_id = ${accountId} AND revoked_at IS NULL AND minute >= (SELECT min(minute) FROM (
       SELECT minute FROM key_refusals AS newest
       WHERE newest.key_id = api_keys.id AND minute >= ${now - REFUSAL_RETENTION_MS}
       ORDER BY minute DESC LIMIT ${USAGE_REFUSALS}) AS newest)
     ORDER BY minute DESC, reason`);
-  return groupByKey(rows, ({ minute, ...refusal }) => ({
-    minute: new Date(minute).toISOString(),
-    ...refusal,
-  }));
-}
-
-function groupByKey<R extends { key_id: string }, T>(
-  rows: readonly R[],
-  show: (row: Omit<R, 'key_id'>) => T,
-): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const { key_id, ...row } of rows) {
-    const group = groups.get(key_id) ?? [];
-    group.push(show(row));
-    groups.set(key_id, group);
-  }
-  return groups;
+  return Map.groupBy(rows, ({ key_id }) => key_id);
 }

@@ -28,21 +28,14 @@ export type WriteReply =
  * `Store.admit`), and no request waits for background work, so that comes last.
  */
 const KINDS = ['relaxed', 'durable', 'background'] as const;
-type Kind = (typeof KINDS)[number];
+const RELAXED: readonly OperationName[] = ['admit', 'recordKeyUse'];
+const BACKGROUND: readonly OperationName[] = [
+  ...(['importLinks', 'indexLinks', 'runJobChunk', 'pruneSome'] as const),
+];
 
-function kindOf(name: OperationName): Kind {
-  switch (name) {
-    case 'admit':
-    case 'recordKeyUse':
-      return 'relaxed';
-    case 'importLinks':
-    case 'indexLinks':
-    case 'runJobChunk':
-    case 'pruneSome':
-      return 'background';
-    default:
-      return 'durable';
-  }
+function kindOf(name: OperationName): (typeof KINDS)[number] {
+  if (RELAXED.includes(name)) return 'relaxed';
+  return BACKGROUND.includes(name) ? 'background' : 'durable';
 }
 
 export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean {

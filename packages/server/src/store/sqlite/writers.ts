@@ -20,14 +20,8 @@ interface Waiting {
 
 const PROBE_MS = 1_000;
 
-const OF_THE_DATABASE: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
-  'busy',
-  'full',
-  'read_only',
-  'corrupt',
-  'unavailable',
-  'outcome_unknown',
-]);
+/** Failures of one write, after which others may succeed. */
+const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
 
 /**
  * Collects the writes of one turn of the event loop, sends them together, or in groups when there are many, and settles
@@ -103,7 +97,7 @@ export class WriteQueue implements Writer {
 
   #reject(waiting: Waiting | undefined, error: StoreError): void {
     waiting?.reject(error);
-    if (!OF_THE_DATABASE.has(error.reason) || this.#closed) return;
+    if (OF_ONE_WRITE.includes(error.reason) || this.#closed) return;
     this.#isHealthy = false;
     clearTimeout(this.#probe);
     // When the probe fails, the next one is scheduled.
