@@ -9,7 +9,7 @@ import { runTests } from './vitest.ts';
 export function runContract(wasm?: Wasm) {
   testStoreContract('SQLite as WebAssembly', async () => {
     const { db } = await openDatabase(undefined, wasm);
-    migrate(db, migrations, Date.now(), () => undefined);
+    migrate(db, migrations, Date.now());
     return inlineStore(db, PUBLIC_URL);
   });
   return runTests();

@@ -1,3 +1,4 @@
+import { type Reading, rowOf, rowsOf, type Statement, sql } from './queries/reading.ts';
 import { StoreError } from './store-error.ts';
 
 export interface Migration {
@@ -14,37 +15,34 @@ export interface MigrationReport {
   to: number;
 }
 
-/** Checks the version of a database's schema, which a newer version of this program may have migrated. */
-export function checkVersion(name: string, version: number, newest: number): void {
-  if (version > 2 && version < 11) {
-    const message = `The database ${name} has schema version ${version}, which no release had.`;
-    throw new StoreError('too_old', message);
+/** Throws for a schema that a newer version of this program has migrated, and unless `mayMigrate` also for one that must be migrated. */
+export function checkVersion(name: string, version: number, newest: number, mayMigrate = true) {
+  const found = `The database ${name} has schema version ${version}`;
+  if (version > newest) {
+    throw new StoreError(
+      'too_new',
+      `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`,
+    );
   }
-  if (version <= newest) return;
-  throw new StoreError(
-    'too_new',
-    `The database ${name} has schema version ${version}; this program knows versions up to ${newest}. ` +
-      'Use the newer version of shortlink-server that migrated it.',
-  );
-}
-
-/** Checks that a database has the schema of this program, for those that must not change it. */
-export function checkIsNewest(name: string, version: number, newest: number): void {
-  checkVersion(name, version, newest);
-  if (version === newest) return;
-  const found =
+  if (version > 2 && version < 11)
+    throw new StoreError('too_old', `${found}, which no release had.`);
+  if (mayMigrate || version === newest) return;
+  const advice =
     version === 0
       ? `The database ${name} is empty. If it is the right one`
-      : `The database ${name} has schema version ${version}; this program needs ${newest}. Once its server may be upgraded`;
-  throw new StoreError('too_old', `${found}, run: shortlink-server migrate`);
+      : `${found}; this program needs ${newest}. Once its server may be upgraded`;
+  throw new StoreError('too_old', `${advice}, run: shortlink-server migrate`);
 }
 
-/** Whether a database with these tables has a schema: no table says that it is new. Throws for the tables of another program. */
-export function hasSchema(name: string, tables: readonly { name: string }[]): boolean {
-  if (tables.length === 0) return false;
-  if (tables.some((table) => table.name === 'schema_migrations')) return true;
-  throw new StoreError(
-    'corrupt',
-    `The database ${name} holds other tables; it isn't one of shortlink-server.`,
-  );
+/** Version of the last migration; 0 for a database without tables. Throws for the tables of another program. */
+export function* readVersion(name: string, allTables: Statement): Reading<number> {
+  const tables = yield* rowsOf<{ name: string }>(allTables);
+  if (tables.length === 0) return 0;
+  if (!tables.some((table) => table.name === 'schema_migrations')) {
+    const message = `The database ${name} holds other tables; it isn't one of shortlink-server.`;
+    throw new StoreError('corrupt', message);
+  }
+  const newest = yield* rowOf<{ version: number | null }>(sql`
+    SELECT max(version) AS version FROM schema_migrations`);
+  return newest?.version ?? 0;
 }

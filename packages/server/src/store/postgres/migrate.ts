@@ -1,12 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientBase } from 'pg';
-import {
-  checkIsNewest,
-  checkVersion,
-  hasSchema,
-  type Migration,
-  type MigrationReport,
-} from '../migration.ts';
+import { checkVersion, type Migration, type MigrationReport, readVersion } from '../migration.ts';
+import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
 import { changes } from './migrations/changes.ts';
@@ -76,7 +71,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
   const found = await schemaVersion(client, options.name);
-  if (options.mayMigrate === false) checkIsNewest(options.name, found, newest);
+  checkVersion(options.name, found, newest, options.mayMigrate);
   if (found === newest) return { from: newest, to: newest };
   await lock(options);
   const from = await schemaVersion(client, options.name);
@@ -175,16 +170,9 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Version of the last migration; 0 for a database without tables in the schema we work in. */
-export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
-  const tables = await look<{ name: string }>(
-    client,
-    'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
-  );
-  if (!hasSchema(name, tables)) return 0;
-  const [newest] = await look<{ version: number | null }>(
-    client,
-    'SELECT max(version) AS version FROM schema_migrations',
-  );
-  return newest?.version ?? 0;
+/** Tables in the schema that we work in. */
+const TABLES = sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
+
+export function schemaVersion(client: ClientBase, name: string): Promise<number> {
+  return readAsync(readVersion(name, TABLES), ({ text }) => look(client, text));
 }

@@ -62,14 +62,9 @@ export const SELECT_LINK = sqlText(`
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 
-export function* findLink(
-  shortUrl: ShortUrl,
-  code: string,
-  accountId?: string,
-): Reading<Link | undefined> {
+export function* findLink(shortUrl: ShortUrl, code: string): Reading<Link | undefined> {
   const row = yield* rowOf<LinkRow>(sql`${SELECT_LINK} WHERE code = ${code}`);
-  if (row === undefined || row.account_id !== (accountId ?? row.account_id)) return undefined;
-  return toLink(shortUrl, row);
+  return row && toLink(shortUrl, row);
 }
 
 /** Links of an account, newest first: ids of links sort by their time. */

@@ -6,7 +6,7 @@ import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
-import { checkSchema, migrate, migrations, schemaVersion } from './migrate.ts';
+import { migrate, migrations, schemaVersion } from './migrate.ts';
 import { absolutePath, checkExists, OpenedFile, openFile } from './open-file.ts';
 import { inlineStore, sqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './writers.ts';
@@ -33,10 +33,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   const path = absolutePath(options.path);
   const mayMigrate = options.migrate ?? true;
-  const prepare = (db: Database) => {
-    if (mayMigrate) migrate(db, migrations, Date.now());
-    else checkSchema(db, migrations);
-  };
+  const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
   if (path === ':memory:') {
     const db = new Database({ path });
     prepare(db);

@@ -1,10 +1,4 @@
-import {
-  checkIsNewest,
-  checkVersion,
-  hasSchema,
-  type Migration,
-  type MigrationReport,
-} from '../migration.ts';
+import { checkVersion, type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
@@ -32,22 +26,22 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
  * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
  * all. A new database gets all of them in one. Two processes that start at once run each step once.
  *
- * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when the file holds
- * another program's tables.
+ * @throws StoreError `too_new` when a newer version of this program migrated the database, `too_old` when that would be needed and must not
+ * be, `corrupt` when the file holds another program's tables.
  */
 export function migrate(
   db: Database,
   migrations: readonly Migration[],
   now: number,
-  afterStep: () => unknown = pause,
+  mayMigrate = true,
 ): MigrationReport {
   const newest = migrations.at(-1)?.version ?? 0;
   const from = schemaVersion(db);
-  checkVersion(db.path, from, newest);
+  checkVersion(db.path, from, newest, mayMigrate);
   // The common case begins no transaction, which would wait for a writer in another process.
   for (let version = from; version < newest; ) {
     version = runSteps(db, migrations, now);
-    if (version < newest) afterStep();
+    if (version < newest) pause();
   }
   return { from, to: newest };
 }
@@ -73,19 +67,8 @@ function runSteps(db: Database, migrations: readonly Migration[], now: number): 
   }
 }
 
-/** Checks that nothing is to be migrated. Throws as {@link migrate} does, and `too_old` when it would do something. */
-export function checkSchema(db: Database, migrations: readonly Migration[]): void {
-  checkIsNewest(db.path, schemaVersion(db), migrations.at(-1)?.version ?? 0);
-}
+const TABLES = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
 
-/** Version of the last migration; 0 for an empty database. Throws for the database of another program. */
 export function schemaVersion(db: Database): number {
-  const tables = db.all<{ name: string }>(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
-  );
-  if (!hasSchema(db.path, tables)) return 0;
-  const row = db.get<{ version: number | null }>(
-    'SELECT max(version) AS version FROM schema_migrations',
-  );
-  return row?.version ?? 0;
+  return db.read(readVersion(db.path, TABLES));
 }
