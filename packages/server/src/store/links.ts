@@ -16,6 +16,11 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
     hostname === null ? `${base}/${code}` : `${protocol}//${hostname}/${code}`;
 }
 
+/** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
+export function ownName(hostname: string): string {
+  return hostname.replace(/\/.*/, '');
+}
+
 /**
  * Links that one step of a job creates. Large enough that a commit's wait for the disk weighs little, small enough that
  * requests which arrive meanwhile wait a few milliseconds.

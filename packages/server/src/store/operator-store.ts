@@ -266,3 +266,23 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
 export function isoTime(ms: number | null | undefined): string | undefined {
   return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
 }
+
+export interface KeyRow {
+  id: string;
+  name: string;
+  permissions: string;
+  expires_at: number | null;
+  replaced_by: string | null;
+  used_at: number | null;
+}
+
+export function toKey<R extends KeyRow>(row: R) {
+  const { permissions, expires_at, replaced_by, used_at, ...key } = row;
+  return {
+    ...key,
+    permissions: JSON.parse(permissions) as Permission[],
+    expires_at: isoTime(expires_at),
+    replaced_by: replaced_by ?? undefined,
+    last_used_at: isoTime(used_at),
+  };
+}

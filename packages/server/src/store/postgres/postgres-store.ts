@@ -10,7 +10,7 @@ import { usage } from '../queries/usage.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { createLinks } from '../writes/create.ts';
+import { createLinks, firstOf } from '../writes/create.ts';
 import type { Engine, OnEngine } from '../writes/engine.ts';
 import { storeWrites } from '../writes/store-writes.ts';
 import type { Database } from './database.ts';
@@ -48,7 +48,7 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
         {
           group: admissionGroup({ caller, now }),
           most: ADMISSIONS_TOGETHER,
-          run: async (requests) => Promise.allSettled(await admit(db, requests)),
+          run: (requests) => admit(db, requests),
         },
         { caller, now },
       ),
@@ -173,21 +173,22 @@ async function createGrouped(
   db: Database,
   engine: Engine,
   requests: readonly CreateRequest<NewLink>[],
-): Promise<PromiseSettledResult<CreateOutcome<Link>>[]> {
+): Promise<(CreateOutcome<Link> | Promise<CreateOutcome<Link>>)[]> {
+  const create = (group: typeof requests) =>
+    db.write((run) => readAsync(createLinks(engine, group), run));
   try {
-    return await Promise.allSettled(
-      await db.write((run) => readAsync(createLinks(engine, requests), run)),
-    );
+    return await create(requests);
   } catch (error) {
     const mayBeOneOfThem =
       error instanceof StoreError && (error.reason === 'invalid' || error.reason === 'internal');
     if (requests.length === 1 || !mayBeOneOfThem) throw error;
   }
-  const outcomes: PromiseSettledResult<CreateOutcome<Link>>[] = [];
+  const outcomes: Promise<CreateOutcome<Link>>[] = [];
   for (const request of requests) {
-    const alone = createGrouped(db, engine, [request]);
-    const rejected = (reason: unknown) => [{ status: 'rejected', reason } as const];
-    outcomes.push(...(await alone.catch(rejected)));
+    const alone = create([request]).then(firstOf);
+    outcomes.push(alone);
+    // What fails is known to the call that it belongs to.
+    await alone.catch(() => undefined);
   }
   return outcomes;
 }

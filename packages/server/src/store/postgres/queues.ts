@@ -9,12 +9,12 @@ export interface Batching<I, O> {
   group: string;
   most: number;
   /** One outcome for each input, in order. If it rejects, every call of the run does. */
-  run: (inputs: readonly I[]) => Promise<readonly PromiseSettledResult<O>[]>;
+  run: (inputs: readonly I[]) => Promise<readonly (O | Promise<O>)[]>;
 }
 
 interface Batch {
   inputs: unknown[];
-  outcomes: Promise<readonly PromiseSettledResult<unknown>[]>;
+  outcomes: Promise<readonly unknown[]>;
 }
 
 /**
@@ -52,9 +52,7 @@ export class Queues {
       this.#waiting.set(group, batch);
     }
     const index = batch.inputs.push(input) - 1;
-    const outcome = (await batch.outcomes)[index];
-    if (outcome?.status === 'fulfilled') return outcome.value as O;
-    throw outcome?.reason;
+    return (await batch.outcomes)[index] as O | Promise<O>;
   }
 }
 

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Permission, Plan } from '@shortlink/sdk/wire';
-import { isoTime } from '../operator-store.ts';
+import type { Plan } from '@shortlink/sdk/wire';
+import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../store.ts';
-import { StoreError } from '../store-error.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 interface AccountRow {
@@ -27,26 +26,6 @@ export function* findAccount(id: string): Reading<Account | undefined> {
 
 function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
-}
-
-export interface KeyRow {
-  id: string;
-  name: string;
-  permissions: string;
-  expires_at: number | null;
-  replaced_by: string | null;
-  used_at: number | null;
-}
-
-export function toKey<R extends KeyRow>(row: R) {
-  const { permissions, expires_at, replaced_by, used_at, ...key } = row;
-  return {
-    ...key,
-    permissions: JSON.parse(permissions) as Permission[],
-    expires_at: isoTime(expires_at),
-    replaced_by: replaced_by ?? undefined,
-    last_used_at: isoTime(used_at),
-  };
 }
 
 export function* listKeys(accountId: string): Reading<ApiKey[]> {
@@ -86,19 +65,6 @@ export function* ownedDomains(accountId: string, ids: readonly string[]): Readin
     SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL`);
   const wanted = new Set(ids);
   return new Set(owned.map((row) => row.id).filter((id) => wanted.has(id)));
-}
-
-/** The hostname of a domain that is known to exist, or was removed since. */
-export function* hostnameOf(domainId: string): Reading<string> {
-  const row = yield* rowOf<{ hostname: string }>(sql`
-    SELECT hostname FROM domains WHERE id = ${domainId}`);
-  if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-  return ownName(row.hostname);
-}
-
-/** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
-export function ownName(hostname: string): string {
-  return hostname.replace(/\/.*/, '');
 }
 
 export function* countLinks(

@@ -1,4 +1,4 @@
-import type { ShortUrl } from '../links.ts';
+import { ownName, type ShortUrl } from '../links.ts';
 import {
   type Correction,
   type ExportedLink,
@@ -7,7 +7,6 @@ import {
   type LinkHistory,
 } from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
-import { ownName } from './accounts.ts';
 import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 

@@ -1,10 +1,9 @@
 import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
-import type { ShortUrl } from '../links.ts';
+import { ownName, type ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { Idempotency, LinkChanges } from '../store.ts';
 import type { Engine } from '../writes/engine.ts';
-import { ownName } from './accounts.ts';
 import {
   type Reading,
   rowOf,

@@ -17,18 +17,8 @@ export function storeReads(
   read: <T>(reading: Reading<T>) => Promise<T>,
   { shortUrl, table }: Pick<Engine, 'shortUrl' | 'table'>,
 ) {
-  const { listAccounts, findAccount, listKeys, findKeyByHash, countLinks } = accounts;
-  const { listDomains, ownedDomains } = accounts;
   const readings = {
-    ...{
-      listAccounts,
-      findAccount,
-      listKeys,
-      findKeyByHash,
-      countLinks,
-      listDomains,
-      ownedDomains,
-    },
+    ...accounts,
     ...jobs,
     ...{ findCreated, findRedirect, linkChanges },
     checkImport: (input: LinkImport) => checkImport({ table }, input),

@@ -1,10 +1,10 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import type { ShortUrl } from '../links.ts';
-import { isoTime } from '../operator-store.ts';
+import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import { REFUSAL_RETENTION_MS } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
-import { findAccount, type KeyRow, toKey } from './accounts.ts';
+import { findAccount } from './accounts.ts';
 import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 

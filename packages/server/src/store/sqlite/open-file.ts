@@ -26,15 +26,9 @@ export function checkExists(path: string): void {
  * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
  * no file.
  */
-export function openFile({
-  path,
-  busyTimeoutMs,
-}: {
-  path: string;
-  busyTimeoutMs: number;
-}): Database {
-  if (path !== ':memory:') makePrivate(path);
-  const db = new Database({ path, busyTimeoutMs });
+export function openFile(options: { path: string; busyTimeoutMs: number }): Database {
+  if (options.path !== ':memory:') makePrivate(options.path);
+  const db = new Database(options);
   try {
     db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -56,17 +50,13 @@ export function openFile({
 function makePrivate(path: string): void {
   try {
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    for (const file of [path, ...filesBeside(path)]) {
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
       const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
       if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
     }
   } catch {
     // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
   }
-}
-
-function filesBeside(path: string): string[] {
-  return [`${path}-wal`, `${path}-shm`];
 }
 
 /**

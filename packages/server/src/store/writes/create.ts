@@ -114,7 +114,7 @@ function refused(
   return { ok: false, reason: 'plan_limit', limit, used, allowed };
 }
 
-function firstOf<T>(values: readonly T[]): T {
+export function firstOf<T>(values: readonly T[]): T {
   const [first] = values;
   if (first === undefined) throw new StoreError('internal', 'A create has no outcome.');
   return first;

@@ -42,11 +42,8 @@ export function* importLinks(
   const generateCode = () => codeOfStep(engine.generateCode(), step);
   const codes = yield* freeCodes({ ...engine, generateCode }, links);
   const plan = yield* planImport(engine, { accountId, links }, () => codes.pop() ?? '');
-  const created = [...plan.created].map(([code, link]) => ({
-    ...link,
-    code,
-    account_id: accountId,
-  }));
+  const own = { account_id: accountId };
+  const created = [...plan.created].map(([code, link]) => ({ ...link, code, ...own }));
   const inserted = yield* engine.insertRows(created);
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
@@ -55,8 +52,7 @@ export function* importLinks(
   if (inserted.size < created.length || added.length < plan.aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
-  const clicked = created.filter(({ click_count }) => click_count > 0);
-  const clicks = clicked.map(({ code, click_count }) => ({ code, click_count }));
+  const clicks = created.filter(({ click_count }) => click_count > 0);
   yield* rowsOf(sql`
     INSERT INTO link_clicks (code, clicks)
       SELECT code, CAST(click_count AS bigint) FROM ${table(['code', 'click_count'], clicks)}`);
@@ -82,11 +78,9 @@ function* planImport(
     const other = yield* leadsElsewhere(found, accountId, link.target_url);
     if (other !== undefined) {
       const { address, target_url } = other;
-      const domain_id =
-        address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
-      plan.outcomes.push({
-        ...{ state: 'conflict', address: { ...address, domain_id }, target_url },
-      });
+      const domain = address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
+      const taken = { ...address, domain_id: domain };
+      plan.outcomes.push({ state: 'conflict', address: taken, target_url });
       continue;
     }
     const code = found[0]?.code ?? link.code ?? drawCode();

@@ -1,7 +1,7 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../domain/ids.ts';
-import { hostnameOf } from '../queries/accounts.ts';
-import type { Writing } from '../queries/reading.ts';
+import { ownName } from '../links.ts';
+import { rowOf, sql, type Writing } from '../queries/reading.ts';
 import type { NewLink } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine, LinkRow } from './engine.ts';
@@ -51,10 +51,16 @@ function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<st
   return drawn;
 }
 
+/** See `Engine.hostnameOf`. */
 export function hostnameLookup(): Engine['hostnameOf'] {
   const known = new Map<string, string>();
   return function* (domainId) {
-    const hostname = known.get(domainId) ?? (yield* hostnameOf(domainId));
+    const before = known.get(domainId);
+    if (before !== undefined) return before;
+    const row = yield* rowOf<{ hostname: string }>(sql`
+      SELECT hostname FROM domains WHERE id = ${domainId}`);
+    if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
+    const hostname = ownName(row.hostname);
     known.set(domainId, hostname);
     return hostname;
   };

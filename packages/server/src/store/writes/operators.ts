@@ -6,13 +6,14 @@ import {
   changedAccount,
   type DomainRemoval,
   isoTime,
+  type KeyRow,
   type LinkCorrection,
   type NewKey,
   type OperatorStore,
   type RevokedKey,
   type RotationOutcome,
 } from '../operator-store.ts';
-import { findAccount, type KeyRow } from '../queries/accounts.ts';
+import { findAccount } from '../queries/accounts.ts';
 import { findLink } from '../queries/links.ts';
 import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from '../store.ts';

@@ -65,6 +65,8 @@ export function takeSlots(
   return { granted, used: total.used };
 }
 
+const NONE = { requests: 0, refused: 0, links: 0 };
+
 interface Count {
   /** As it stands, with what this transaction added. 0 at first for what is only added to. */
   used: number;
@@ -85,15 +87,16 @@ export class Counters {
   }
 
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
-    const read = () =>
-      this.#db.get<{ used: number }>(sql`
-        SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
     const write = (added: number) =>
       this.#db.run(sql`
         INSERT INTO request_counters (account_id, window, starts_at, used)
         VALUES (${accountId}, ${name}, ${startsAt}, ${added})
         ON CONFLICT DO UPDATE SET used = used + excluded.used`);
-    return this.#count(`${accountId} ${name} ${startsAt}`, write, () => read()?.used ?? 0);
+    return this.#count(`${accountId} ${name} ${startsAt}`, write, () => {
+      const row = this.#db.get<{ used: number }>(sql`
+        SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
+      return row?.used ?? 0;
+    });
   }
 
   links(accountId: string): Count {
@@ -111,13 +114,11 @@ export class Counters {
   }
 
   /** What a key did on a day. Of its requests, those of the last minute that saw one are counted as well. */
-  keyDay(keyId: string, what: 'requests' | 'refused' | 'links', now: number): Count {
+  keyDay(keyId: string, what: keyof typeof NONE, now: number): Count {
     const day = startOfDay(now);
     const minute = what === 'requests' ? windowsAt(now)[0].startsAt : 0;
     return this.#count(`${keyId} ${day} ${minute} ${what}`, (added) => {
-      const counts = { requests: 0, refused: 0, links: 0 };
-      counts[what] = added;
-      const { requests, refused, links } = counts;
+      const { requests, refused, links }: typeof NONE = { ...NONE, [what]: added };
       this.#db.run(sql`
         INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
         VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${requests})
