@@ -4,11 +4,7 @@ import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
 export type ShortUrl = (code: string, hostname: string | null) => string;
 
-/**
- * Makes short URLs: on the public URL, or on a link's custom domain with the public URL's scheme.
- *
- * @param publicUrl - Absolute URL under which the service is reached; a slash at its end makes no difference.
- */
+/** Makes short URLs: on the public URL, or on a link's custom domain with the public URL's scheme. */
 export function shortUrlMaker(publicUrl: string): ShortUrl {
   const base = publicUrl.replace(/\/+$/, '');
   const { protocol } = new URL(base);

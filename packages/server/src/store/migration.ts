@@ -1,6 +1,10 @@
 import { type Reading, rowOf, rowsOf, type Statement, sql } from './queries/reading.ts';
 import { StoreError } from './store-error.ts';
 
+/**
+ * A step of the schema. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every database ends
+ * with the same schema (see `upgrade.test.ts`).
+ */
 export interface Migration {
   version: number;
   name: string;

@@ -78,8 +78,6 @@ export interface OperatorStore {
   /**
    * Inserts links of an account with their aliases, and counts them in its total, whatever its plan allows; those that exist already are left as
    * they are: one of their addresses leads to their target, or did before it was corrected. All in one step.
-   *
-   * @returns an outcome for each link, in order
    */
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
@@ -120,8 +118,6 @@ export interface LinkImport {
   /**
    * Which of how many steps of an import this is. Each draws new codes from a part of its own of all codes: they are neighbours in the indexes,
    * of which a step then changes a few pages instead of nearly all.
-   *
-   * @default the only one
    */
   step?: { number: number; of: number } | undefined;
 }
@@ -227,11 +223,7 @@ export type CorrectionOutcome =
 
 export interface LinkSearch {
   accountId: string;
-  /**
-   * Text that the code, the target URL or the title contains, in upper or lower case; beyond ASCII, SQLite finds the same case only.
-   *
-   * @default every link
-   */
+  /** Text that the code, the target URL or the title contains, in upper or lower case; beyond ASCII, SQLite finds the same case only. */
   query?: string | undefined;
   limit: number;
   cursor?: string | undefined;

@@ -108,9 +108,7 @@ export interface Store extends OperatorStore {
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
-   * completed jobs with their results. In several bounded steps, so that other writes get their turn.
-   *
-   * @param signal - Ends it after the present step. The rest is deleted the next time.
+   * completed jobs with their results. In several bounded steps, so that other writes get their turn; `signal` ends it after the present one.
    */
   prune(now: number, signal?: AbortSignal): Promise<void>;
   /**

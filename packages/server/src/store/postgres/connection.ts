@@ -72,11 +72,7 @@ export function driverLimit(use: Use): { query_timeout: number } {
   return { query_timeout: TIMEOUTS_MS[use] + SILENCE_MS };
 }
 
-/**
- * The database in words for messages: server and database, never user, password or options.
- *
- * @throws StoreError for what is no URL
- */
+/** The database in words for messages: server and database, never user, password or options. */
 export function databaseName(url: string): string {
   const parsed = URL.parse(url);
   if (parsed === null)

@@ -97,11 +97,7 @@ export class Database {
     return readAsync(reading, run);
   }
 
-  /**
-   * Reads that see one moment of the database.
-   *
-   * @param use - `search`: they may go through all links, and so take longer than a request may wait.
-   */
+  /** Reads that see one moment of the database. */
   snapshot<T>(act: (run: Run) => Promise<T>, use: Use = 'read'): Promise<T> {
     return this.#reads.run(isConnectionLost, async (channel) => {
       await channel.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', use);

@@ -23,12 +23,7 @@ export interface PostgresStoreOptions {
   generateCode?: (() => string) | undefined;
 }
 
-/**
- * Opens a PostgreSQL database, 14 or newer, and brings its schema up to date. Any number of instances and admin commands may
- * share one. Close the store to release it.
- *
- * @throws StoreError when the database can't be reached, belongs to another program or to a newer version.
- */
+/** Opens a PostgreSQL database, 14 or newer, and brings its schema up to date. Any number of instances and admin commands may share one. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, publicUrl, connections, onWait, migrate: mayMigrate } = options;
   await migratePostgres(url, { onWait, mayMigrate });
@@ -39,7 +34,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** Brings the schema of a database up to date and returns what was done. Throws as {@link openPostgresStore} does. */
 export async function migratePostgres(
   url: string,
   options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs' | 'mayMigrate'> = {},
@@ -68,11 +62,7 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
   (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS of_role,
   (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
 
-/**
- * Looks at a database without changing it.
- *
- * @throws StoreError when it can't be reached, or drops the time limits of its connections
- */
+/** Looks at a database without changing it. */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName(url);
   const pool = new Pool({ ...requestConfig(url, 'read'), max: 1 });

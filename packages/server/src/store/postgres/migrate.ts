@@ -8,10 +8,6 @@ import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 import { isConflict, isLockTimeout } from './postgres-errors.ts';
 
-/**
- * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
- * database ends with the same schema (see `upgrade.test.ts`).
- */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
@@ -61,8 +57,6 @@ export interface MigrateOptions {
  * the others wait. An instance that finds the schema up to date does not wait.
  *
  * @param client - A connection of its own, connected: a step may take longer than a request may.
- * @throws StoreError `too_new` when a newer version of this program migrated the database, `corrupt` when it holds another
- * program's tables, `busy` when another process holds the lock for too long.
  */
 export async function migrate(
   client: Client,

@@ -72,11 +72,7 @@ export type CarriedOut<M> = {
     : never;
 };
 
-/**
- * Makes the methods of a store.
- *
- * @param run - Carries a reading out, by its name.
- */
+/** Makes the methods of a store: `run` carries a reading out, by its name. */
 export function carryOut<M>(
   readings: Readonly<Record<keyof M, unknown>>,
   run: (name: keyof M, args: unknown[]) => Promise<unknown>,

@@ -8,19 +8,15 @@ import * as jobs from './jobs.ts';
 import { findCreated, findLink, linkChanges, listLinks } from './links.ts';
 import { carryOut, type Reading } from './reading.ts';
 
-/**
- * The methods of a store that only read.
- *
- * @param read - Carries a reading out on the engine.
- */
+const alike = { ...accounts, ...jobs, findCreated, findRedirect, linkChanges };
+
+/** The methods of a store that only read. */
 export function storeReads(
   read: <T>(reading: Reading<T>) => Promise<T>,
   { shortUrl, table }: Pick<Engine, 'shortUrl' | 'table'>,
 ) {
   const readings = {
-    ...accounts,
-    ...jobs,
-    ...{ findCreated, findRedirect, linkChanges },
+    ...alike,
     checkImport: (input: LinkImport) => checkImport({ table }, input),
     linkHistory: (code: string) => linkHistory(shortUrl, code),
     findLink: (code: string) => findLink(shortUrl, code),

@@ -22,13 +22,7 @@ export interface SqliteStoreOptions {
   migrate?: boolean | undefined;
 }
 
-/**
- * Opens the embedded database and brings its schema up to date. Several processes may open one file, such as a server and
- * the admin commands. Close the store to release it.
- *
- * @throws StoreError when the file can't be opened or written, is damaged, belongs to another program or to a newer version,
- * or is one that must not be changed and has to be.
- */
+/** Opens the embedded database and brings its schema up to date. Several processes may open one file, such as a server and the admin commands. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   const path = absolutePath(options.path);
@@ -56,7 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** Looks at a database without changing it. Throws as {@link openSqliteStore} does. */
+/** Looks at a database without changing it. */
 export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
@@ -70,7 +64,6 @@ export function inspectSqlite(file: string): DatabaseFacts {
   }
 }
 
-/** Brings the schema of a database file up to date and returns what was done. Throws as {@link openSqliteStore} does. */
 export async function migrateSqlite(path: string): Promise<MigrationReport> {
   const db = openFile({ path: absolutePath(path), busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {

@@ -4,10 +4,6 @@ import type { Database } from './database.ts';
 import { changes } from './migrations/changes.ts';
 import { initial } from './migrations/initial.ts';
 
-/**
- * Every step of the schema, in order. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every
- * database ends with the same schema (see `upgrade.test.ts`).
- */
 export const migrations: readonly Migration[] = [initial, ...changes];
 
 const VERSION_TABLE = `
@@ -25,9 +21,6 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
 /**
  * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
  * all. A new database gets all of them in one. Two processes that start at once run each step once.
- *
- * @throws StoreError `too_new` when a newer version of this program migrated the database, `too_old` when that would be needed and must not
- * be, `corrupt` when the file holds another program's tables.
  */
 export function migrate(
   db: Database,

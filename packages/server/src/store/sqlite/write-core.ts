@@ -67,9 +67,7 @@ export class WriteCore {
   /**
    * Runs writes that arrived together, one transaction for each kind of them, and replies to each kind before the next begins: an admission
    * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Of the background only the first is run.
-   * Never throws: what fails gets its reply too.
-   *
-   * @returns what is left for the next time, together with what arrives until then
+   * Never throws: what fails gets its reply too. It returns what is left for the next time.
    */
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
     let left = [...requests];

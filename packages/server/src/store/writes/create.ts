@@ -25,21 +25,16 @@ export function createLinks(
   engine: Engine,
   group: readonly CreateRequest<NewLink>[],
 ): Writing<CreateOutcome<Link>[]> {
-  return createIdempotently(engine, group, (requests) => createAll(engine, requests));
-}
-
-function* createAll(
-  engine: Engine,
-  requests: readonly CreateRequest<NewLink>[],
-): Writing<CreateOutcome<Link>[]> {
-  const { caller, now } = firstOf(requests);
-  const wanted = requests.map(({ caller: { keyId } }) => ({ keyId, links: 1 }));
-  const slots = yield* engine.takeSlots(caller, wanted, now);
-  const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
-  const links = yield* insertLinks(engine, caller.accountId, inputs, now);
-  return requests.map((_, index): CreateOutcome<Link> => {
-    const link = links[index];
-    return link === undefined ? noSlots(caller, slots) : created(createdLink(link));
+  return createIdempotently(engine, group, function* (requests) {
+    const { caller, now } = firstOf(requests);
+    const wanted = requests.map(({ caller: { keyId } }) => ({ keyId, links: 1 }));
+    const slots = yield* engine.takeSlots(caller, wanted, now);
+    const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
+    const links = yield* insertLinks(engine, caller.accountId, inputs, now);
+    return requests.map((_, index): CreateOutcome<Link> => {
+      const link = links[index];
+      return link === undefined ? noSlots(caller, slots) : created(createdLink(link));
+    });
   });
 }
 
