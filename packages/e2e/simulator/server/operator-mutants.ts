@@ -19,7 +19,7 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   ),
   'correction-not-seen': one(
     'Other processes are not told of a link that changed.',
-    'store/sqlite/migrations/changes.ts',
+    'store/sqlite/migrations.ts',
     'AFTER UPDATE OF code, target_url, redirect_type',
     'AFTER UPDATE OF code, redirect_type',
   ),

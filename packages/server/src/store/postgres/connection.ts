@@ -53,8 +53,9 @@ export function limitsOf(use: Use): Record<(typeof LIMITS)[number], number> {
   };
 }
 
-export function connectionConfig(url: string): ClientConfig {
+export function connectionConfig(url: string, use?: Use): ClientConfig {
   return {
+    ...(use && driverLimit(use)),
     connectionString: url,
     application_name: 'shortlink-server',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -62,10 +63,6 @@ export function connectionConfig(url: string): ClientConfig {
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: NUMBERS,
   };
-}
-
-export function requestConfig(url: string, use: Use): ClientConfig {
-  return { ...connectionConfig(url), ...driverLimit(use) };
 }
 
 export function driverLimit(use: Use): { query_timeout: number } {

@@ -3,7 +3,7 @@ import { Pool, type PoolClient } from 'pg';
 import { Gate } from '../../gate.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
-import { endSoon, requestConfig, type Use } from './connection.ts';
+import { connectionConfig, endSoon, type Use } from './connection.ts';
 import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
@@ -46,7 +46,7 @@ export class Connections {
     const { url, use, max, maxWaitMs } = options;
     this.#options = options;
     this.#granted = max;
-    this.#pool = new Pool({ ...requestConfig(url, use), max });
+    this.#pool = new Pool({ ...connectionConfig(url, use), max });
     // The pool could queue too, but includes that wait in its connect timeout, and connecting must fail fast when the database is down.
     this.#gate = new Gate({
       ...{ slots: max, maxWaitMs },

@@ -5,7 +5,7 @@ import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { Channel } from './channel.ts';
-import { connectionConfig, databaseName, endSoon, requestConfig } from './connection.ts';
+import { connectionConfig, databaseName, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations, schemaVersion } from './migrate.ts';
 import { toStoreError } from './postgres-errors.ts';
@@ -65,7 +65,7 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
 /** Looks at a database without changing it. */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName(url);
-  const pool = new Pool({ ...requestConfig(url, 'read'), max: 1 });
+  const pool = new Pool({ ...connectionConfig(url, 'read'), max: 1 });
   pool.on('error', () => undefined);
   try {
     const client = await pool.connect();

@@ -1,10 +1,9 @@
 import { checkVersion, type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
-import { changes } from './migrations/changes.ts';
-import { initial } from './migrations/initial.ts';
+import { migrations } from './migrations.ts';
 
-export const migrations: readonly Migration[] = [initial, ...changes];
+export { migrations };
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (

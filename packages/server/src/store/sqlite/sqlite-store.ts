@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
 import { generateCode } from '../../domain/ids.ts';
 import { type ShortUrl, shortUrlMaker } from '../links.ts';
-import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import type { ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import { storeReads } from '../queries/store-reads.ts';
 import { usage } from '../queries/usage.ts';
@@ -55,17 +55,14 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     },
 
     exportLinks: async (search, onLinks) => {
-      // A database in memory has one connection, so all is read before anybody else can write.
-      if (openReader === undefined) {
-        for (const links of [...exportPages(reader, shortUrl, search)]) await onLinks(links);
-        return;
-      }
-      const db = openReader();
+      const db = openReader?.();
       try {
-        db.exec('BEGIN');
-        for (const links of exportPages(db, shortUrl, search)) await onLinks(links);
+        db?.exec('BEGIN');
+        const pages = exportPages(db ?? reader, shortUrl, search);
+        // A database in memory has one connection, so all is read before anybody else can write.
+        for (const links of db === undefined ? [...pages] : pages) await onLinks(links);
       } finally {
-        db.close();
+        db?.close();
       }
     },
     usage: async (accountId, now) =>
@@ -85,9 +82,11 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
 }
 
 function* exportPages(db: Database, shortUrl: ShortUrl, search: ExportSearch) {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const links: ExportedLink[] = db.read(exportPage(shortUrl, search, after));
-    after = links.at(-1)?.code;
-    if (after !== undefined) yield links;
+  for (let after = ''; ; ) {
+    const links = db.read(exportPage(shortUrl, search, after));
+    const last = links.at(-1);
+    if (last === undefined) return;
+    yield links;
+    after = last.code;
   }
 }

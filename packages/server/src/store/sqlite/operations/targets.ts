@@ -23,7 +23,7 @@ export function bucketOf(rowid: string): Statement<never> {
 }
 
 /** The buckets that exist, and the first one: a step in the index for each. */
-const BUCKETS = `
+const BUCKETS = sql`
   WITH RECURSIVE found (bucket) AS (
     SELECT 0
     UNION ALL
@@ -66,38 +66,29 @@ export function linkFinder(
   account_id: string,
   most: number,
 ): (entries: readonly LookupEntry[]) => Link[][] {
-  const buckets = db
-    .all<{ bucket: number }>({ text: BUCKETS, values: [] })
-    .map(({ bucket }) => bucket);
-  const ofAll = `${SELECT_LINK.text}
-    WHERE target_number IN (SELECT bucket.value + entry.value FROM json_each(?) AS bucket, json_each(?) AS entry)
-      AND link_details.account_id = ? LIMIT ${MAX_ROWS}`;
-  const ofCodes = `${SELECT_LINK.text}
-    WHERE code IN (SELECT value FROM json_each(?)) AND link_details.account_id = ?`;
-  const ofOne = `${SELECT_LINK.text}
-    WHERE target_number = ? AND id_time >= ? AND link_details.id > ?
-      AND link_details.account_id = ? AND domain_id IS ? AND target_url = ?
-    ORDER BY id_time, link_details.id LIMIT ${most}`;
+  const buckets = db.all<{ bucket: number }>(BUCKETS).map(({ bucket }) => bucket);
   const numberOf = (target: LookupTarget) =>
     target.number ?? targetNumber({ ...target, account_id });
   /** The first links of a target after another one. Those of each bucket are read in order. */
   const read = (entry: LookupTarget) => {
     const { target_url, domain_id, after = NO_ID } = entry;
-    const values = [after.slice(0, 13), after, account_id, domain_id, target_url];
     const number = numberOf(entry);
     return buckets.flatMap((bucket) =>
-      db.all<LinkRow>({ text: ofOne, values: [bucket + number, ...values] }),
+      db.all<LinkRow>(sql`
+        ${SELECT_LINK} WHERE target_number = ${bucket + number} AND id_time >= ${after.slice(0, 13)} AND link_details.id > ${after}
+          AND link_details.account_id = ${account_id} AND domain_id IS ${domain_id} AND target_url = ${target_url}
+        ORDER BY id_time, link_details.id LIMIT ${sqlText(String(most))}`),
     );
   };
   return (entries) => {
     const codes = entries.flatMap((entry) => ('code' in entry ? entry.code : []));
     const numbers = entries.flatMap((entry) => ('code' in entry ? [] : numberOf(entry)));
-    const withCodes = db.all<LinkRow>({
-      text: ofCodes,
-      values: [JSON.stringify(codes), account_id],
-    });
-    const values = [JSON.stringify(buckets), JSON.stringify(numbers), account_id];
-    const rows = db.all<LinkRow>({ text: ofAll, values });
+    const withCodes = db.all<LinkRow>(sql`
+      ${SELECT_LINK} WHERE code IN (SELECT value FROM json_each(${JSON.stringify(codes)})) AND link_details.account_id = ${account_id}`);
+    const rows = db.all<LinkRow>(sql`
+      ${SELECT_LINK} WHERE target_number IN (SELECT bucket.value + entry.value
+          FROM json_each(${JSON.stringify(buckets)}) AS bucket, json_each(${JSON.stringify(numbers)}) AS entry)
+        AND link_details.account_id = ${account_id} LIMIT ${sqlText(String(MAX_ROWS))}`);
     const ofCode = Map.groupBy(withCodes, ({ code }) => code);
     const ofTarget = Map.groupBy(rows, ({ target_url }) => target_url);
     return entries.map((entry) => {
