@@ -104,17 +104,16 @@ function toConnection(memory: Memory): SqliteConnection & { export: () => Uint8A
   const prepare = (sql: string) => {
     let statement = memory.prepare(sql);
     let preparedAt = exports;
-    const rows = (values: SqliteValue[], most = Number.POSITIVE_INFINITY) => {
+    const rows = (values: SqliteValue[]) => {
       if (preparedAt !== exports) statement = memory.prepare(sql);
       preparedAt = exports;
       const found: unknown[] = [];
       statement.bind(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
-      while (found.length < most && statement.step()) found.push(statement.getAsObject());
+      while (statement.step()) found.push(statement.getAsObject());
       statement.reset();
       return found;
     };
     return {
-      get: (...values: SqliteValue[]) => rows(values, 1)[0],
       all: (...values: SqliteValue[]) => rows(values),
       run: (...values: SqliteValue[]) => {
         rows(values);

@@ -68,8 +68,9 @@ export class ClickBuffer {
 
   add(code: string): void {
     const before = this.#clicks.get(code);
-    if (before === undefined && this.#isFull()) this.#options.onDropped?.(1);
-    else this.#clicks.set(code, (before ?? 0) + 1);
+    if (before === undefined && this.#clicks.size + this.#codesInWrites >= MAX_BUFFERED_CODES) {
+      this.#options.onDropped?.(1);
+    } else this.#clicks.set(code, (before ?? 0) + 1);
     this.#flushLater();
   }
 
@@ -99,10 +100,6 @@ export class ClickBuffer {
         'clicks lost: they could not be written before the end',
       );
     }
-  }
-
-  #isFull(): boolean {
-    return this.#clicks.size + this.#codesInWrites >= MAX_BUFFERED_CODES;
   }
 
   #flushLater(): void {

@@ -108,7 +108,12 @@ export class Connections {
     for (;;) {
       try {
         const value = await this.#gate.run(call);
-        if (this.#granted < this.#options.max) this.#askForMore();
+        if (
+          this.#granted < this.#options.max &&
+          performance.now() - this.#refusedAt >= REFUSED_MS
+        ) {
+          this.#grant(this.#granted + 1);
+        }
         return value;
       } catch (error) {
         giveUpAt ??= performance.now() + this.#options.maxWaitMs;
@@ -118,10 +123,6 @@ export class Connections {
       }
       await delay(RETRY_MS);
     }
-  }
-
-  #askForMore(): void {
-    if (performance.now() - this.#refusedAt >= REFUSED_MS) this.#grant(this.#granted + 1);
   }
 
   #grant(connections: number): void {

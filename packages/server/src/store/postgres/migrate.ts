@@ -82,10 +82,10 @@ async function look<R extends object>(client: ClientBase, text: string): Promise
 }
 
 async function lock(options: MigrateOptions): Promise<void> {
-  const { name, lockHolder: client, onWait = () => undefined, lockWaitMs = LOCK_WAIT_MS } = options;
+  const { name, lockHolder: client, lockWaitMs = LOCK_WAIT_MS } = options;
+  let { onWait } = options;
   await client.connect();
   const startedAt = performance.now();
-  let reported = false;
   for (;;) {
     await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
     const [row] = await look<{ locked: boolean }>(client, TRY_LOCK);
@@ -94,17 +94,14 @@ async function lock(options: MigrateOptions): Promise<void> {
     await client.query('ROLLBACK');
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= lockWaitMs) {
-      throw new StoreError(
-        'busy',
-        `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${lockWaitMs / 1_000} s. ` +
-          'Try again when it has ended.',
-      );
+      const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${lockWaitMs / 1_000} s.`;
+      throw new StoreError('busy', `${message} Try again when it has ended.`);
     }
-    if (waitedMs >= REPORT_AFTER_MS && !reported) {
-      reported = true;
-      onWait(
+    if (waitedMs >= REPORT_AFTER_MS) {
+      onWait?.(
         `waiting for ${await holderOfLock(client)}, which is changing the schema of the database ${name}`,
       );
+      onWait = undefined;
     }
     await delay(ASK_MS);
   }

@@ -16,7 +16,6 @@ export interface SqliteConnection {
 }
 
 interface SqliteStatement {
-  get: (...values: SqliteValue[]) => unknown;
   all: (...values: SqliteValue[]) => unknown[];
   run: (...values: SqliteValue[]) => { changes: number | bigint };
 }
@@ -63,12 +62,11 @@ export class Database {
 
   /** The first row, as the columns that the statement selects. */
   get<Row extends object>(statement: Statement | string): Row | undefined {
-    // The driver types rows as unknown columns; the STRICT tables of our own schema vouch for their types.
-    const { text, values } = toStatement(statement);
-    return this.#guard(() => this.#prepare(text).get(...values) as Row | undefined);
+    return this.all<Row>(statement)[0];
   }
 
   all<Row extends object>(statement: Statement | string): Row[] {
+    // The driver types rows as unknown columns; the STRICT tables of our own schema vouch for their types.
     const { text, values } = toStatement(statement);
     return this.#guard(() => this.#prepare(text).all(...values) as Row[]);
   }
@@ -185,18 +183,13 @@ const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = 
 /** What the driver threw, as a `StoreError` whose message a person can act on; the driver's error stays the `cause`. */
 export function toStoreError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;
-  const resultCode = sqliteResultCode(error);
   // The low byte is the primary code; the rest refines it.
-  const known = resultCode === undefined ? undefined : REASONS.get(resultCode & 0xff);
+  const isCoded = error instanceof Error && 'errcode' in error;
+  const known = isCoded ? REASONS.get(Number(error.errcode) & 0xff) : undefined;
   if (known) {
     const [reason, words] = known;
     return new StoreError(reason, `The database ${path} ${words}.`, { cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
   return new StoreError('internal', `The database ${path} failed: ${message}`, { cause: error });
-}
-
-function sqliteResultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
-  return typeof error.errcode === 'number' ? error.errcode : undefined;
 }

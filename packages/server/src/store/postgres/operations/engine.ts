@@ -1,6 +1,6 @@
 import { startOfDay, windowsAt } from '../../../domain/limits.ts';
 import { targetNumber } from '../../links.ts';
-import { rowOf, rowsOf, sql, sqlText, type Writing } from '../../queries/reading.ts';
+import { rowOf, rowsOf, sql, sqlText } from '../../queries/reading.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
@@ -54,17 +54,15 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
       return row;
     },
-    countLargeBatch,
+    countLargeBatch: function* (keyId, now) {
+      const [minute] = windowsAt(now);
+      yield* rowsOf(sql`
+        WITH history AS (
+          INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
+          ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
+        INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
+        VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
+        ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
+    },
   };
-}
-
-function* countLargeBatch(keyId: string, now: number): Writing<void> {
-  const [minute] = windowsAt(now);
-  yield* rowsOf(sql`
-    WITH history AS (
-      INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
-      ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
-    INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
-    VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
-    ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
 }
