@@ -4,11 +4,10 @@ import { checkVersion, type Migration, type MigrationReport, readVersion } from 
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
-import { changes } from './migrations/changes.ts';
-import { initial } from './migrations/initial.ts';
+import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout } from './postgres-errors.ts';
 
-export const migrations: readonly Migration[] = [initial, ...changes];
+export { migrations };
 
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;

@@ -1,4 +1,5 @@
 import { recordWrite } from '../../links.ts';
+import { storeWrites } from '../../methods.ts';
 import { rankLinks } from '../../queries/links.ts';
 import {
   type CarriedOut,
@@ -13,7 +14,6 @@ import {
 import { pruneSteps } from '../../retention.ts';
 import type { Caller, ClickWrite } from '../../store.ts';
 import type { OnEngine } from '../../writes/engine.ts';
-import { storeWrites } from '../../writes/store-writes.ts';
 import type { Writer } from '../write-core.ts';
 import { admit, refund } from './counters.ts';
 import type { SqliteEngine } from './engine.ts';
