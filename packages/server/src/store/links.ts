@@ -32,11 +32,7 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
   return { total: links.length, chunks };
 }
 
-export interface Targeted {
-  account_id: string;
-  domain_id: string | null;
-  target_url: string;
-}
+export type Targeted = Pick<NewLink, 'domain_id' | 'target_url'> & { account_id: string };
 
 /**
  * A 32-bit number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may

@@ -4,9 +4,8 @@ import {
   PLAN_LIMITS,
   type Plan,
   type PlanLimits,
-  type RedirectType,
 } from '@shortlink/sdk/wire';
-import type { Account, ApiKey, Domain, Outcome } from './store.ts';
+import type { Account, ApiKey, Domain, NewLink, Outcome } from './store.ts';
 
 /** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
 export interface OperatorStore {
@@ -96,15 +95,10 @@ export interface OperatorStore {
 }
 
 /** A link that comes from another service, or from an export of ours. It was checked as a new one is. */
-export interface ImportedLink {
+export interface ImportedLink extends NewLink {
   id: string;
   code?: string | undefined;
-  domain_id: string | null;
-  target_url: string;
-  title: string;
-  redirect_type: RedirectType;
   is_active: boolean;
-  tags: readonly string[];
   click_count: number;
   created_at: number;
   /** Addresses that it had before: the id of a custom domain, `''` for the default one, and a path as `canonicalPath` writes it. */
@@ -171,14 +165,11 @@ export interface RevokedKey {
   before?: string | undefined;
 }
 
-export interface KeyRotation {
+/** Without `expiresAt`, the new key ends when the old one would have. */
+export interface KeyRotation extends Pick<NewKey, 'hash' | 'expiresAt' | 'now'> {
   keyId: string;
-  hash: Uint8Array;
   /** How long the old key stays valid, in milliseconds. An earlier end of its own stays. */
   graceMs: number;
-  /** End of the new key. @default that of the old one */
-  expiresAt?: number | undefined;
-  now: number;
 }
 
 export type RotationOutcome =

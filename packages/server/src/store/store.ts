@@ -4,7 +4,6 @@ import type {
   Permission,
   Plan,
   PlanLimits,
-  RedirectType,
   Usage,
 } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/limits.ts';
@@ -248,10 +247,7 @@ export interface StoredJob {
   results: { chunks: number; bytes: number };
 }
 
-export interface Redirect {
-  target_url: string;
-  redirect_type: RedirectType;
-  is_active: boolean;
+export interface Redirect extends Pick<Link, 'target_url' | 'redirect_type' | 'is_active'> {
   /** Host of the custom domain the link belongs to; `null` is the default domain. */
   hostname: string | null;
   /** Ids of its account and its custom domain; of an alias also the one of that domain, and the code. */

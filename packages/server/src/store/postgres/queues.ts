@@ -9,12 +9,7 @@ export interface Batching<I, O> {
   group: string;
   most: number;
   /** One outcome for each input, in order. If it rejects, every call of the run does. */
-  run: (inputs: readonly I[]) => Promise<readonly (O | Promise<O>)[]>;
-}
-
-interface Batch {
-  inputs: unknown[];
-  outcomes: Promise<readonly unknown[]>;
+  run: (inputs: readonly I[]) => Promise<(O | Promise<O>)[]>;
 }
 
 /**
@@ -27,7 +22,7 @@ export class Queues {
     slots: 1,
     busy: (reason) => new StoreError('busy', `The database is slow: ${reason}`),
   });
-  readonly #waiting = new Map<string, Batch>();
+  readonly #waiting = new Map<string, { inputs: unknown[]; outcomes: Promise<unknown[]> }>();
 
   /** Runs a call after those before it in its queue. */
   run<T>(key: string, call: () => Promise<T>): Promise<T> {

@@ -1,16 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Plan } from '@shortlink/sdk/wire';
 import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
-interface AccountRow {
-  id: string;
-  name: string;
-  plan: Plan;
+type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
   limits: string;
   disabled_at: number | null;
-}
+};
 
 const SELECT_ACCOUNT = sqlText('SELECT id, name, plan, limits, disabled_at FROM accounts');
 

@@ -1,4 +1,4 @@
-import type { Link, RedirectType, TopLink } from '@shortlink/sdk/wire';
+import type { Link, TopLink } from '@shortlink/sdk/wire';
 import { ownName, type ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
@@ -39,17 +39,14 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
   return { latest, changed: isWhole ? ids : 'all' };
 }
 
-export interface LinkRow {
-  code: string;
-  id: string;
+type AsShown = Pick<Link, 'code' | 'id' | 'target_url' | 'redirect_type' | 'click_count'>;
+
+export interface LinkRow extends AsShown {
   account_id: string;
   domain_id: string | null;
   hostname: string | null;
-  target_url: string;
   title: string | null;
-  redirect_type: RedirectType;
   is_active: boolean | number;
-  click_count: number;
   tags: string | null;
   created_at: number;
   disabled_at: number | null;

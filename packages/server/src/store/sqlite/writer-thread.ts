@@ -4,11 +4,7 @@ import { shortUrlMaker } from '../links.ts';
 import { OpenedFile, openFile } from './open-file.ts';
 import { isChunkOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
-export interface WriterThreadData {
-  path: string;
-  publicUrl: string;
-  busyTimeoutMs: number;
-}
+export type WriterThreadData = Parameters<typeof openFile>[0] & { publicUrl: string };
 
 /** What the main thread posts: writes that arrived together, or the end. */
 export type WriterThreadMessage = WriteRequest[] | 'close';

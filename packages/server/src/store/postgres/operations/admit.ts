@@ -3,19 +3,17 @@ import {
   refusingWindow,
   startOfDay,
   startOfMonth,
+  type WindowName,
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
 import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
-import type { Admission, Caller } from '../../store.ts';
+import type { Admission, CreateRequest } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Database } from '../database.ts';
 import { arrayOf } from '../statement.ts';
 
-export interface AdmissionRequest {
-  caller: Caller;
-  now: number;
-}
+export type AdmissionRequest = Pick<CreateRequest<unknown>, 'caller' | 'now'>;
 
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
 export function admissionGroup({ caller, now }: AdmissionRequest): string {
@@ -37,19 +35,13 @@ export async function admit(
   const [minute, day, month] = windows;
   const refusing = arrayOf(lastToEnd(windows).map(({ name }) => name));
   const keys = arrayOf(requests.map(({ caller }) => caller.keyId));
-  const row = await db.writeStatement<{
-    granted: number;
-    day_used: number;
-    minute_used: number;
-    month_used: number;
-  }>(
-    sql`SELECT * FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
+  const row = await db.writeStatement<Record<WindowName | 'granted', number>>(
+    sql`SELECT granted, day_used AS day, minute_used AS minute, month_used AS month FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
       ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
   );
   if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
-  const before = { minute: row.minute_used, day: row.day_used, month: row.month_used };
   const statesAfter = (passed: number) =>
-    windows.map((window) => windowState(window, limits, before[window.name] + passed));
+    windows.map((window) => windowState(window, limits, row[window.name] + passed));
   return requests.map((_, index): Admission => {
     if (index < row.granted) return { admitted: true, windows: statesAfter(index + 1) };
     const states = statesAfter(row.granted);
