@@ -106,17 +106,11 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
 const linksOf = ({ accountId }: Caller) => `links of ${accountId}`;
 
 function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
-  switch (name) {
-    case 'createBatch':
-    case 'createJob':
-      return linksOf((first as CreateRequest<unknown>).caller);
-    case 'runJobChunk':
-      return `job ${first}`;
-    case 'recordKeyUse':
-      return 'key uses';
-    default:
-      return 'operator';
+  if (name === 'createBatch' || name === 'createJob') {
+    return linksOf((first as CreateRequest<unknown>).caller);
   }
+  if (name === 'runJobChunk') return `job ${first}`;
+  return name === 'recordKeyUse' ? 'key uses' : 'operator';
 }
 
 /** See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. */
