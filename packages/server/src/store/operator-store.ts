@@ -100,6 +100,7 @@ export interface ImportedLink extends NewLink {
   code?: string | undefined;
   is_active: boolean;
   click_count: number;
+  /** Milliseconds since the epoch. */
   created_at: number;
   /** Addresses that it had before: the id of a custom domain, `''` for the default one, and a path as `canonicalPath` writes it. */
   aliases: readonly Alias[];

@@ -242,6 +242,7 @@ export interface StoredJob {
   status: 'processing' | 'completed';
   total: number;
   processed: number;
+  /** Milliseconds since the epoch. */
   createdAt: number;
   /** The results so far: how many chunks can be read, the first being 0, and how many bytes they have joined by commas. */
   results: { chunks: number; bytes: number };
