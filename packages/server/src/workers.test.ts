@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
+import { addUp } from './metrics/metrics.ts';
 import { Workers } from './workers.ts';
 
 /** A process that tells so many redirects when it is asked. */
@@ -9,15 +10,22 @@ class FakeWorker extends EventEmitter {
   redirects = 0;
   shown: string | undefined;
 
-  send(message: { type: string; id?: number; text?: string }): boolean {
+  send(message: { type: string; id?: number; metrics?: object[] }): boolean {
     if (message.type === 'ask') this.tell(message.id);
-    if (message.type === 'metrics') this.shown = message.text;
+    if (message.metrics !== undefined) {
+      void addUp([message.metrics])
+        .metrics()
+        .then((text) => {
+          this.shown = text;
+        });
+    }
     return true;
   }
 
   tell(id = 0): void {
-    const text = `# TYPE redirects counter\nredirects ${this.redirects}\n`;
-    setImmediate(() => this.emit('message', { type: 'metrics', id, text }));
+    const values = [{ labels: {}, value: this.redirects }];
+    const metrics = [{ name: 'redirects', help: '', type: 'counter', aggregator: 'sum', values }];
+    setImmediate(() => this.emit('message', { type: 'metrics', id, metrics }));
   }
 }
 

@@ -5,8 +5,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { createDevAccount } from './admin/start.ts';
 import type { Logger } from './logger.ts';
-import { addUp, countersOf } from './metrics/add-up.ts';
-import { Metrics } from './metrics/metrics.ts';
+import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
@@ -22,14 +21,14 @@ const METRICS_MS = 1_000;
 type Message =
   | { type: 'serving' | 'stop' }
   | { type: 'ask'; id: number }
-  | { type: 'metrics'; id: number; text: string };
+  | { type: 'metrics'; id: number; metrics: object[] };
 
 interface Slot {
   number: number;
   worker: Worker | undefined;
   failures: number;
-  /** Its metrics, as it told them last. */
-  text: string;
+  /** As it told them last. */
+  metrics: object[];
 }
 
 interface WorkersOptions {
@@ -84,13 +83,13 @@ export class Workers {
   readonly #slots: readonly Slot[];
   readonly #timers = new Set<NodeJS.Timeout>();
   /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
-  #ended = '';
+  #ended: object[] = [];
   #isStopping = false;
 
   constructor(count: number, options: FirstProcess) {
     this.#options = options;
     this.#slots = Array.from({ length: count }, (_, number) => {
-      return { number, worker: undefined, failures: 0, text: '' };
+      return { number, worker: undefined, failures: 0, metrics: [] };
     });
   }
 
@@ -137,13 +136,14 @@ export class Workers {
       worker.on('message', (message: Message) => {
         if (message.type === 'serving') resolve();
         // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
-        else if (message.type === 'metrics' && slot.worker === worker) slot.text = message.text;
+        else if (message.type === 'metrics' && slot.worker === worker)
+          slot.metrics = message.metrics;
         else if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
       });
       worker.once('exit', (code, signal) => {
         slot.worker = undefined;
-        this.#ended = addUp([this.#ended, countersOf(slot.text)]);
-        slot.text = '';
+        this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();
+        slot.metrics = [];
         reject(new Error(`a worker ended with ${signal ?? code} before it served`));
         if (this.#isStopping) return;
         const isEarly = performance.now() - startedAt < RESTART_MS.settled;
@@ -168,8 +168,9 @@ export class Workers {
   async #tellMetrics(asking: Worker, id: number): Promise<void> {
     const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
     await Promise.allSettled(asked);
-    const texts = this.#slots.map(({ text }) => text);
-    send(asking, { type: 'metrics', id, text: addUp([...texts, this.#ended]) });
+    const told = this.#slots.map(({ metrics }) => metrics);
+    const metrics = addUp([...told, this.#ended]).getMetricsAsArray();
+    send(asking, { type: 'metrics', id, metrics });
   }
 }
 
@@ -184,7 +185,7 @@ function send(other: Other, message: Message): void {
 let asked = 0;
 
 /** Rejects when the other process ends, or takes too long. */
-async function askMetrics(other: Other, timeoutMs?: number): Promise<string> {
+async function askMetrics(other: Other, timeoutMs?: number): Promise<object[]> {
   const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
   asked += 1;
@@ -192,7 +193,7 @@ async function askMetrics(other: Other, timeoutMs?: number): Promise<string> {
   send(other, { type: 'ask', id });
   for await (const [message] of messages as AsyncIterable<[Message]>) {
     // The response to an earlier question may be older than what somebody else was shown since.
-    if (message.type === 'metrics' && message.id === id) return message.text;
+    if (message.type === 'metrics' && message.id === id) return message.metrics;
   }
   throw new Error('the other process has ended');
 }
@@ -230,11 +231,11 @@ export class SharedMetrics extends Metrics {
     this.#first = first;
     first.on('message', async (message: Message) => {
       if (message.type !== 'ask') return;
-      send(first, { type: 'metrics', id: message.id, text: await super.text() });
+      send(first, { type: 'metrics', id: message.id, metrics: await super.families() });
     });
   }
 
-  override text(): Promise<string> {
+  override families(): Promise<object[]> {
     return askMetrics(this.#first);
   }
 }

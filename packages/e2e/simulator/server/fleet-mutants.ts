@@ -37,19 +37,19 @@ export const fleetMutants: Readonly<Record<string, Mutant>> = {
   'counters-of-the-dead-forgotten': one(
     'Metrics fall when a worker ends.',
     WORKERS,
-    'this.#ended = addUp([this.#ended, countersOf(slot.text)]);',
+    'this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();',
     '',
   ),
   'counters-of-the-last-dead': one(
     'Metrics remember the worker that ended last, and none before.',
     WORKERS,
-    'addUp([this.#ended, countersOf(slot.text)])',
-    'countersOf(slot.text)',
+    'addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray()',
+    'countersOf(slot.metrics)',
   ),
   'counters-twice': one(
     'What a worker told before it ended counts for the one that replaces it, too.',
     WORKERS,
-    "slot.text = '';\n        reject",
+    'slot.metrics = [];\n        reject',
     'reject',
   ),
   'counted-after-the-end': one(
@@ -68,6 +68,6 @@ export const fleetMutants: Readonly<Record<string, Mutant>> = {
     'A worker shows its own metrics.',
     WORKERS,
     'return askMetrics(this.#first);',
-    'return super.text();',
+    'return super.families();',
   ),
 };

@@ -118,7 +118,9 @@ export const HAS_THREADS = false;
 export class Registry {
   contentType = '';
   metrics = async () => '';
+  getMetricsAsJSON = async () => [];
 }
+export const AggregatorRegistry = { aggregate: () => new Registry() };
 
 // Never called in a page.
 const none = (): never => {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@shortlink/sdk/wire';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
 import type { StoreErrorReason } from '../store/store-error.ts';
 
@@ -11,6 +11,15 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 /** Numbers, by the labels that they are printed with. */
 type Series = Map<string, number>;
+
+/** A metric as prom-client has it: `aggregator` says how it becomes one of several processes. */
+interface Family {
+  name: string;
+  help: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  aggregator: 'sum' | 'min' | 'max';
+  values: { labels: object; value: number; metricName?: string }[];
+}
 
 /**
  * What the service counts of itself, in the Prometheus text format. Labels are patterns of routes, statuses and machine words; never a path, a code, a
@@ -27,7 +36,7 @@ export class Metrics {
   readonly #refusals: Series = new Map();
   readonly #storeErrors: Series = new Map();
   readonly #clicksDropped: Series = new Map([['', 0]]);
-  readonly #gauges: (() => string)[] = [];
+  readonly #gauges: (() => Family)[] = [];
 
   /** The content type of {@link text}. */
   readonly contentType = this.#process.contentType;
@@ -74,23 +83,21 @@ export class Metrics {
 
   /** Shows what is known of the database and of unfinished jobs: a scrape never waits for the database. */
   watchStore(store: Pick<Store, 'isHealthy' | 'connections'>, pendingJobs: () => number): void {
-    const gauge = (name: string, help: string, read: () => [string, number][]) =>
-      this.#gauges.push(() => printed('gauge', name, help, read()));
-    gauge('database_up', '1 when the last use of the database succeeded, else 0', () => [
-      ['', store.isHealthy() ? 1 : 0],
-    ]);
-    gauge(
-      'jobs_pending',
-      'Accepted jobs that are not completed yet, as last read from the database, 1,000 at most',
-      () => [['', pendingJobs()]],
-    );
     const { connections } = store;
-    if (connections === undefined) return;
-    gauge(
-      'database_connections',
-      'Connections to PostgreSQL of this process: those that work, those that are idle, and those that it may open still',
-      () => Object.entries(connections()).map(([state, count]) => [`state="${state}"`, count]),
+    const jobs =
+      'Accepted jobs that are not completed yet, as last read from the database, 1,000 at most';
+    const up = '1 when the last use of the database succeeded, else 0';
+    // Of several processes, the worst is shown.
+    this.#gauges.push(
+      () => family('gauge', 'database_up', up, [['', store.isHealthy() ? 1 : 0]], 'min'),
+      () => family('gauge', 'jobs_pending', jobs, [['', pendingJobs()]], 'max'),
     );
+    if (connections === undefined) return;
+    const help =
+      'Connections to PostgreSQL of this process: those that work, those that are idle, and those that it may open still';
+    const states = () =>
+      Object.entries(connections()).map(([state, count]) => [`state="${state}"`, count] as const);
+    this.#gauges.push(() => family('gauge', 'database_connections', help, states()));
   }
 
   /** Adds what prom-client knows of the process: memory, CPU, event loop lag, garbage collection. Once per process. */
@@ -100,6 +107,11 @@ export class Metrics {
 
   /** All of it, as Prometheus reads it. */
   async text(): Promise<string> {
+    return addUp([await this.families()]).metrics();
+  }
+
+  /** The same for {@link addUp}. */
+  async families(): Promise<object[]> {
     const counters = [
       ['http_requests', 'Responses, by route, method and status', this.#requests],
       ['redirects', 'Short links followed (GET), by redirect type', this.#redirects],
@@ -117,40 +129,65 @@ export class Metrics {
         this.#clicksDropped,
       ],
     ] as const;
+    const ofProcess = await this.#process.getMetricsAsJSON();
     return [
-      this.#durationsText(),
-      ...counters.map(([name, help, series]) => printed('counter', `${name}_total`, help, series)),
+      this.#durationsFamily(),
+      ...counters.map(([name, help, series]) => family('counter', `${name}_total`, help, series)),
       ...this.#gauges.map((gauge) => gauge()),
-      await this.#process.metrics(),
-    ].join('');
+      ...ofProcess.map((one) => ({ ...one, aggregator: aggregatorOf(one.name) })),
+    ];
   }
 
-  #durationsText(): string {
-    const name = 'http_request_duration_seconds';
-    const lines = [...this.#durations].flatMap(([route, { buckets, sum }]) => {
-      let count = 0;
-      const bounded = buckets.map((requests, bucket) => {
-        count += requests;
-        const bound = DURATION_BUCKETS[bucket] ?? '+Inf';
-        return `shortlink_${name}_bucket{le="${bound}",route="${route}"} ${count}`;
-      });
-      const ofRoute = (what: string, value: number) =>
-        `shortlink_${name}_${what}{route="${route}"} ${value}`;
-      return [...bounded, ofRoute('sum', sum), ofRoute('count', count)];
-    });
+  #durationsFamily(): Family {
     const help = 'Time from the request to its response, by route';
-    return `${printed('histogram', name, help, [])}${lines.map((line) => `${line}\n`).join('')}`;
+    const durations = family('histogram', 'http_request_duration_seconds', help, []);
+    for (const [route, { buckets, sum }] of this.#durations) {
+      let count = 0;
+      const add = (what: string, value: number, labels: object = {}) =>
+        durations.values.push({
+          ...{ metricName: `${durations.name}_${what}`, labels: { ...labels, route }, value },
+        });
+      for (const [bucket, requests] of buckets.entries()) {
+        count += requests;
+        add('bucket', count, { le: DURATION_BUCKETS[bucket] ?? '+Inf' });
+      }
+      add('sum', sum);
+      add('count', count);
+    }
+    return durations;
   }
+}
+
+/** The metrics of several processes, as those of one. */
+export function addUp(processes: readonly object[][]) {
+  return AggregatorRegistry.aggregate([...processes]);
+}
+
+/** The counters of a process that has ended: what it measured then is no more. */
+export function countersOf(families: readonly object[]): object[] {
+  return families.filter((family) => 'type' in family && family.type !== 'gauge');
+}
+
+/** Of these gauges of prom-client, the lowest value says most of several processes, or the highest. Any other gauge is a number of things. */
+function aggregatorOf(name: string): Family['aggregator'] {
+  if (name === 'process_start_time_seconds') return 'min';
+  return /^(?:nodejs_version_info|process_max_fds|.*_lag_.*)$/.test(name) ? 'max' : 'sum';
 }
 
 function add(series: Series, labels: string, count = 1): void {
   series.set(labels, (series.get(labels) ?? 0) + count);
 }
 
-function printed(type: string, name: string, help: string, series: Iterable<[string, number]>) {
-  const lines = [`# HELP shortlink_${name} ${help}`, `# TYPE shortlink_${name} ${type}`];
-  for (const [labels, value] of series) {
-    lines.push(`shortlink_${name}${labels === '' ? '' : `{${labels}}`} ${value}`);
-  }
-  return `${lines.join('\n')}\n`;
+function family(
+  type: Family['type'],
+  name: string,
+  help: string,
+  series: Iterable<readonly [labels: string, value: number]>,
+  aggregator: Family['aggregator'] = 'sum',
+): Family {
+  const values = Array.from(series, ([text, value]) => {
+    const labels = text.matchAll(/(\w+)="([^"]*)"/g);
+    return { labels: Object.fromEntries(Array.from(labels, ([, key, of]) => [key, of])), value };
+  });
+  return { name: `shortlink_${name}`, help, type, aggregator, values };
 }
