@@ -49,11 +49,11 @@ export function createService(options: ServiceOptions): Service {
   const { store, publicUrl, logger, now = Date.now, cacheFile, metrics = new Metrics() } = options;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number, startedAt: number) => {
-    metrics.countLinks('job', links);
+    metrics.count('links_created', 'by="job"', links);
     jobPace.made(links, startedAt, performance.now());
   };
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
-  const onDropped = (dropped: number) => metrics.countDroppedClicks(dropped);
+  const onDropped = (dropped: number) => metrics.count('clicks_dropped', '', dropped);
   const clicks = new ClickBuffer({ store, logger, onDropped, now });
   const pruning = housekeeping(store, logger, now);
   const redirects = new RedirectCache({ store });

@@ -55,7 +55,8 @@ export async function startServer(
   options: StartOptions,
 ): Promise<RunningServer> {
   const { logger, metrics = new Metrics() } = options;
-  const onRefused = (status: number) => metrics.countRefused(status);
+  const onRefused = (status: number) =>
+    metrics.count('http_requests', `route="none",method="other",status="${status}"`);
   const listener = await listen(settings.host, settings.port, { onRefused });
   const { url } = listener;
   try {

@@ -40,9 +40,9 @@ beforeAll(async () => {
   metrics.countRequest({ route: '/:code', method: 'GET', status: 302, seconds: 0.001 });
   metrics.countRedirect(302, false);
   metrics.countRedirect(302, true);
-  metrics.countLinks('job', 1);
-  metrics.countRefusal('rate_limited');
-  metrics.countStoreError('unavailable');
+  metrics.count('links_created', 'by="job"');
+  metrics.count('refusals', 'code="rate_limited"');
+  metrics.count('store_errors', 'reason="unavailable"');
   series = seriesOf(await metrics.text());
 });
 

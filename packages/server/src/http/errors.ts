@@ -34,10 +34,10 @@ export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
     const reason = error instanceof StoreError ? error.reason : undefined;
     const rejected = reason === 'invalid' ? invalidRequest(UNSTORABLE) : error;
     if (rejected instanceof Problem) {
-      metrics.countRefusal(rejected.code);
+      metrics.count('refusals', `code="${rejected.code}"`);
       return rejected;
     }
-    if (reason !== undefined) metrics.countStoreError(reason);
+    if (reason !== undefined) metrics.count('store_errors', `reason="${reason}"`);
     if (reason !== undefined && PASSING.has(reason)) {
       outage.failed(error, { request_id: requestId });
       return unavailable();

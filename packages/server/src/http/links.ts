@@ -19,7 +19,7 @@ export function createLink(deps: RouteDeps) {
   const { store, metrics } = deps;
   return async (c: Context<BodyEnv<'link'>>): Promise<Response> => {
     const { value, replayed } = await create(c, deps, (request) => store.createLink(request));
-    if (!replayed) metrics.countLinks('single', 1);
+    if (!replayed) metrics.count('links_created', 'by="single"');
     return respondJson(c, value, 201);
   };
 }
@@ -38,7 +38,7 @@ export function createBatch(deps: RouteDeps) {
           : store.createBatch({ ...sender, input }),
     );
     if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
-    if (!replayed) metrics.countLinks('batch', value.length);
+    if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
     const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
     return respondJson(c, body);
   };
@@ -51,7 +51,7 @@ function accepted(
   { replayed, startedAt }: { replayed: boolean; startedAt: number },
 ): Response {
   if (processed > 0 && !replayed) {
-    metrics.countLinks('job', processed);
+    metrics.count('links_created', 'by="job"', processed);
     jobPace.made(processed, startedAt, performance.now());
   }
   if (processed < total) onJobAccepted(job_id);

@@ -1,16 +1,21 @@
-import type { ErrorCode } from '@shortlink/sdk/wire';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
-import type { StoreErrorReason } from '../store/store-error.ts';
-
-/** How links came to be, as the label of `shortlink_links_created_total`. */
-export type CreatedBy = 'single' | 'batch' | 'job';
 
 /** Upper bounds of request durations, in seconds: redirects take under a millisecond, batches up to a second. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Numbers, by the labels that they are printed with. */
-type Series = Map<string, number>;
+/** What is counted, as it is described to the operator. */
+const COUNTERS = {
+  http_requests: 'Responses, by route, method and status',
+  redirects: 'Short links followed (GET), by redirect type',
+  previews: 'Redirects of prefetches and previews, which are no clicks',
+  links_created: 'Links created, by the kind of request they came with',
+  refusals: 'Requests rejected, by the code of the error body',
+  store_errors: 'Requests that failed because of the database, by reason',
+  clicks_dropped: 'Clicks that were never counted because the database could not take them in time',
+} as const;
+
+type Counter = keyof typeof COUNTERS;
 
 /** A metric as prom-client has it: `aggregator` says how it becomes one of several processes. */
 interface Family {
@@ -27,15 +32,14 @@ interface Family {
  */
 export class Metrics {
   readonly #process = new Registry();
-  readonly #requests: Series = new Map();
+  /** Numbers, by the labels that they are printed with. */
+  readonly #counters = {
+    ...{ http_requests: new Map(), redirects: new Map(), previews: new Map([['', 0]]) },
+    ...{ links_created: new Map(), refusals: new Map(), store_errors: new Map() },
+    clicks_dropped: new Map([['', 0]]),
+  } satisfies Record<Counter, Map<string, number>>;
   /** Of each route: requests by duration, one number for each of the bounds and one for those above; and seconds in all. */
   readonly #durations = new Map<string, { buckets: number[]; sum: number }>();
-  readonly #redirects: Series = new Map();
-  readonly #previews: Series = new Map([['', 0]]);
-  readonly #linksCreated: Series = new Map();
-  readonly #refusals: Series = new Map();
-  readonly #storeErrors: Series = new Map();
-  readonly #clicksDropped: Series = new Map([['', 0]]);
   readonly #gauges: (() => Family)[] = [];
 
   /** The content type of {@link text}. */
@@ -43,7 +47,7 @@ export class Metrics {
 
   countRequest(request: { route: string; method: string; status: number; seconds: number }): void {
     const { route, method, status, seconds } = request;
-    add(this.#requests, `route="${route}",method="${method}",status="${status}"`);
+    this.count('http_requests', `route="${route}",method="${method}",status="${status}"`);
     let durations = this.#durations.get(route);
     if (durations === undefined) {
       durations = { buckets: [...DURATION_BUCKETS, 0].fill(0), sum: 0 };
@@ -55,30 +59,15 @@ export class Metrics {
     durations.sum += seconds;
   }
 
-  /** Counts a request that was refused before its route or its time were known. */
-  countRefused(status: number): void {
-    add(this.#requests, `route="none",method="other",status="${status}"`);
+  /** @param labels - As Prometheus writes them */
+  count(counter: Counter, labels: string, by = 1): void {
+    const series = this.#counters[counter];
+    series.set(labels, (series.get(labels) ?? 0) + by);
   }
 
   countRedirect(type: number, isPreview: boolean): void {
-    if (isPreview) add(this.#previews, '');
-    else add(this.#redirects, `type="${type}"`);
-  }
-
-  countLinks(by: CreatedBy, links: number): void {
-    add(this.#linksCreated, `by="${by}"`, links);
-  }
-
-  countRefusal(code: ErrorCode): void {
-    add(this.#refusals, `code="${code}"`);
-  }
-
-  countStoreError(reason: StoreErrorReason): void {
-    add(this.#storeErrors, `reason="${reason}"`);
-  }
-
-  countDroppedClicks(clicks: number): void {
-    add(this.#clicksDropped, '', clicks);
+    if (isPreview) this.count('previews', '');
+    else this.count('redirects', `type="${type}"`);
   }
 
   /** Shows what is known of the database and of unfinished jobs: a scrape never waits for the database. */
@@ -112,27 +101,13 @@ export class Metrics {
 
   /** The same for {@link addUp}. */
   async families(): Promise<object[]> {
-    const counters = [
-      ['http_requests', 'Responses, by route, method and status', this.#requests],
-      ['redirects', 'Short links followed (GET), by redirect type', this.#redirects],
-      ['previews', 'Redirects of prefetches and previews, which are no clicks', this.#previews],
-      ['links_created', 'Links created, by the kind of request they came with', this.#linksCreated],
-      ['refusals', 'Requests rejected, by the code of the error body', this.#refusals],
-      [
-        'store_errors',
-        'Requests that failed because of the database, by reason',
-        this.#storeErrors,
-      ],
-      [
-        'clicks_dropped',
-        'Clicks that were never counted because the database could not take them in time',
-        this.#clicksDropped,
-      ],
-    ] as const;
+    const counters = Object.entries(this.#counters).map(([name, series]) =>
+      family('counter', `${name}_total`, COUNTERS[name as Counter], series),
+    );
     const ofProcess = await this.#process.getMetricsAsJSON();
     return [
       this.#durationsFamily(),
-      ...counters.map(([name, help, series]) => family('counter', `${name}_total`, help, series)),
+      ...counters,
       ...this.#gauges.map((gauge) => gauge()),
       ...ofProcess.map((one) => ({ ...one, aggregator: aggregatorOf(one.name) })),
     ];
@@ -172,10 +147,6 @@ export function countersOf(families: readonly object[]): object[] {
 function aggregatorOf(name: string): Family['aggregator'] {
   if (name === 'process_start_time_seconds') return 'min';
   return /^(?:nodejs_version_info|process_max_fds|.*_lag_.*)$/.test(name) ? 'max' : 'sum';
-}
-
-function add(series: Series, labels: string, count = 1): void {
-  series.set(labels, (series.get(labels) ?? 0) + count);
 }
 
 function family(
