@@ -18,30 +18,39 @@ const TAGS = {
   service: 'The state of the service.',
 };
 
-/** What is said of an operation beside its responses. */
-const about = (
+/** An operation; `more` has its responses and what else there is to say of it. */
+const operation = (
   operationId: string,
   tag: keyof typeof TAGS,
   summary: string,
-  description?: string,
-): OpenApiObject => ({ operationId, tags: [tag], summary, ...(description && { description }) });
+  more: OpenApiObject,
+): OpenApiObject => ({ operationId, tags: [tag], summary, ...more });
 
 /** A `GET` that needs no key. */
-const open = (operation: OpenApiObject, responses: OpenApiObject): OpenApiObject => ({
-  get: { security: [], ...operation, responses: { ...refusals(500), ...responses } },
-});
+const open = (
+  operationId: string,
+  tag: keyof typeof TAGS,
+  summary: string,
+  responses: OpenApiObject,
+  more: OpenApiObject = {},
+): OpenApiObject => {
+  const all = { security: [], ...more, responses: { ...refusals(500), ...responses } };
+  return { get: operation(operationId, tag, summary, all) };
+};
 
 const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
   parameters: [{ name, in: where, required: true, schema: { type: 'string' } }],
 });
 
+/** What creates send: a body, and an idempotency key if they want to. */
+const creating = (schema: string): OpenApiObject => ({
+  parameters: [{ $ref: `#/components/parameters/${HEADERS.idempotencyKey}` }],
+  ...body(schema),
+});
+
 const body = (schema: string): OpenApiObject => ({
   requestBody: { required: true, content: json(schema) },
 });
-
-const idempotent: OpenApiObject = {
-  parameters: [{ $ref: `#/components/parameters/${HEADERS.idempotencyKey}` }],
-};
 
 /** 403 has two causes: a plan limit, with `upgrade` in the body, or a missing permission. */
 const CREATE_REFUSALS: OpenApiObject = {
@@ -57,6 +66,9 @@ const CREATING = 'Needs the permission `shortlinks:write`.';
 const BATCHES = `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`;
 const LOOKING_UP =
   'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.';
+const LACKS_BOTH = 'The key lacks both permissions, or the account is disabled.';
+const JOB_SO_FAR =
+  'The job, with the results so far in order. `Retry-After` is there until it is complete.';
 const POLLING =
   'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.';
 const READING_USAGE =
@@ -65,18 +77,14 @@ const READING_USAGE =
 /** The endpoints that take an API key. */
 const apiPaths: Record<string, OpenApiObject> = {
   [ROUTES.links]: {
-    post: {
-      ...about('createLink', 'links', 'Create one link', CREATING),
-      ...idempotent,
-      ...body('LinkInput'),
+    post: operation('createLink', 'links', 'Create one link', {
+      ...{ description: CREATING, ...creating('LinkInput') },
       responses: { 201: limited('Link', 'The created link.'), ...CREATE_REFUSALS },
-    },
+    }),
   },
   [ROUTES.linksBatch]: {
-    post: {
-      ...about('createBatch', 'links', 'Create many links', BATCHES),
-      ...idempotent,
-      ...body('BatchInput'),
+    post: operation('createBatch', 'links', 'Create many links', {
+      ...{ description: BATCHES, ...creating('BatchInput') },
       responses: {
         200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
         202: limited('ProcessingBatch', 'The batch became a job; poll it.', [
@@ -85,51 +93,36 @@ const apiPaths: Record<string, OpenApiObject> = {
         ]),
         ...CREATE_REFUSALS,
       },
-    },
+    }),
   },
   [ROUTES.linksLookup]: {
-    post: {
-      ...about('lookUpLinks', 'links', 'Which links of the account exist', LOOKING_UP),
-      ...body('LookupInput'),
+    post: operation('lookUpLinks', 'links', 'Which links of the account exist', {
+      ...{ description: LOOKING_UP, ...body('LookupInput') },
       responses: {
         200: limited('Lookup', 'A result for each entry, in the order asked.'),
         400: limited('ValidationError', 'The body breaks a rule.'),
-        403: limited(
-          'PermissionError',
-          'The key lacks both permissions, or the account is disabled.',
-        ),
+        403: limited('PermissionError', LACKS_BOTH),
         ...refusals(401, 413, 415, 429, 500, 503),
       },
-    },
+    }),
   },
   [`${ROUTES.jobs}/{job_id}`]: {
-    get: {
-      ...about('getJob', 'jobs', 'Poll a batch job', POLLING),
-      ...parameter('path', 'job_id'),
+    get: operation('getJob', 'jobs', 'Poll a batch job', {
+      ...{ description: POLLING, ...parameter('path', 'job_id') },
       responses: {
-        200: limited(
-          'Job',
-          'The job, with the results so far in order. `Retry-After` is there until it is complete.',
-          [],
-          [HEADERS.retryAfter],
-        ),
+        200: limited('Job', JOB_SO_FAR, [], [HEADERS.retryAfter]),
         ...refusals(401, 403, 404, 429, 500, 503),
       },
-    },
+    }),
   },
   [ROUTES.usage]: {
-    get: {
-      ...about(
-        'getUsage',
-        'usage',
-        "Use of the plan's limits, in total and per key",
-        READING_USAGE,
-      ),
+    get: operation('getUsage', 'usage', "Use of the plan's limits, in total and per key", {
+      description: READING_USAGE,
       responses: {
         200: limited('Usage', 'What is used of what the plan allows.'),
         ...refusals(401, 403, 429, 500, 503),
       },
-    },
+    }),
   },
 };
 
@@ -142,6 +135,8 @@ const ASKING_TLS =
   'Whether the service serves a host, for a proxy that gets certificates on demand. For the operator: with the token of SHORTLINK_TLS_ASK_TOKEN, or from the same machine.';
 const READING_METRICS =
   'For the operator: with the token of SHORTLINK_METRICS_TOKEN, or from the same machine.';
+const NOT_FOR_CALLER = response('Not for this caller.', json('Error'));
+const USAGE_PAGE = 'The page; it asks for a key and sends it to this service only.';
 const OK = { status: { type: 'string', const: 'ok' } };
 const HEALTH = { type: 'object', properties: OK, required: ['status'] };
 const READINESS = {
@@ -152,76 +147,66 @@ const READINESS = {
 
 /** What visitors, curious people and the operator of the service ask. */
 const openPaths: Record<string, OpenApiObject> = {
-  '/openapi.json': open(about('getApiDescription', 'service', 'This document'), {
+  '/openapi.json': open('getApiDescription', 'service', 'This document', {
     200: response('OpenAPI 3.1.', json({ type: 'object' })),
   }),
   '/analytics': open(
-    about('getAnalyticsPage', 'usage', 'A page that shows the usage of a key as charts'),
-    {
-      200: response(
-        'The page; it asks for a key and sends it to this service only.',
-        text('text/html'),
-      ),
-    },
+    'getAnalyticsPage',
+    'usage',
+    'A page that shows the usage of a key as charts',
+    { 200: response(USAGE_PAGE, text('text/html')) },
   ),
   '/analytics/{file}': open(
-    {
-      ...about('getAnalyticsFile', 'usage', 'A file that the page loads'),
-      ...parameter('path', 'file'),
-    },
+    'getAnalyticsFile',
+    'usage',
+    'A file that the page loads',
     {
       200: response('The file.', text('text/javascript', 'text/css', 'text/html')),
       ...refusals(404),
     },
+    parameter('path', 'file'),
   ),
-  '/healthz': open(about('getHealth', 'service', 'Whether the process answers'), {
+  '/healthz': open('getHealth', 'service', 'Whether the process answers', {
     200: response('It does.', json(HEALTH)),
   }),
-  '/readyz': open(about('getReadiness', 'service', 'Whether requests may be sent here'), {
+  '/readyz': open('getReadiness', 'service', 'Whether requests may be sent here', {
     200: response('They may; the body also has the state of the database.', json(READINESS)),
     503: response('The server is stopping.', json('Error')),
   }),
   '/metrics': open(
-    {
-      ...about('getMetrics', 'service', 'Metrics in the Prometheus text format', READING_METRICS),
-      security: [{ metricsToken: [] }, {}],
-    },
-    {
-      200: response('The metrics.', text('text/plain')),
-      403: response('Not for this caller.', json('Error')),
-    },
+    'getMetrics',
+    'service',
+    'Metrics in the Prometheus text format',
+    { 200: response('The metrics.', text('text/plain')), 403: NOT_FOR_CALLER },
+    { description: READING_METRICS, security: [{ metricsToken: [] }, {}] },
   ),
   '/internal/tls-check': open(
+    'checkTlsDomain',
+    'service',
+    'Which hosts need a certificate',
+    { 200: response('It does.', json(HEALTH)), 403: NOT_FOR_CALLER, ...refusals(404, 503) },
     {
-      ...about('checkTlsDomain', 'service', 'Which hosts need a certificate', ASKING_TLS),
-      ...parameter('query', 'domain'),
+      ...{ description: ASKING_TLS, ...parameter('query', 'domain') },
       security: [{ tlsAskToken: [] }, {}],
     },
-    {
-      200: response('It does.', json(HEALTH)),
-      403: response('Not for this caller.', json('Error')),
-      ...refusals(404, 503),
-    },
   ),
-  '/': open(about('openRoot', 'redirects', 'A page for people who open the bare domain'), {
+  '/': open('openRoot', 'redirects', 'A page for people who open the bare domain', {
     200: response('The page, for browsers.', text('text/html')),
     302: response('The address that the operator wants it to be.', undefined, ['Location']),
     404: response('There is nothing here for programs.', json('Error')),
   }),
   '/{code}': open(
+    'followLink',
+    'redirects',
+    'Follow a short link',
     {
-      ...about('followLink', 'redirects', 'Follow a short link', FOLLOWING),
-      ...parameter('path', 'code'),
-    },
-    {
-      301: FOUND,
-      302: FOUND,
-      307: FOUND,
+      ...{ 301: FOUND, 302: FOUND, 307: FOUND },
       404: response('No link has this code on this host.', PROBLEM),
       410: response('The link is switched off.', PROBLEM),
       500: response('A fault of the service.', PROBLEM),
       503: response('The database can not be used for the moment.', PROBLEM, [HEADERS.retryAfter]),
     },
+    { description: FOLLOWING, ...parameter('path', 'code') },
   ),
 };
 
