@@ -64,8 +64,8 @@ Custom is what an account starts from when it is made without \`--limit\`; each 
 
 /** One error of each kind, made by the functions that the server uses. */
 const SAMPLES: readonly problems.Problem[] = [
-  problems.invalidLink([{ field: 'target_url', message: 'target_url is required.' }]),
-  problems.invalidBatch([
+  problems.invalidInput([{ field: 'target_url', message: 'target_url is required.' }]),
+  problems.invalidInput([
     { index: 7, field: 'target_url', message: 'target_url is not an absolute URL.' },
   ]),
   problems.unauthorized('The API key is invalid.'),

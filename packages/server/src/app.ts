@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get('/healthz', secured, health);
   app.get('/readyz', secured, readiness(deps));
   app.get('/metrics', secured, metricsRoute(metrics, options.metricsToken));
-  app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.publicUrl, options.tlsAskToken));
+  app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.tlsAskToken));
   app.get('/', secured, root(options));
   app.get(REDIRECT_ROUTE, redirect(deps));
   return app;

@@ -159,8 +159,6 @@ export interface OwnHosts {
   isOwnHost: IsOwnHost;
   /** `true` when the normalised host is a custom domain. */
   isCustomDomain(host: string): boolean;
-  /** `true` when a custom domain has this hostname, on whatever port. */
-  isCustomHostname(hostname: string): boolean;
 }
 
 /** The service's own hosts: that of the public URL, and the custom domains. */
@@ -172,12 +170,10 @@ export function ownHostsOf(
   const domains = new Set(customDomains.map((domain) => domain.hostname));
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
   if (publicHost !== undefined) domains.delete(publicHost);
-  const hostnames = new Set([...domains].map(withoutPort));
   const hosts = publicHost === undefined ? [...domains] : [publicHost, ...domains];
   return {
     hosts,
     isOwnHost: ownHostMatcher(hosts),
     isCustomDomain: (host) => domains.has(host),
-    isCustomHostname: (hostname) => hostnames.has(hostname),
   };
 }

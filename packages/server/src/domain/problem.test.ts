@@ -6,8 +6,7 @@ import {
   idempotencyConflict,
   idempotencyInProgress,
   internal,
-  invalidBatch,
-  invalidLink,
+  invalidInput,
   invalidRequest,
   methodNotAllowed,
   notFound,
@@ -74,22 +73,22 @@ test('too many looks at the usage are told how many are allowed, and when', () =
 describe('refused fields', () => {
   test('of a link: the first is the message, all are details', () => {
     const details = [TITLE, { field: 'tags', message: 'tags must be an array' }];
-    const problem = invalidLink(details);
+    const problem = invalidInput(details);
     expect(problem).toMatchObject({ status: 400, code: 'invalid_request' });
     expect(problem.body).toMatchObject({ error: 'title must be a string', details });
-    expect(invalidLink([]).message).toBe('invalid link');
+    expect(invalidInput([]).message).toBe('invalid input');
   });
 
   test('of a batch: the message names the entry, if it is about one', () => {
     const details = [{ index: 3, ...TITLE }];
-    expect(invalidBatch(details).body).toMatchObject({
+    expect(invalidInput(details).body).toMatchObject({
       error: 'links[3]: title must be a string',
       code: 'invalid_request',
       details,
     });
-    expect(invalidBatch([{ index: 0, ...TITLE }]).message).toMatch(/^links\[0\]: /);
-    expect(invalidBatch([TITLE]).message).toBe('title must be a string');
-    expect(invalidBatch([]).message).toBe('invalid batch');
+    expect(invalidInput([{ index: 0, ...TITLE }]).message).toMatch(/^links\[0\]: /);
+    expect(invalidInput([TITLE]).message).toBe('title must be a string');
+    expect(invalidInput([]).message).toBe('invalid input');
   });
 });
 

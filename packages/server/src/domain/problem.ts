@@ -49,16 +49,11 @@ export function badRequest(body: ErrorBody): Problem {
   return new Problem(400, 'invalid_request', body.error, body);
 }
 
-/** Rejected fields of one link: the first is the message, all are in `details`. */
-export function invalidLink(details: ErrorDetail[]): Problem {
-  return new Problem(400, 'invalid_request', details[0]?.message ?? 'invalid link', { details });
-}
-
-/** Rejected entries of a batch or look-up: the first is named by index and reason, up to 100 are in `details`. */
-export function invalidBatch(details: ErrorDetail[], list = 'links'): Problem {
+/** Rejected fields of one link, or entries of a list: the first is the message, with its index in the list, up to 100 are in `details`. */
+export function invalidInput(details: ErrorDetail[], list = 'links'): Problem {
   const [first] = details;
   const where = first?.index === undefined ? '' : `${list}[${first.index}]: `;
-  const message = `${where}${first?.message ?? 'invalid batch'}`;
+  const message = `${where}${first?.message ?? 'invalid input'}`;
   return new Problem(400, 'invalid_request', message, { details });
 }
 

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
-import { invalidBatch, invalidLink, invalidRequest, Problem } from '../domain/problem.ts';
+import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import {
   type BodyRules,
   domainIdsOf,
   isObject,
+  type Validated,
   type ValidLink,
   validateBatch,
   validateLink,
@@ -41,23 +42,21 @@ type Body = Record<string, unknown>;
 const CHECKS: {
   readonly [K in BodyKind]: (body: Body, rules: BodyRules, accountId: string) => BodyInputs[K];
 } = {
-  link: (body, rules) => {
-    const checked = validateLink(body, { ...rules, defaultDomainId: null });
-    if (!checked.ok) throw invalidLink(checked.details);
-    return checked.value;
-  },
+  link: (body, rules) => valid(validateLink(body, { ...rules, defaultDomainId: null })),
   batch: (body, rules) => {
-    const checked = validateBatch(body, rules);
-    if (!checked.ok) throw invalidBatch(checked.details);
-    const links = checked.value;
+    const links = valid(validateBatch(body, rules));
     return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
   lookup: (body, { ownedDomains }, accountId) => {
-    const checked = validateLookup(body, ownedDomains);
-    if (checked.ok) return toChunks(checked.value, accountId);
-    throw invalidBatch(checked.details, body['codes'] === undefined ? 'links' : 'codes');
+    const entries = validateLookup(body, ownedDomains);
+    return toChunks(valid(entries, body['codes'] === undefined ? 'links' : 'codes'), accountId);
   },
 };
+
+function valid<T>(checked: Validated<T>, list?: string): T {
+  if (!checked.ok) throw invalidInput(checked.details, list);
+  return checked.value;
+}
 
 function toChunks(entries: readonly LookupEntry[], account_id: string): string[] {
   const placed = entries.map((entry, at): PlacedEntry => {

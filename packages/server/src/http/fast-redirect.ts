@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Redirect } from '../store/store.ts';
 import { requestIdOf } from './observe.ts';
 import { isPreview } from './previews.ts';
-import { queryOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redirect.ts';
+import { partsOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redirect.ts';
 
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -86,7 +86,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     if (link === undefined || host === undefined || own === undefined) return false;
     // The app closes the connection, or reads the body.
     if (isDraining() || hasBody(request.headers)) return false;
-    const query = forwardQuery ? queryOf(url) : '';
+    const [, , query] = forwardQuery ? partsOf(url) : ['', '', ''];
     if (!PLAIN_QUERY.test(query)) return false;
     const { status, headers } = redirectFor(link, host, own, query);
     if (headers === undefined) return false;

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { normalizeHost, withoutPort } from '../domain/hostnames.ts';
 import { notFound, Problem } from '../domain/problem.ts';
@@ -36,7 +36,7 @@ export function metricsRoute(metrics: Metrics, token: string | undefined) {
       throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
     }
     return respond(c, await metrics.text(), 200, {
-      'Cache-Control': 'no-store',
+      ...NOT_STORED,
       'Content-Type': metrics.contentType,
     });
   };
@@ -57,9 +57,7 @@ function isFromThisMachine(c: Context<AppEnv>): boolean {
   return FORWARDING_HEADERS.every((name) => c.req.header(name) === undefined);
 }
 
-export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
+const sha256 = (text: string) => hash('sha256', text, 'buffer');
 
 /** Path of the question, for proxies that get certificates on demand. */
 export const TLS_ASK_PATH = '/internal/tls-check';
@@ -69,23 +67,16 @@ export const TLS_ASK_PATH = '/internal/tls-check';
  * certificate. Ports play no part: the name in a TLS handshake has none. The token is in the query, since Caddy can't send a header; strangers
  * must not find out which customers the service has.
  */
-export function tlsAsk(
-  deps: Pick<RouteDeps, 'ownHosts'>,
-  publicUrl: string,
-  token: string | undefined,
-) {
-  const { hostname: publicHostname } = new URL(publicUrl);
+export function tlsAsk(deps: Pick<RouteDeps, 'ownHosts'>, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     if (!isAllowed(c, token, c.req.query('token'))) {
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
     }
     const host = normalizeHost(c.req.query('domain') ?? '');
-    const hostname = host === undefined ? undefined : withoutPort(host);
+    const { hosts } = await deps.ownHosts();
     const isServed =
-      hostname !== undefined &&
-      (hostname === normalizeHost(publicHostname) ||
-        (await deps.ownHosts()).isCustomHostname(hostname));
+      host !== undefined && hosts.some((own) => withoutPort(own) === withoutPort(host));
     if (!isServed) throw notFound('Domain');
-    return respondJson(c, { status: 'ok' }, 200, { 'Cache-Control': 'no-store' });
+    return health(c);
   };
 }

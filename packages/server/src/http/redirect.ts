@@ -53,10 +53,12 @@ export interface RedirectRules {
   countPreviews?: boolean | undefined;
 }
 
-/** The query of a request without its `?`. */
-export function queryOf(url: string): string {
-  const start = url.indexOf('?') + 1;
-  return start === 0 ? '' : url.slice(start).replace(/#.*$/s, '');
+/** Authority, path and query of a URL, or of one without its host. It is cut rather than parsed: this runs on every redirect. */
+const URL_PARTS = /^(?:[^:/?#]+:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?/;
+
+export function partsOf(url: string): [authority: string, path: string, query: string] {
+  const [, authority = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
+  return [authority, path, query];
 }
 
 type RedirectDeps = RedirectRules &
@@ -85,16 +87,16 @@ export function redirectAlias(deps: RedirectDeps) {
 async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
   const { forwardQuery = false, countPreviews = false, metrics } = deps;
   const ownHosts = await deps.ownHosts();
-  const host = normalizeHost(authorityOf(c.req.url));
+  const [authority, path, query] = partsOf(c.req.url);
+  const host = normalizeHost(authority);
   const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
-  const alias = aliasAddress(isCustom ? host : null, pathOf(c.req.url)) ?? '';
+  const alias = aliasAddress(isCustom ? host : null, path) ?? '';
   const addresses = [CODE.test(code) ? code : '', alias];
   if (deps.isInMemory?.(alias)) addresses.reverse();
   for (const address of addresses) {
     const link = address === '' ? undefined : await deps.findRedirect(address);
     if (link === undefined) continue;
-    const query = forwardQuery ? queryOf(c.req.url) : '';
-    const { status, headers } = redirectFor(link, host, ownHosts, query);
+    const { status, headers } = redirectFor(link, host, ownHosts, forwardQuery ? query : '');
     if (status === 404) continue;
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
     if (headers === undefined) throw gone();
@@ -106,17 +108,4 @@ async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
     return respond(c, null, status, headers);
   }
   return undefined;
-}
-
-/** The path of an absolute URL, without its query. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  return start === -1 ? '/' : url.slice(start).replace(/[?#].*/s, '');
-}
-
-/** `host:port` of an absolute URL, cut out rather than parsed: this runs on every redirect. */
-function authorityOf(url: string): string {
-  const start = url.indexOf('://') + 3;
-  const end = url.indexOf('/', start);
-  return url.slice(start, end === -1 ? undefined : end);
 }
