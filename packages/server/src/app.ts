@@ -3,9 +3,7 @@ import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { admit } from './http/admit.ts';
-import { BodyMemory } from './http/arriving-body.ts';
 import { authenticate, requirePermission } from './http/authenticate.ts';
-import { BodyChecker } from './http/body-checker.ts';
 import type { AppEnv, AppOptions } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root } from './http/errors.ts';
@@ -21,7 +19,7 @@ import {
   TLS_ASK_PATH,
   tlsAsk,
 } from './http/operator-endpoints.ts';
-import { readBody } from './http/read-body.ts';
+import { bodyReader } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
 import { apiHeaders, securityHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
@@ -31,22 +29,16 @@ import { OutageLog } from './logger.ts';
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger, metrics, now } = options;
   metrics.watchStore(store, options.pendingJobs);
-  const deps = {
-    ...options,
-    bodyMemory: new BodyMemory(),
-    bodyChecker: new BodyChecker(options),
-    runUnlessRunning: createRunUnlessRunning(),
-  };
   const app = new Hono<AppEnv>();
   const outage = new OutageLog({ logger, what: 'using the database for requests' });
-  app.onError(respondToError({ ...options, outage }));
-  const followAlias = redirectAlias(deps);
+  app.onError(respondToError(options, outage));
+  const followAlias = redirectAlias(options);
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.
   app.notFound(
     async (c) => (await followAlias(c)) ?? respondToProblem(c, notFound('Path'), options),
   );
 
-  app.use(observe({ metrics, logger, outage, store }));
+  app.use(observe(options, outage));
   app.use(
     methodNotAllowedMiddleware({
       app,
@@ -62,23 +54,25 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const identified = authenticate(store, now);
   const admitted = admit(store, now, logger);
   const writer = requirePermission('shortlinks:write');
-  app.post(ROUTES.links, identified, admitted, writer, readBody('link', deps), createLink(deps));
-  const batch = readBody('batch', deps);
-  app.post(ROUTES.linksBatch, identified, admitted, writer, batch, createBatch(deps));
+  const readBody = bodyReader(options);
+  const run = createRunUnlessRunning();
+  const [link, batch] = [createLink(options, run), createBatch(options, run)];
+  app.post(ROUTES.links, identified, admitted, writer, readBody('link'), link);
+  app.post(ROUTES.linksBatch, identified, admitted, writer, readBody('batch'), batch);
   const asker = requirePermission('shortlinks:write', 'analytics:read');
-  const [ready, entries] = [waitForLinks(deps), readBody('lookup', deps)];
-  app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, lookUpLinks(deps));
-  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(deps));
-  app.get(ROUTES.usage, identified, limitUsageRequests(now), getUsage(deps));
+  const [ready, entries] = [waitForLinks(options), readBody('lookup')];
+  app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, lookUpLinks(options));
+  app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(options));
+  app.get(ROUTES.usage, identified, limitUsageRequests(now), getUsage(options));
   const page = analytics();
   app.get('/analytics', secured, page);
   app.get('/analytics/:file', secured, page);
   app.get('/openapi.json', secured, openApi(options.publicUrl));
   app.get('/healthz', secured, health);
-  app.get('/readyz', secured, readiness(deps));
+  app.get('/readyz', secured, readiness(options));
   app.get('/metrics', secured, metricsRoute(metrics, options.metricsToken));
-  app.get(TLS_ASK_PATH, secured, tlsAsk(deps, options.tlsAskToken));
+  app.get(TLS_ASK_PATH, secured, tlsAsk(options, options.tlsAskToken));
   app.get('/', secured, root(options));
-  app.get(REDIRECT_ROUTE, redirect(deps));
+  app.get(REDIRECT_ROUTE, redirect(options));
   return app;
 }

@@ -1,6 +1,6 @@
 import { createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
-import type { AppOptions, Connection } from './http/context.ts';
+import type { Connection, GivenOptions } from './http/context.ts';
 import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { housekeeping } from './jobs/housekeeping.ts';
@@ -9,27 +9,15 @@ import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
 
-type Given =
-  | 'store'
-  | 'publicUrl'
-  | 'targetHosts'
-  | 'logger'
-  | 'metricsToken'
-  | 'tlsAskToken'
-  | 'forwardQuery'
-  | 'countPreviews'
-  | 'rootUrl'
-  | 'notFoundUrl';
-
 /** Options of {@link createService}. */
-export type ServiceOptions = Pick<AppOptions, Given> & {
+export interface ServiceOptions extends GivenOptions {
   /** What is counted of requests. @default counters of this service alone */
   metrics?: Metrics | undefined;
   /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
   /** Where the links in memory are kept over a restart. @default they are not kept */
   cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
-};
+}
 
 export interface Service {
   /** Responds to one request. */

@@ -7,6 +7,7 @@ import {
 } from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
 import { normalizeHost, parseDomainHostname } from '../domain/hostnames.ts';
+import { UUID } from '../domain/ids.ts';
 import { type Kind, whole } from '../setting-values.ts';
 
 // Parsers of options, for commander: each makes a value of a text, or says what is accepted.
@@ -111,5 +112,5 @@ export function parseCount(max: number): (text: string) => number {
 }
 
 export const parseUuid = accepting('the id of a link', (text) =>
-  /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text) ? text.toLowerCase() : undefined,
+  UUID.test(text) ? text.toLowerCase() : undefined,
 );

@@ -50,6 +50,9 @@ export function newUuid(): string {
   return `${prefix}${number.toString(16).slice(1)}-8${random.slice(0, 3)}-${random.slice(3)}`;
 }
 
+/** An id of a link or a job, in upper or lower case. */
+export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 /** Id of a link that was created elsewhere at this time: it sorts among those of that time. */
 export function uuidOf(ms: number): string {
   const digits = Math.max(0, ms).toString(16).padStart(12, '0');

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { UUID } from './ids.ts';
 import {
   checkEntries,
   linkInputSchema,
@@ -8,8 +9,6 @@ import {
   type Validated,
   validateList,
 } from './validate-link.ts';
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What a code can be. Anything else is the code of no link, and is not looked up. */
 const CODE = /^[\w-]{1,64}$/;

@@ -5,10 +5,7 @@ import type { TargetHosts } from '../domain/targets.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
-import type { BodyMemory } from './arriving-body.ts';
-import type { BodyChecker } from './body-checker.ts';
 import type { VisitorUrls } from './errors.ts';
-import type { RunUnlessRunning } from './idempotency.ts';
 import type { RedirectRules } from './redirect.ts';
 import type { ResponseHeaders } from './respond.ts';
 
@@ -38,8 +35,8 @@ export interface CallerEnv {
   Variables: AppEnv['Variables'] & { caller: Caller };
 }
 
-/** What the app is made of; `createService` puts it together. */
-export interface AppOptions extends VisitorUrls, RedirectRules {
+/** What the app takes from the outside. */
+export interface GivenOptions extends VisitorUrls, RedirectRules {
   /** Where everything is kept. */
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
@@ -52,6 +49,10 @@ export interface AppOptions extends VisitorUrls, RedirectRules {
   metricsToken?: string | undefined;
   /** Token with which a proxy asks which hosts need a certificate. @default direct connections from the same machine only */
   tlsAskToken?: string | undefined;
+}
+
+/** What the app is made of; `createService` puts it together. */
+export interface AppOptions extends GivenOptions {
   metrics: Metrics;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -70,11 +71,4 @@ export interface AppOptions extends VisitorUrls, RedirectRules {
   isInMemory?: ((address: string) => boolean) | undefined;
   /** `true` makes `/readyz` respond with 503. */
   isDraining: () => boolean;
-}
-
-/** What the routes are made of. */
-export interface RouteDeps extends AppOptions {
-  bodyMemory: BodyMemory;
-  bodyChecker: BodyChecker;
-  runUnlessRunning: RunUnlessRunning;
 }

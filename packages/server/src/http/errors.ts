@@ -3,10 +3,9 @@ import { API_PREFIX } from '@shortlink/sdk/wire';
 import type { Context, ErrorHandler } from 'hono';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { internal, invalidRequest, notFound, Problem, unavailable } from '../domain/problem.ts';
-import type { Logger, OutageLog } from '../logger.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { OutageLog } from '../logger.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
-import type { AppEnv } from './context.ts';
+import type { AppEnv, AppOptions } from './context.ts';
 import { respond, respondJson, SECURITY_HEADERS, setHeader, setHeaders } from './respond.ts';
 
 /** Failures that pass, and with which nothing was stored: 503, after which clients also send a POST again. Any other is 500, since a create could be made twice. */
@@ -20,16 +19,13 @@ const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
 
 const UNSTORABLE = 'The request holds text that can not be stored, such as U+0000.';
 
-export interface ErrorResponseDeps extends VisitorUrls {
-  logger?: Logger | undefined;
-  /** For requests that fail because the database is away: a busy service has thousands of those a second. */
-  outage: OutageLog;
-  metrics: Metrics;
-}
-
-/** Responds to a {@link Problem} as it says, and to anything else without its cause, which only the log gets. */
-export function respondToError(deps: ErrorResponseDeps): ErrorHandler<AppEnv> {
-  const { metrics, outage, logger } = deps;
+/**
+ * Responds to a {@link Problem} as it says, and to anything else without its cause, which only the log gets.
+ *
+ * @param outage - For requests that fail because the database is away: a busy service has thousands of those a second.
+ */
+export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandler<AppEnv> {
+  const { metrics, logger } = deps;
   const problemOf = (error: Error, requestId: string): Problem => {
     const reason = error instanceof StoreError ? error.reason : undefined;
     const rejected = reason === 'invalid' ? invalidRequest(UNSTORABLE) : error;

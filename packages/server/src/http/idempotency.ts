@@ -28,17 +28,16 @@ export function readIdempotency(
   return { key, fingerprint };
 }
 
-/** Runs a create, unless another request of the account with the same key is running: then 409. */
-export type RunUnlessRunning = <T>(
-  accountId: string,
-  idempotency: Idempotency | undefined,
-  create: () => Promise<T>,
-) => Promise<T>;
+export type RunUnlessRunning = ReturnType<typeof createRunUnlessRunning>;
 
-/** Knows the creates of this process only; the store finds duplicates that reach two instances. */
-export function createRunUnlessRunning(): RunUnlessRunning {
+/** Runs a create, unless another request of the account with the same key is running: then 409. It knows the creates of this process only; the store finds duplicates that reach two instances. */
+export function createRunUnlessRunning() {
   const running = new Set<string>();
-  return async (accountId, idempotency, create) => {
+  return async <T>(
+    accountId: string,
+    idempotency: Idempotency | undefined,
+    create: () => Promise<T>,
+  ): Promise<T> => {
     if (idempotency === undefined) return create();
     const id = `${accountId} ${idempotency.key}`;
     if (running.has(id)) throw idempotencyInProgress();

@@ -1,20 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HEADERS } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
+import { UUID } from '../domain/ids.ts';
 import { notFound } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
-import type { CallerEnv, RouteDeps } from './context.ts';
+import type { AppOptions, CallerEnv } from './context.ts';
 import { LargeResponses } from './large-responses.ts';
 import { respond, setHeader } from './respond.ts';
 
 /** Responses up to this size are sent whole. */
 const WHOLE_BYTES = 64 * 1024;
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
-export function getJob(deps: Pick<RouteDeps, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
+export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
   const large = new LargeResponses('polls', 1);
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');

@@ -9,29 +9,32 @@ import type { Context, HonoRequest } from 'hono';
 import { badRequest, idempotencyConflict, planLimitReached } from '../domain/problem.ts';
 import type { AcceptedJob, Caller, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { BodyInputs, CheckedBody } from './check-body.ts';
-import type { RouteDeps } from './context.ts';
-import { readIdempotency } from './idempotency.ts';
+import type { AppOptions } from './context.ts';
+import { type RunUnlessRunning, readIdempotency } from './idempotency.ts';
 import type { BodyEnv } from './read-body.ts';
 import { type HeaderContext, respondJson } from './respond.ts';
 
 /** `POST /api/v1/links`: creates one link. */
-export function createLink(deps: RouteDeps) {
+export function createLink(deps: AppOptions, runUnlessRunning: RunUnlessRunning) {
   const { store, metrics } = deps;
   return async (c: Context<BodyEnv<'link'>>): Promise<Response> => {
-    const { value, replayed } = await create(c, deps, (request) => store.createLink(request));
+    const { value, replayed } = await create(c, deps, runUnlessRunning, (request) =>
+      store.createLink(request),
+    );
     if (!replayed) metrics.count('links_created', 'by="single"');
     return respondJson(c, value, 201);
   };
 }
 
 /** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
-export function createBatch(deps: RouteDeps) {
+export function createBatch(deps: AppOptions, runUnlessRunning: RunUnlessRunning) {
   const { store, metrics } = deps;
   return async (c: Context<BodyEnv<'batch'>>): Promise<Response> => {
     const startedAt = performance.now();
     const { value, replayed } = await create<BodyInputs['batch'], BatchResultItem[] | AcceptedJob>(
       c,
       deps,
+      runUnlessRunning,
       ({ input, ...sender }) =>
         'chunks' in input
           ? store.createJob({ ...sender, input, runNow: true })
@@ -46,7 +49,7 @@ export function createBatch(deps: RouteDeps) {
 
 function accepted(
   c: HeaderContext,
-  { metrics, jobPace, pendingJobs, onJobAccepted }: RouteDeps,
+  { metrics, jobPace, pendingJobs, onJobAccepted }: AppOptions,
   { job_id, total, processed = 0 }: AcceptedJob,
   { replayed, startedAt }: { replayed: boolean; startedAt: number },
 ): Response {
@@ -75,7 +78,8 @@ interface Sent<I> {
  */
 async function create<I, T>(
   { req, var: { caller, body } }: Sent<I>,
-  { store, now, runUnlessRunning }: RouteDeps,
+  { store, now }: AppOptions,
+  runUnlessRunning: RunUnlessRunning,
   act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
 ): Promise<{ value: T; replayed: boolean }> {
   const idempotency = readIdempotency(req, body.fingerprint);

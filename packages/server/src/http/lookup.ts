@@ -4,7 +4,7 @@ import { createMiddleware } from 'hono/factory';
 import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { PlacedEntry } from './check-body.ts';
-import type { CallerEnv, RouteDeps } from './context.ts';
+import type { AppOptions, CallerEnv } from './context.ts';
 import { type LargeBody, LargeResponses } from './large-responses.ts';
 import type { BodyEnv } from './read-body.ts';
 
@@ -21,7 +21,7 @@ const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
-export function lookUpLinks({ store }: Pick<RouteDeps, 'store'>) {
+export function lookUpLinks({ store }: Pick<AppOptions, 'store'>) {
   const large = new LargeResponses('look-ups', 4, MAX_UNREAD_BYTES);
   return async (c: Context<BodyEnv<'lookup'>>): Promise<Response> => {
     const { caller, body } = c.var;
@@ -34,7 +34,7 @@ export function lookUpLinks({ store }: Pick<RouteDeps, 'store'>) {
  * Waits until the store finds every link that was acknowledged before, and every link of the jobs that were accepted before. It comes before the body
  * is read, so that a look-up that waits holds no memory for it.
  */
-export function waitForLinks({ store }: Pick<RouteDeps, 'store'>) {
+export function waitForLinks({ store }: Pick<AppOptions, 'store'>) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const { accountId } = c.get('caller');
     const giveUpAt = performance.now() + MAX_WAIT_MS;

@@ -1,10 +1,8 @@
 import { API_PREFIX, HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
-import type { Logger, OutageLog } from '../logger.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { Store } from '../store/store.ts';
-import type { AppEnv } from './context.ts';
+import type { OutageLog } from '../logger.ts';
+import type { AppEnv, AppOptions } from './context.ts';
 import { setHeader } from './respond.ts';
 
 /** Longest `X-Request-Id` that is taken over from a client or proxy. */
@@ -13,14 +11,6 @@ const MAX_REQUEST_ID_LENGTH = 128;
 /** What a taken over id is made of: it goes into a header and into the log. */
 const REQUEST_ID = /^[\w\-=]+$/;
 
-export interface ObserveDeps {
-  metrics: Metrics;
-  logger: Logger | undefined;
-  /** Of the database, for requests. It ends with the first request that succeeds while the database works. */
-  outage: OutageLog;
-  store: Pick<Store, 'isHealthy'>;
-}
-
 /** Methods that are counted under their own name; a client may send any other word. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -28,7 +18,10 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
  * Gives each request an id, the sender's own where it is sound, and counts every response under the pattern of its route. Logs one line per response,
  * without its query: API requests at `info`, redirects and probes at `debug`, since a busy service has thousands of them a second.
  */
-export function observe({ metrics, logger, outage, store }: ObserveDeps) {
+export function observe(
+  { metrics, logger, store }: Pick<AppOptions, 'metrics' | 'logger' | 'store'>,
+  outage: OutageLog,
+) {
   // The fields below hold no secret, and looking for secrets in them takes longer than all the rest of the line.
   const requestLogger = logger?.child({}, { redact: [] });
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -48,6 +41,7 @@ export function observe({ metrics, logger, outage, store }: ObserveDeps) {
       status,
       seconds: ms / 1_000,
     });
+    // An outage ends with the first request that succeeds while the database works.
     if (outage.isFailing && status < 500 && store.isHealthy()) outage.succeeded();
     const level = path.startsWith(`${API_PREFIX}/`) ? 'info' : 'debug';
     if (requestLogger?.isLevelEnabled(level) !== true) return;

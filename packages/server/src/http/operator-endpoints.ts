@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { normalizeHost, withoutPort } from '../domain/hostnames.ts';
 import { notFound, Problem } from '../domain/problem.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { AppEnv, RouteDeps } from './context.ts';
+import type { AppEnv, AppOptions } from './context.ts';
 import { respond, respondJson } from './respond.ts';
 
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
@@ -14,7 +14,7 @@ export function health(c: Context<AppEnv>): Response {
 }
 
 /** `GET /readyz`: 503 while the process stops. While the database is away, known links are still redirected, so its state is in the body only. */
-export function readiness(deps: Pick<RouteDeps, 'store' | 'isDraining'>) {
+export function readiness(deps: Pick<AppOptions, 'store' | 'isDraining'>) {
   return (c: Context<AppEnv>): Response => {
     if (deps.isDraining()) {
       const body = { error: 'Not ready: shutting down.', code: 'unavailable' };
@@ -67,7 +67,7 @@ export const TLS_ASK_PATH = '/internal/tls-check';
  * certificate. Ports play no part: the name in a TLS handshake has none. The token is in the query, since Caddy can't send a header; strangers
  * must not find out which customers the service has.
  */
-export function tlsAsk(deps: Pick<RouteDeps, 'ownHosts'>, token: string | undefined) {
+export function tlsAsk(deps: Pick<AppOptions, 'ownHosts'>, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     if (!isAllowed(c, token, c.req.query('token'))) {
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');

@@ -8,14 +8,15 @@ import {
   unsupportedContentEncoding,
   unsupportedMediaType,
 } from '../domain/problem.ts';
-import { ArrivingBody } from './arriving-body.ts';
+import { ArrivingBody, BodyMemory } from './arriving-body.ts';
+import { BodyChecker } from './body-checker.ts';
 import {
   type BodyInputs,
   type BodyKind,
   type CheckedBody,
   MAX_LINK_BODY_BYTES,
 } from './check-body.ts';
-import type { CallerEnv, RouteDeps } from './context.ts';
+import type { AppOptions, CallerEnv } from './context.ts';
 
 /** `application/json`, with parameters such as a charset. */
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
@@ -33,7 +34,7 @@ const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = 
   lookup: () => MAX_BODY_BYTES,
 };
 
-/** What handlers behind {@link readBody} can read. */
+/** What handlers behind {@link bodyReader} can read. */
 export interface BodyEnv<K extends BodyKind> {
   Bindings: CallerEnv['Bindings'];
   Variables: CallerEnv['Variables'] & { body: CheckedBody<BodyInputs[K]> };
@@ -43,33 +44,33 @@ export interface BodyEnv<K extends BodyKind> {
  * Reads and checks the body of a request, and keeps its memory until the response is made. 415 for another content type or a compressed body, 413 for
  * one that is too large, 400 for anything that is no JSON object in UTF-8 (RFC 8259), 503 while large bodies of other requests fill the memory for them.
  */
-export function readBody<K extends BodyKind>(
-  kind: K,
-  { store, bodyMemory: memory, bodyChecker }: RouteDeps,
-) {
-  return createMiddleware<BodyEnv<K>>(async (c, next) => {
-    const header = (name: string) => c.req.header(name);
-    if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
-    if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
-      throw unsupportedContentEncoding();
-    }
-    const { accountId, limits } = c.get('caller');
-    const statedBytes = Number(header('Content-Length') ?? Number.NaN);
-    const maxBytes = MAX_BYTES[kind](limits);
-    const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
-    try {
-      await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
-      const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
-      const checked = await bodyChecker.check(
-        { kind, bytes: body.bytes, accountId, keyedPath },
-        (ids) => store.ownedDomains(accountId, ids),
-      );
-      c.set('body', checked);
-      await next();
-    } finally {
-      body.release();
-    }
-  });
+export function bodyReader(options: AppOptions) {
+  const memory = new BodyMemory();
+  const checker = new BodyChecker(options);
+  return <K extends BodyKind>(kind: K) =>
+    createMiddleware<BodyEnv<K>>(async (c, next) => {
+      const header = (name: string) => c.req.header(name);
+      if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
+      if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
+        throw unsupportedContentEncoding();
+      }
+      const { accountId, limits } = c.get('caller');
+      const statedBytes = Number(header('Content-Length') ?? Number.NaN);
+      const maxBytes = MAX_BYTES[kind](limits);
+      const body = new ArrivingBody({ memory, accountId, maxBytes, statedBytes });
+      try {
+        await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
+        const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
+        const checked = await checker.check(
+          { kind, bytes: body.bytes, accountId, keyedPath },
+          (ids) => options.store.ownedDomains(accountId, ids),
+        );
+        c.set('body', checked);
+        await next();
+      } finally {
+        body.release();
+      }
+    });
 }
 
 async function readAll(

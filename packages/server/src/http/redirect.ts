@@ -6,7 +6,7 @@ import { CODE } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf, withQuery } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';
-import type { AppEnv, RouteDeps } from './context.ts';
+import type { AppEnv, AppOptions } from './context.ts';
 import { isPreview } from './previews.ts';
 import { type ResponseHeaders, respond, setHeader } from './respond.ts';
 
@@ -62,7 +62,7 @@ export function partsOf(url: string): [authority: string, path: string, query: s
 }
 
 type RedirectDeps = RedirectRules &
-  Pick<RouteDeps, 'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'>;
+  Pick<AppOptions, 'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'>;
 
 /** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
 export function redirect(deps: RedirectDeps) {

@@ -5,7 +5,7 @@ import { createMiddleware } from 'hono/factory';
 import { WINDOW_NAMES, type WindowState, windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
 import { setRateLimitHeaders } from './admit.ts';
-import type { CallerEnv, RouteDeps } from './context.ts';
+import type { AppOptions, CallerEnv } from './context.ts';
 import { respondJson } from './respond.ts';
 
 /** Each reading goes through the history of every key. */
@@ -34,7 +34,7 @@ export function limitUsageRequests(clock: () => number) {
 const FEATURES = ['idempotency', 'lookup'];
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
-export function getUsage(deps: Pick<RouteDeps, 'store' | 'now'>) {
+export function getUsage(deps: Pick<AppOptions, 'store' | 'now'>) {
   const readUsage = oneReadingAtATime(async (accountId) => {
     const now = deps.now();
     return { now, ...(await deps.store.usage(accountId, now)) };
