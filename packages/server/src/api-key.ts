@@ -14,10 +14,8 @@ export function generateApiKey(): string {
   return `sl_${randomBase62()}`;
 }
 
-/** What is stored of a key: its SHA-256. */
 export function hashApiKey(key: string): Uint8Array {
   return hash('sha256', key, 'buffer');
 }
 
-/** What a new key may do when nothing is asked for. */
 export const DEFAULT_PERMISSIONS: readonly Permission[] = ['shortlinks:write'];

@@ -6,7 +6,6 @@ import type { RunningServer } from './start-server.ts';
 
 // For a person who tries the server out on a terminal.
 
-/** What a terminal shows once the server runs. */
 export function devScreen(
   { url, devKey, devAccountId }: RunningServer,
   { version, database }: { version: string; database: DatabaseSetting },

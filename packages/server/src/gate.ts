@@ -1,4 +1,3 @@
-/** Options of a {@link Gate}. */
 export interface GateOptions {
   /** Calls that run at a time. */
   slots: number;
@@ -45,7 +44,6 @@ export class Gate {
     this.#letIn();
   }
 
-  /** Rejects the calls that wait now. */
   rejectWaiting(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }

@@ -99,7 +99,6 @@ function requireCustom(
   command.error(`error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`);
 }
 
-/** Creates an account with its plan's limits; those given replace the plan's. */
 export function createAccount(
   store: Pick<Store, 'createAccount'>,
   input: { name: string; plan: Plan; limits: Partial<PlanLimits>; now: number },
@@ -107,7 +106,6 @@ export function createAccount(
   return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
 }
 
-/** Returns the account with this id. The command fails when there is none. */
 export async function requireAccount(
   store: Pick<Store, 'findAccount'>,
   id: string,

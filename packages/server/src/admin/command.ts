@@ -7,7 +7,6 @@ import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
 import type { Row } from './tables.ts';
 
-/** Exit codes of `shortlink-server`. */
 export const EXIT = {
   ok: 0,
   /** The command was understood and could not be done: not found, taken, over the plan's limit, address in use. */
@@ -29,7 +28,6 @@ export interface CommandContext {
   out: (line: string) => void;
   /** Text on standard output, as it is. Resolves once there is room for more. */
   write: (text: string) => Promise<void>;
-  /** One line on standard error. */
   err: (line: string) => void;
   /** Width of the terminal that standard output goes to. @default a pipe or a file */
   columns?: number | undefined;
@@ -40,9 +38,7 @@ export interface CommandContext {
   migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
   /** Looks at the database without changing it. */
   inspect: (settings: Settings) => Promise<DatabaseFacts>;
-  /** Writes a copy of the database into a new file. */
   backup: (settings: Settings, file: string) => Promise<void>;
-  /** Serves until the process is asked to stop. */
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }
 
@@ -52,7 +48,6 @@ export type Printed = { failure?: string } & (
   | { json: object; record?: Row }
 );
 
-/** What a command works with. */
 interface Work {
   store: Store;
   settings: Settings;
@@ -74,14 +69,12 @@ export class AdminCommand extends Command {
     return new AdminCommand(this.context, name);
   }
 
-  /** Adds a command, with examples of its use. */
   add(usage: string, description: string, ...examples: readonly string[]): AdminCommand {
     return this.command(usage)
       .description(description)
       .examples(...examples);
   }
 
-  /** Examples at the end of the help. */
   examples(...lines: readonly string[]): this {
     const shown = lines.map((line) => `  $ shortlink-server ${line}`);
     return this.addHelpText('after', ['', bold('Examples:'), ...shown].join('\n'));

@@ -77,7 +77,6 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
   return findings;
 }
 
-/** Asks whether a service responds at the address that short URLs begin with. */
 async function checkPublicUrl(settings: Settings): Promise<Finding> {
   const url = publicUrlOf(settings);
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';

@@ -14,7 +14,6 @@ interface ImportOptions {
   dryRun?: boolean;
 }
 
-/** `links import`: moves links in from another service, or from an export of this one. */
 export function registerImport(links: AdminCommand): void {
   const { stdin, err: say } = links.context;
   links

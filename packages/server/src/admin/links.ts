@@ -25,7 +25,6 @@ const MAX_CELL_LENGTH = 80;
 
 const LISTING = 'links list --account acc_7hVmWq2RkPzN';
 
-/** A link, and what else an operator wants to know of it. */
 type ShownLink = Link & Partial<LinkHistory>;
 
 export function registerLinks(program: AdminCommand): void {
@@ -64,7 +63,6 @@ export function registerLinks(program: AdminCommand): void {
   registerImport(links);
 }
 
-/** Each alias and each correction on a line of its own. */
 function toRecord({ aliases = [], corrections = [], ...link }: ShownLink) {
   const lines = (name: string, values: readonly string[]) =>
     values.map((value, at): [string, string] => [at === 0 ? name : `${name} ${at + 1}`, value]);

@@ -45,14 +45,12 @@ const LIMIT_NAMES = {
   batch: 'batch_size',
 } as const satisfies Record<string, keyof PlanLimits>;
 
-/** Limits under the names that `--limit` has for them. */
 export function limitsByFlag(limits: PlanLimits): Record<string, number | null> {
   return Object.fromEntries(
     Object.entries(LIMIT_NAMES).map(([name, field]) => [name, limits[field]]),
   );
 }
 
-/** Reads one `--limit name=value` and adds it to those before it. */
 export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Partial<PlanLimits> {
   const [, name, value] = /^(\w+)=(\d{1,15}|unlimited)$/.exec(text) ?? [];
   const [, field] = accept(
@@ -81,7 +79,6 @@ const parseDate = accepting(
   },
 );
 
-/** A date that is still to come. */
 export const parseFuture = (now: () => number) => (text: string) => {
   const time = parseDate(text);
   return accept(time > now() ? time : undefined, `a later date: ${text} is in the past`);
@@ -90,14 +87,12 @@ export const parseFuture = (now: () => number) => (text: string) => {
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_DURATION_MS = 366 * UNITS_MS.d;
 
-/** A time span in milliseconds; at most 366 days. */
 export const parseDuration = accepting('a duration such as 90s, 15m, 24h or 7d', (text) => {
   const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const duration = Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS];
   return duration <= MAX_DURATION_MS ? duration : undefined;
 });
 
-/** The hostname of a custom domain that is added. */
 export const parseHostname = accepting(
   'a host name without scheme or path, such as go.example.com, or an IP address, with a port from 1 to 65535 if it has one',
   parseDomainHostname,

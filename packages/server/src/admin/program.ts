@@ -72,7 +72,6 @@ function hintFor(error: unknown, args: readonly string[]): string | undefined {
   return isSystemError(error) ? HINTS[error.code ?? ''] : undefined;
 }
 
-/** The whole command line: every command, option and help text. */
 export function buildProgram(context: CommandContext, version: string): AdminCommand {
   const program = new AdminCommand(context, 'shortlink-server')
     .description('Run a short-link service, and manage its accounts, keys, domains and links.')

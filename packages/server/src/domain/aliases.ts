@@ -5,7 +5,6 @@ export const MAX_ALIAS_PATH = 1_000;
 const RESERVED =
   /^\/(?:$|(?:api|analytics|openapi\.json|healthz|readyz|metrics|internal\/tls-check)(?:\/|$))/;
 
-/** Whether no alias can have this path. */
 export function isReservedPath(path: string): boolean {
   return RESERVED.test(path);
 }

@@ -86,7 +86,6 @@ export function parseDomainHostname(input: string): string | undefined {
   return withoutPort(host).length > MAX_HOSTNAME_LENGTH ? undefined : host;
 }
 
-/** The hostname of a normalised host. */
 export function withoutPort(host: string): string {
   return host.replace(/:\d+$/, '');
 }
@@ -143,7 +142,6 @@ export function unwrapIpv4(hostname: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight groups of an address. */
 function groupsOf(address: string): string[] {
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
@@ -152,16 +150,13 @@ function groupsOf(address: string): string[] {
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }
 
-/** The hosts this service serves. */
 export interface OwnHosts {
   /** All of them, normalised. */
   hosts: readonly string[];
   isOwnHost: IsOwnHost;
-  /** `true` when the normalised host is a custom domain. */
   isCustomDomain(host: string): boolean;
 }
 
-/** The service's own hosts: that of the public URL, and the custom domains. */
 export function ownHostsOf(
   publicUrl: string,
   customDomains: readonly { hostname: string }[],

@@ -50,7 +50,6 @@ export function newUuid(): string {
   return `${prefix}${number.toString(16).slice(1)}-8${random.slice(0, 3)}-${random.slice(3)}`;
 }
 
-/** An id of a link or a job, in upper or lower case. */
 export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Id of a link that was created elsewhere at this time: it sorts among those of that time. */
@@ -76,7 +75,6 @@ export function newKeyId(): string {
   return `key_${randomPart()}`;
 }
 
-/** What the id of a custom domain begins with. */
 export const DOMAIN_ID = 'dom_';
 
 /** Id of a custom domain: what a request gives as `domain_id`. */

@@ -7,7 +7,6 @@ const NEWEST_SHARE = 0.2;
 /** A client that waits longer learns too late that the job is complete. */
 const MAX_SECONDS = 30;
 
-/** What is known of a job when it is asked for. */
 export interface JobProgressSeen {
   total: number;
   processed: number;

@@ -43,23 +43,19 @@ export function startOfDay(now: number, daysBefore = 0): number {
   return (Math.floor(now / DAY_MS) - daysBefore) * DAY_MS;
 }
 
-/** The first instant of the UTC month of `now`, `monthsAfter` months later. */
 export function startOfMonth(now: number, monthsAfter = 0): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAfter);
 }
 
-/** The UTC day of `now` as `YYYY-MM-DD`. */
 export function dateOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 
-/** The plan's limit of requests in a window; `null` is unlimited. */
 export function requestLimit(limits: PlanLimits, window: WindowName): number | null {
   return limits[`requests_per_${window}`];
 }
 
-/** A window with what the plan allows in it and what was used. */
 export function windowState(window: RequestWindow, limits: PlanLimits, used: number): WindowState {
   return {
     name: window.name,

@@ -66,7 +66,6 @@ export function forbidden(anyOf: readonly Permission[]): Problem {
   return new Problem(403, 'forbidden', `This API key lacks the permission ${anyOf.join(' or ')}.`);
 }
 
-/** 403 for every key of an account that the operator has disabled. */
 export function accountDisabled(): Problem {
   const message = 'This account is disabled; ask the operator of the service.';
   return new Problem(403, 'account_disabled', message);
@@ -120,7 +119,6 @@ function tooMany(reason: string, seconds: number): Problem {
   return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
 }
 
-/** 429 for too many large responses at the same time. */
 export function tooManyAtOnce(what: 'polls' | 'look-ups'): Problem {
   const one = what === 'polls' ? 'poll one job at a time' : 'send one after the other';
   return tooMany(`Too many ${what} at once: ${one}.`, 1);
@@ -138,13 +136,11 @@ export interface ReachedLimit {
   allowed: number;
 }
 
-/** 403 of a resource limit: says what is used and allowed, and advises an upgrade. */
 export function planLimitReached({ limit, used, allowed }: ReachedLimit): Problem {
   const message = `${planLimitWords({ limit, used, allowed })} Upgrade your plan for more.`;
   return new Problem(403, 'plan_limit', message, { upgrade: true, limit, used, allowed });
 }
 
-/** The limit in words, for the API and for the admin commands. */
 export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
   const [u, a] = [count(used), count(allowed)];
   switch (limit) {
@@ -157,7 +153,6 @@ export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
   }
 }
 
-/** A number as people write it: 10,000. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }

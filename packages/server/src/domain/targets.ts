@@ -27,7 +27,6 @@ const MAX_LOCATION_BYTES = 8_192;
 
 const HOST_TOO_LONG = `must have at most ${MAX_HOSTNAME_LENGTH} characters in a host that is not ASCII, and at most ${MAX_LABEL_LENGTH} between its dots`;
 
-/** What the rules need to know of the service. */
 export interface TargetRules {
   isOwnHost: IsOwnHost;
   isAllowedHost: IsAllowedHost;
@@ -112,7 +111,6 @@ export interface TargetHosts {
 
 export const EVERY_TARGET_HOST: TargetHosts = Object.freeze({ allow: [], deny: [] });
 
-/** `true` for the host of a target that the operator's lists let through. */
 export type IsAllowedHost = (url: URL) => boolean;
 
 /** Checks hosts against the lists. `notexample.com` is no subdomain of `example.com`; ports play no part. */

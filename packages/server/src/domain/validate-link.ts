@@ -53,7 +53,6 @@ export const linkInputSchema = z.object({
   ),
 });
 
-/** What the rules need to know about the service and the caller. */
 export interface LinkRules extends TargetRules {
   /** Domains of the caller's account, among those the request names. */
   ownedDomains: ReadonlySet<string>;
@@ -87,7 +86,6 @@ export function validateLink(input: unknown, rules: LinkRules): Validated<ValidL
   return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
 }
 
-/** Checks the shape of a JSON object. */
 export function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
   if (!isObject(input)) {
     return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
@@ -123,7 +121,6 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return [...byField.values()];
 }
 
-/** Rules for all links of a body. */
 export type BodyRules = Omit<LinkRules, 'defaultDomainId'>;
 
 /** Checks a batch: first what is around its links, then these, see {@link checkEntries}. */
@@ -145,7 +142,6 @@ export function validateBatch(
   return checkEntries(links.value, (entry) => validateLink(entry, entryRules));
 }
 
-/** Checks that a field is an array of 1 to 10,000 entries. */
 export function validateList(
   body: Record<string, unknown>,
   field: string,

@@ -19,7 +19,6 @@ export const lookupTargetSchema = z.extend(
   { after: z.optional(text().check(z.regex(UUID, 'must be the id of a link'))) },
 );
 
-/** Links that lead to a target, or the link with a code. */
 export type LookupEntry = LookupTarget | { code: string };
 
 export interface LookupTarget {

@@ -29,7 +29,6 @@ export function admit(
   });
 }
 
-/** Puts the state of the windows on the response. */
 export function setRateLimitHeaders(
   c: HeaderContext,
   windows: readonly WindowState[],

@@ -102,7 +102,6 @@ export class ArrivingBody {
     }
   }
 
-  /** Gives its memory back. */
   release(): void {
     if (this.#counted > 0) this.#options.memory.take(this.#options.accountId, -this.#counted);
     this.#counted = 0;

@@ -64,7 +64,6 @@ function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: n
   };
 }
 
-/** 403 for a key that has none of the permissions. */
 export function requirePermission(...permissions: readonly Permission[]) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const granted = c.get('caller').permissions;

@@ -19,7 +19,6 @@ import { checkStructure } from './json-scan.ts';
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
 export const MAX_LINK_BODY_BYTES = 256 * 1024;
 
-/** Entries of a look-up that are read together. */
 const READ_TOGETHER = 250;
 
 /** An entry of a look-up with its position in the body, and the number that it is read by. */

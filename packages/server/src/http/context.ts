@@ -37,7 +37,6 @@ export interface CallerEnv {
 
 /** What the app takes from the outside. */
 export interface GivenOptions extends VisitorUrls, RedirectRules {
-  /** Where everything is kept. */
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
   publicUrl: string;
@@ -56,14 +55,12 @@ export interface AppOptions extends GivenOptions {
   metrics: Metrics;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** The hosts that the service serves. */
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
   /** Called with the id of every accepted job that is not complete. */
   onJobAccepted: (jobId: string) => void;
   jobPace: JobPace;
   /** Jobs that are not complete, as last seen. */
   pendingJobs: () => number;
-  /** Called with the code of every followed link. */
   onClick: (code: string) => void;
   /** Of a code or an alias, as `Store.findRedirect`. */
   findRedirect: (address: string) => Promise<Redirect | undefined>;

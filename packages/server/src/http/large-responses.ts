@@ -6,7 +6,6 @@ import { type HeaderContext, respond } from './respond.ts';
 /** A client that takes no piece of its response for this long is cut off, in milliseconds. */
 const MAX_SILENCE_MS = 60_000;
 
-/** A body in pieces, and how many bytes they have. */
 export interface LargeBody {
   bytes: number;
   pieces: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;

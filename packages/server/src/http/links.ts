@@ -66,7 +66,6 @@ function accepted(
   });
 }
 
-/** What a create needs of a request. */
 interface Sent<I> {
   req: HonoRequest;
   var: { caller: Caller; body: CheckedBody<I> };

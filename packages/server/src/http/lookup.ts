@@ -56,7 +56,6 @@ export function waitForLinks({ store }: Pick<AppOptions, 'store'>) {
 /** An entry that has links, in a response that is full. */
 const NOT_SHOWN = '{"links":[],"more":true}';
 
-/** Results that become bytes together. */
 const WRITTEN_TOGETHER = 250;
 
 /** The body of the response. Once it is full, entries get no links, but `more` where they have some. */

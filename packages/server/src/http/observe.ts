@@ -52,7 +52,6 @@ export function observe(
   });
 }
 
-/** The id that a request brought, or a new one. */
 export function requestIdOf(given: string | undefined): string {
   const isSound =
     given !== undefined && given.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(given);

@@ -34,7 +34,6 @@ const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = 
   lookup: () => MAX_BODY_BYTES,
 };
 
-/** What handlers behind {@link bodyReader} can read. */
 export interface BodyEnv<K extends BodyKind> {
   Bindings: CallerEnv['Bindings'];
   Variables: CallerEnv['Variables'] & { body: CheckedBody<BodyInputs[K]> };

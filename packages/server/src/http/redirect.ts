@@ -45,7 +45,6 @@ export function redirectFor(
   return { status: link.redirect_type, headers };
 }
 
-/** What an operator decides about redirects. */
 export interface RedirectRules {
   /** Whether the query of a short URL is added to that of the target, whose own parameters win. @default false */
   forwardQuery?: boolean | undefined;

@@ -16,7 +16,6 @@ export function setHeader(c: HeaderContext, name: string, value: string): void {
   headersOf(c)[name] = value;
 }
 
-/** The same for several. */
 export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>): void {
   Object.assign(headersOf(c), headers);
 }
@@ -31,7 +30,6 @@ export function respond(
   return new Response(body, { status, headers: { ...headersOf(c), ...headers } });
 }
 
-/** The response with JSON. */
 export function respondJson(
   c: HeaderContext,
   value: object,
@@ -58,7 +56,6 @@ export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-/** Puts them on all responses of a route. */
 export function securityHeaders() {
   return createMiddleware<AppEnv>(async (c, next) => {
     setHeaders(c, SECURITY_HEADERS);
