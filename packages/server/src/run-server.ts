@@ -69,24 +69,12 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   setFlagsFromString('--no-allocation-site-pretenuring');
   // Two thirds of all code: the other commands start three times as fast without it.
   const { startServer } = await import('./start-server.ts');
-  const { startWorkers, workerProcess } = await import('./workers.ts');
+  const { runWorker, startWorkers } = await import('./workers.ts');
   const { boundedWriter, createLogger } = await import('./logger.ts');
   const { logLevel, database } = settings;
   const write = boundedWriter(stderr);
   const writeLog = dev && stderr.isTTY ? (line: string) => write(readableLogLine(line)) : write;
-  const worker = workerProcess(env);
-  if (worker !== undefined) {
-    const logger = createLogger(logLevel, write).child({ worker: worker.number });
-    const own = worker.settings(settings);
-    const server = await startServer(own, { dev: false, logger, metrics: worker.metrics });
-    worker.serves();
-    logger.info({ pid: process.pid }, 'worker serves');
-    await worker.stopped;
-    await server.stop();
-    // The channel to the first process would keep this one alive.
-    if (process.connected) process.disconnect();
-    return;
-  }
+  if (cluster.isWorker) return runWorker(settings, { env, logger: createLogger(logLevel, write) });
   const logger = createLogger(logLevel, writeLog);
   const server =
     settings.workers > 1

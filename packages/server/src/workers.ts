@@ -9,7 +9,7 @@ import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
-import type { RunningServer } from './start-server.ts';
+import { type RunningServer, startServer } from './start-server.ts';
 
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
@@ -210,17 +210,6 @@ async function freePort(host: string, port: number): Promise<number> {
 
 const WORKER = 'SHORTLINK_WORKER_NUMBER';
 
-/** What a process that {@link startWorkers} has started knows and does; undefined in any other. */
-export interface WorkerProcess {
-  /** The settings of this worker: what belongs to one process, each has for itself. */
-  settings: (settings: Settings) => Settings;
-  number: number;
-  metrics: Metrics;
-  serves: () => void;
-  /** Resolves when the worker has to stop. */
-  stopped: Promise<void>;
-}
-
 /** The metrics of one of several processes, which show those of all. */
 export class SharedMetrics extends Metrics {
   readonly #first: Other;
@@ -240,11 +229,13 @@ export class SharedMetrics extends Metrics {
   }
 }
 
-export function workerProcess(env: NodeJS.ProcessEnv): WorkerProcess | undefined {
-  const { worker } = cluster;
-  if (worker === undefined) return undefined;
+/** Serves as one of the processes that {@link startWorkers} has started, until that one stops it. */
+export async function runWorker(
+  settings: Settings,
+  { env, logger: parent }: { env: NodeJS.ProcessEnv; logger: Logger },
+): Promise<void> {
   // Without the process that started it, it ends what it does, instead of at once.
-  worker.exitedAfterDisconnect = true;
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const number = Number(env[WORKER]);
   const stopped = new Promise<void>((resolve) => {
     process.on('message', ({ type }: Message) => {
@@ -252,13 +243,19 @@ export function workerProcess(env: NodeJS.ProcessEnv): WorkerProcess | undefined
     });
     process.once('disconnect', resolve);
   });
-  return {
-    ...{ number, metrics: new SharedMetrics(), stopped },
-    serves: () => send(process, { type: 'serving' }),
-    settings: ({ databaseConnections, workers, linkCache, ...settings }) => ({
-      ...{ ...settings, workers },
-      databaseConnections: Math.max(2, Math.floor(databaseConnections / workers)),
-      linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
-    }),
+  const { databaseConnections, workers, linkCache } = settings;
+  // What belongs to one process, each has for itself.
+  const own = {
+    ...settings,
+    databaseConnections: Math.max(2, Math.floor(databaseConnections / workers)),
+    linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
   };
+  const logger = parent.child({ worker: number });
+  const server = await startServer(own, { dev: false, logger, metrics: new SharedMetrics() });
+  send(process, { type: 'serving' });
+  logger.info({ pid: process.pid }, 'worker serves');
+  await stopped;
+  await server.stop();
+  // The channel to the first process would keep this one alive.
+  if (process.connected) process.disconnect();
 }
