@@ -1,22 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { TargetHosts } from './domain/targets.ts';
-import {
-  BOOLEAN,
-  DATABASE,
-  type DatabaseSetting,
-  HOST,
-  HOSTS,
-  type Kind,
-  LOG_LEVEL,
-  type LogLevel,
-  ORIGIN,
-  PATH,
-  TOKEN,
-  WEB_URL,
-  WORKERS,
-  whole,
-} from './setting-values.ts';
+import type { DatabaseSetting, Kind, LogLevel } from './setting-values.ts';
+import * as kinds from './setting-values.ts';
 
 export interface Settings {
   database: DatabaseSetting;
@@ -81,93 +67,93 @@ function setting<T>(
 export const SETTINGS = {
   database: setting(
     '--database <url>',
-    DATABASE,
+    kinds.DATABASE,
     'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
     'sqlite:./shortlink.db',
   ),
   databaseConnections: setting(
     '--database-connections <n>',
     // One that reads and one that writes; more than anybody's PostgreSQL takes.
-    whole('a number', 2, 1_000),
+    kinds.whole('a number', 2, 1_000),
     'connections to PostgreSQL at most, of this process',
     '15',
   ),
-  host: setting('--host <host>', HOST, 'address to listen on', '127.0.0.1'),
+  host: setting('--host <host>', kinds.HOST, 'address to listen on', '127.0.0.1'),
   port: setting(
     '--port <port>',
-    whole('a port', 0, 65_535),
+    kinds.whole('a port', 0, 65_535),
     'port to listen on; 0 picks a free one',
     '8787',
   ),
   workers: setting(
     '--workers <n>',
-    WORKERS,
+    kinds.WORKERS,
     'processes that share the port; auto is one for each core',
     '1',
   ),
   publicUrl: setting(
     '--public-url <url>',
-    ORIGIN,
+    kinds.ORIGIN,
     'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
   ),
   rootUrl: setting(
     '--root-url <url>',
-    WEB_URL,
+    kinds.WEB_URL,
     'where / redirects to (default: a page that names the service)',
   ),
   notFoundUrl: setting(
     '--not-found-url <url>',
-    WEB_URL,
+    kinds.WEB_URL,
     'where unknown short links redirect to (default: they are answered with 404)',
   ),
   forwardQuery: setting(
     '--forward-query <boolean>',
-    BOOLEAN,
+    kinds.BOOLEAN,
     'true adds the query of a short URL to that of its target, whose own parameters win',
     'false',
   ),
   countPreviews: setting(
     '--count-previews <boolean>',
-    BOOLEAN,
+    kinds.BOOLEAN,
     'true counts prefetches of browsers and previews of chat programs as clicks',
     'false',
   ),
   targetAllow: setting(
     '--target-allow <hosts>',
-    HOSTS,
+    kinds.HOSTS,
     'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
   ),
   targetDeny: setting(
     '--target-deny <hosts>',
-    HOSTS,
+    kinds.HOSTS,
     'hosts that new links may not lead to (default: none)',
   ),
   drainDelayMs: setting(
     '--drain-delay-ms <ms>',
     // Service managers kill a process that takes much longer.
-    whole('milliseconds', 0, 60_000),
+    kinds.whole('milliseconds', 0, 60_000),
     'how long /readyz answers 503 before the port closes, up to 60000',
     '0',
   ),
   linkCache: setting(
     '--link-cache <path>',
-    PATH,
+    kinds.PATH,
     'file that keeps the links in memory over a restart, for an outage of the database (default: none)',
   ),
   logLevel: setting(
     '--log-level <level>',
-    LOG_LEVEL,
+    kinds.LOG_LEVEL,
     'how much is logged; debug adds redirects and probes',
     'info',
   ),
   metricsToken: setting(
     '--metrics-token',
-    TOKEN,
+    kinds.TOKEN,
     'bearer token that /metrics asks for (default: it answers this machine only)',
   ),
   tlsAskToken: setting(
     '--tls-ask-token',
-    TOKEN,
+    kinds.TOKEN,
     'token that /internal/tls-check asks for (default: it answers this machine only)',
   ),
 } as const satisfies { [K in keyof Settings]: Setting<Settings[K]> };

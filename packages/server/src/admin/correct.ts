@@ -3,7 +3,7 @@ import type { Link } from '@shortlink/sdk/wire';
 import { Option } from 'commander';
 import { ownHostsOf } from '../domain/hostnames.ts';
 import { targetHostMatcher } from '../domain/targets.ts';
-import { type BodyRules, validateLink } from '../domain/validate-link.ts';
+import { type LinkRules, validateLink } from '../domain/validate-link.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { LinkCorrection } from '../store/operator-store.ts';
 import type { Domain, Store } from '../store/store.ts';
@@ -159,7 +159,7 @@ function isSame({ target_url, title }: Change, link: Link): boolean {
 }
 
 /** Why a link can't be corrected so. */
-function problemOf(change: Change, link: Link, rules: BodyRules): string | undefined {
+function problemOf(change: Change, link: Link, rules: LinkRules): string | undefined {
   const { target_url, title, ifTarget } = change;
   const { code } = link;
   if (target_url === undefined && title === undefined) {
@@ -167,7 +167,7 @@ function problemOf(change: Change, link: Link, rules: BodyRules): string | undef
   }
   // Where only the title changes, any target is fine.
   const changed = { target_url: target_url ?? 'https://example.com/', title };
-  const checked = validateLink(changed, { ...rules, defaultDomainId: null });
+  const checked = validateLink(changed, rules);
   if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
@@ -211,7 +211,7 @@ export function linkRules(
   domains: readonly Domain[],
   settings: Settings,
   accountId?: string,
-): BodyRules {
+): LinkRules {
   const owned = domains.filter((domain) => domain.account_id === accountId);
   return {
     isOwnHost: ownHostsOf(publicUrlOf(settings), domains).isOwnHost,

@@ -36,16 +36,16 @@ test('of a batch, the hundredth finding may come with others of the same entry',
 
 /** The messages about a link, by field. */
 function problemsOf(input: unknown, changes = {}): Record<string, string> {
-  const checked = validateLink(input, { ...rules, defaultDomainId: null, ...changes });
+  const checked = validateLink(input, { ...rules, ...changes });
   if (checked.ok) return {};
   return Object.fromEntries(checked.details.map(({ field, message }) => [field, message]));
 }
 
 describe('a link', () => {
   test('gets every default', () => {
-    const owned = { ownedDomains: new Set(['dom_a']), defaultDomainId: 'dom_a' };
+    const ownedDomains = new Set(['dom_a']);
     const input = { target_url: TARGET, unknown: 1 };
-    expect(validateLink(input, { ...rules, ...owned })).toEqual({
+    expect(validateLink(input, { ...rules, ownedDomains }, 'dom_a')).toEqual({
       ok: true,
       value: { target_url: TARGET, title: '', redirect_type: 302, tags: [], domain_id: 'dom_a' },
     });
@@ -59,8 +59,8 @@ describe('a link', () => {
       tags: ['a'],
       domain_id: 'b',
     };
-    const owned = { ownedDomains: new Set(['b']), defaultDomainId: null };
-    expect(validateLink(link, { ...rules, ...owned })).toEqual({ ok: true, value: link });
+    const ownedDomains = new Set(['b']);
+    expect(validateLink(link, { ...rules, ownedDomains })).toEqual({ ok: true, value: link });
   });
 
   test.each([null, [], 'https://example.com/', 7, undefined])('is an object, not %j', (input) => {

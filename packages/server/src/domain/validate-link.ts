@@ -56,8 +56,6 @@ export const linkInputSchema = z.object({
 export interface LinkRules extends TargetRules {
   /** Domains of the caller's account, among those the request names. */
   ownedDomains: ReadonlySet<string>;
-  /** Domain of a link that names none; `null` is the service's own. */
-  defaultDomainId: string | null;
 }
 
 /** A link with every default filled in, ready to be stored. */
@@ -72,11 +70,19 @@ export interface ValidLink {
 
 export type Validated<T> = { ok: true; value: T } | { ok: false; details: ErrorDetail[] };
 
-/** Checks one link against all rules; `details` names each bad field once. */
-export function validateLink(input: unknown, rules: LinkRules): Validated<ValidLink> {
+/**
+ * Checks one link against all rules; `details` names each bad field once.
+ *
+ * @param defaultDomainId - Domain of a link that names none; `null` is the service's own.
+ */
+export function validateLink(
+  input: unknown,
+  rules: LinkRules,
+  defaultDomainId: string | null = null,
+): Validated<ValidLink> {
   const parsed = parseEntry(linkInputSchema, input);
   if (!parsed.ok) return parsed;
-  const { target_url, title = '', domain_id = rules.defaultDomainId, tags = [] } = parsed.value;
+  const { target_url, title = '', domain_id = defaultDomainId, tags = [] } = parsed.value;
   const details: ErrorDetail[] = [];
   const problem = checkTarget(target_url, rules);
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
@@ -121,12 +127,10 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return [...byField.values()];
 }
 
-export type BodyRules = Omit<LinkRules, 'defaultDomainId'>;
-
 /** Checks a batch: first what is around its links, then these, see {@link checkEntries}. */
 export function validateBatch(
   body: Record<string, unknown>,
-  rules: BodyRules,
+  rules: LinkRules,
 ): Validated<ValidLink[]> {
   const { domain_id } = body;
   const links = validateList(body, 'links');
@@ -137,9 +141,8 @@ export function validateBatch(
   if (domain_id !== undefined && !rules.ownedDomains.has(domain_id)) {
     return { ok: false, details: [FOREIGN_DOMAIN] };
   }
-  const defaultDomainId = domain_id ?? null;
-  const entryRules = { ...rules, defaultDomainId, fineOrigins: new Set<string>() };
-  return checkEntries(links.value, (entry) => validateLink(entry, entryRules));
+  const entryRules = { ...rules, fineOrigins: new Set<string>() };
+  return checkEntries(links.value, (entry) => validateLink(entry, entryRules, domain_id));
 }
 
 export function validateList(

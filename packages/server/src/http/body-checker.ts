@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import type { OwnHosts } from '../domain/hostnames.ts';
 import {
   EVERY_TARGET_HOST,
   type IsAllowedHost,
@@ -18,6 +17,7 @@ import {
   checkBody,
   type NamedDomains,
 } from './check-body.ts';
+import type { AppOptions } from './context.ts';
 
 /** The thread ends when there was no large body for so long. */
 const IDLE_MS = 30_000;
@@ -28,22 +28,19 @@ const IDLE_MS = 30_000;
  */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
-export interface BodyCheckerOptions {
-  /** @default any host but the service's own */
-  targetHosts?: TargetHosts | undefined;
-  ownHosts: () => OwnHosts | Promise<OwnHosts>;
-}
-
 /** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */
 export class BodyChecker {
   readonly #targetHosts: TargetHosts;
-  readonly #ownHosts: BodyCheckerOptions['ownHosts'];
+  readonly #ownHosts: AppOptions['ownHosts'];
   readonly #isAllowedHost: IsAllowedHost;
   #thread: Worker | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor({ targetHosts = EVERY_TARGET_HOST, ownHosts }: BodyCheckerOptions) {
+  constructor({
+    targetHosts = EVERY_TARGET_HOST,
+    ownHosts,
+  }: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
     this.#targetHosts = targetHosts;
     this.#ownHosts = ownHosts;
     this.#isAllowedHost = targetHostMatcher(targetHosts);

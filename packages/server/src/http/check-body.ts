@@ -3,9 +3,9 @@ import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import {
-  type BodyRules,
   domainIdsOf,
   isObject,
+  type LinkRules,
   type Validated,
   type ValidLink,
   validateBatch,
@@ -39,9 +39,9 @@ type Body = Record<string, unknown>;
 
 /** What a body comes to. A body that breaks a rule is a 400. */
 const CHECKS: {
-  readonly [K in BodyKind]: (body: Body, rules: BodyRules, accountId: string) => BodyInputs[K];
+  readonly [K in BodyKind]: (body: Body, rules: LinkRules, accountId: string) => BodyInputs[K];
 } = {
-  link: (body, rules) => valid(validateLink(body, { ...rules, defaultDomainId: null })),
+  link: (body, rules) => valid(validateLink(body, rules)),
   batch: (body, rules) => {
     const links = valid(validateBatch(body, rules));
     return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);

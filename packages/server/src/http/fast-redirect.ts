@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADERS } from '@shortlink/sdk/wire';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
 import { CODE_LENGTH } from '../domain/ids.ts';
-import type { Logger } from '../logger.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 import type { Redirect } from '../store/store.ts';
+import type { AppOptions } from './context.ts';
 import { requestIdOf } from './observe.ts';
 import { isPreview } from './previews.ts';
 import { partsOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redirect.ts';
@@ -12,15 +11,12 @@ import { partsOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redi
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export interface FastRedirectDeps extends RedirectRules {
+interface FastRedirectDeps
+  extends Pick<AppOptions, 'onClick' | 'isDraining' | 'metrics' | 'logger' | keyof RedirectRules> {
   /** `now` is that of `performance.now()`. */
   findInMemory: (code: string, now: number) => Redirect | undefined;
   /** `undefined` while they are not known: nobody could wait for them. */
   knownOwnHosts: () => OwnHosts | undefined;
-  onClick: (code: string) => void;
-  isDraining: () => boolean;
-  metrics: Metrics;
-  logger: Logger | undefined;
 }
 
 /** `/` and a code, perhaps with a query. An unusual spelling, such as percent-encoding, is for the app to understand. */

@@ -1,23 +1,4 @@
-import {
-  batchResultItemSchema,
-  completedBatchSchema,
-  DEFAULT_REDIRECT_TYPE,
-  ERROR_CODES,
-  errorBodySchema,
-  JOB_STATUSES,
-  jobSchema,
-  linkSchema,
-  lookupSchema,
-  MAX_BATCH_LINKS,
-  MAX_ERROR_DETAILS,
-  MAX_LOOKUP_ENTRIES,
-  PERMISSIONS,
-  PLAN_LIMIT_NAMES,
-  PLANS,
-  processingBatchSchema,
-  REDIRECT_TYPES,
-  usageSchema,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod';
 import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
 import { linkInputSchema } from '../domain/validate-link.ts';
@@ -33,7 +14,7 @@ export const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
 const UUID: OpenApiObject = { type: 'string', format: 'uuid' };
 const TIME: OpenApiObject = { type: 'string', format: 'date-time' };
 const CODE: OpenApiObject = { type: 'string', pattern: `^[${CODE_ALPHABET}]{${CODE_LENGTH}}$` };
-const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: REDIRECT_TYPES };
+const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: wire.REDIRECT_TYPES };
 
 /**
  * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
@@ -41,19 +22,24 @@ const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: REDIRECT_TYPES };
  * UUID rather than any string), the field is described by that.
  */
 export function componentSchemas(): Record<string, OpenApiObject> {
-  const resultItem = describe(batchResultItemSchema, {
+  const resultItem = describe(wire.batchResultItemSchema, {
     code: CODE,
     short_url: { type: 'string', format: 'uri' },
   });
   return {
     LinkInput: describe(linkInputSchema, {
-      redirect_type: { ...REDIRECT_TYPE, default: DEFAULT_REDIRECT_TYPE },
+      redirect_type: { ...REDIRECT_TYPE, default: wire.DEFAULT_REDIRECT_TYPE },
     }),
     BatchInput: {
       type: 'object',
       properties: {
         domain_id: { type: 'string', description: 'Default domain of all links of the request.' },
-        links: { type: 'array', items: ref('LinkInput'), minItems: 1, maxItems: MAX_BATCH_LINKS },
+        links: {
+          type: 'array',
+          items: ref('LinkInput'),
+          minItems: 1,
+          maxItems: wire.MAX_BATCH_LINKS,
+        },
       },
       required: ['links'],
     },
@@ -63,7 +49,7 @@ export function componentSchemas(): Record<string, OpenApiObject> {
         lookupInput('codes', { type: 'string' }),
       ],
     },
-    Lookup: describe(lookupSchema, {
+    Lookup: describe(wire.lookupSchema, {
       results: {
         type: 'array',
         description:
@@ -75,7 +61,7 @@ export function componentSchemas(): Record<string, OpenApiObject> {
         },
       },
     }),
-    Link: describe(linkSchema, {
+    Link: describe(wire.linkSchema, {
       id: UUID,
       code: CODE,
       short_url: { type: 'string', format: 'uri' },
@@ -84,19 +70,19 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       created_at: TIME,
     }),
     BatchResultItem: { ...resultItem, required: ['target_url', 'code', 'short_url'] },
-    CompletedBatch: describe(completedBatchSchema, {
+    CompletedBatch: describe(wire.completedBatchSchema, {
       total: COUNT,
       results: { type: 'array', items: ref('BatchResultItem') },
     }),
-    ProcessingBatch: describe(processingBatchSchema, { job_id: UUID, total: COUNT }),
-    Job: describe(jobSchema, {
+    ProcessingBatch: describe(wire.processingBatchSchema, { job_id: UUID, total: COUNT }),
+    Job: describe(wire.jobSchema, {
       id: UUID,
-      status: { type: 'string', enum: JOB_STATUSES },
+      status: { type: 'string', enum: wire.JOB_STATUSES },
       total: COUNT,
       processed: COUNT,
       results: { type: 'array', items: ref('BatchResultItem') },
     }),
-    Usage: describe(usageSchema, { plan: { type: 'string', enum: PLANS } }),
+    Usage: describe(wire.usageSchema, { plan: { type: 'string', enum: wire.PLANS } }),
     ...errorSchemas(),
   };
 }
@@ -104,16 +90,16 @@ export function componentSchemas(): Record<string, OpenApiObject> {
 function errorSchemas(): Record<string, OpenApiObject> {
   return {
     Error: {
-      ...describe(errorBodySchema, {
-        code: { type: 'string', enum: ERROR_CODES },
-        limit: { type: 'string', enum: PLAN_LIMIT_NAMES },
+      ...describe(wire.errorBodySchema, {
+        code: { type: 'string', enum: wire.ERROR_CODES },
+        limit: { type: 'string', enum: wire.PLAN_LIMIT_NAMES },
         used: COUNT,
         allowed: COUNT,
       }),
       required: ['error', 'code'],
     },
     ValidationError: {
-      allOf: [ref('Error'), { properties: { details: { maxItems: MAX_ERROR_DETAILS } } }],
+      allOf: [ref('Error'), { properties: { details: { maxItems: wire.MAX_ERROR_DETAILS } } }],
     },
     PlanLimitError: {
       allOf: [
@@ -128,7 +114,7 @@ function errorSchemas(): Record<string, OpenApiObject> {
       allOf: [
         ref('Error'),
         {
-          description: `The key lacks a permission (there are ${PERMISSIONS.join(' and ')}), or the account is disabled.`,
+          description: `The key lacks a permission (there are ${wire.PERMISSIONS.join(' and ')}), or the account is disabled.`,
           properties: { code: { enum: ['forbidden', 'account_disabled'] } },
         },
       ],
@@ -137,7 +123,7 @@ function errorSchemas(): Record<string, OpenApiObject> {
 }
 
 function lookupInput(list: string, items: OpenApiObject): OpenApiObject {
-  const entries = { type: 'array', items, minItems: 1, maxItems: MAX_LOOKUP_ENTRIES };
+  const entries = { type: 'array', items, minItems: 1, maxItems: wire.MAX_LOOKUP_ENTRIES };
   return { type: 'object', properties: { [list]: entries }, required: [list] };
 }
 

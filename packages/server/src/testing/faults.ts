@@ -26,22 +26,16 @@ export interface FaultRule {
   times?: number | undefined;
 }
 
-interface ActiveRule {
-  rule: FaultRule;
-  skip: number;
-  times: number;
-}
-
 /** The faults still to happen, in order. At most one happens to a request. */
 export class FaultScript {
-  #rules: ActiveRule[] = [];
+  #rules: (FaultRule & { skip: number; times: number })[] = [];
 
   constructor(rules: readonly FaultRule[] = []) {
     for (const rule of rules) this.add(rule);
   }
 
   add(rule: FaultRule): void {
-    this.#rules.push({ rule, skip: rule.skip ?? 0, times: rule.times ?? 1 });
+    this.#rules.push({ ...rule, skip: rule.skip ?? 0, times: rule.times ?? 1 });
   }
 
   clear(): void {
@@ -55,7 +49,7 @@ export class FaultScript {
 
   /** Takes the fault of this request off the script; `undefined` when nothing goes wrong. */
   take(request: { method: string; path: string }): Fault | undefined {
-    const active = this.#rules.find(({ rule }) => matches(rule, request));
+    const active = this.#rules.find((rule) => matches(rule, request));
     if (active === undefined) return undefined;
     if (active.skip > 0) {
       active.skip -= 1;
@@ -63,7 +57,7 @@ export class FaultScript {
     }
     active.times -= 1;
     if (active.times <= 0) this.#rules = this.#rules.filter((other) => other !== active);
-    return active.rule.fault;
+    return active.fault;
   }
 }
 

@@ -2,7 +2,7 @@ import { MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH, REDIRECT_TYPES } from '@sho
 import { isReservedPath } from '../../domain/aliases.ts';
 import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE, uuidOf } from '../../domain/ids.ts';
-import { type BodyRules, validateLink } from '../../domain/validate-link.ts';
+import { type LinkRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
 import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
@@ -14,7 +14,7 @@ export interface Reading {
   fields: Fields;
   /** Whether the rows are of an own export. */
   isOwn: boolean;
-  rules: BodyRules;
+  rules: LinkRules;
   /** The id of the domain of each host that the account's links can be on; `''` is the default one. */
   domains: ReadonlyMap<string, string>;
   /** `--host OLD=OURS`, normalised. An empty OLD stands for paths without a host. */
@@ -47,7 +47,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     redirect_type: redirectType(value('redirectType'), reading),
     domain_id: (own === undefined ? aliases[0]?.domain_id : own.domain_id) || undefined,
   };
-  const checked = validateLink(input, { ...rules, defaultDomainId: null });
+  const checked = validateLink(input, rules);
   if (!checked.ok) throw new Error(checked.details[0]?.message);
   return {
     ...checked.value,
