@@ -1,4 +1,4 @@
-import { PLAN_LIMITS } from '@shortlink/sdk/wire';
+import { PERMISSIONS, PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { FLAGS } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
@@ -34,18 +34,10 @@ export async function createDevAccount(
   const accounts = await store.listAccounts();
   const known = accounts.find(({ name }) => name === 'dev') ?? accounts[0];
   if (known !== undefined) return { id: known.id, key: undefined };
-  const account = await createAccount(store, {
-    name: 'dev',
-    plan: 'custom',
-    // So that nobody reaches one while trying things out.
-    limits: { ...PLAN_LIMITS.custom, batch_size: null },
-    now,
-  });
-  const { key } = await createKey(store, {
-    accountId: account.id,
-    name: 'dev',
-    permissions: ['shortlinks:write', 'analytics:read'],
-    now,
-  });
+  // No limits, so that nobody reaches one while trying things out.
+  const limits = { ...PLAN_LIMITS.custom, batch_size: null };
+  const account = await createAccount(store, { name: 'dev', plan: 'custom', limits, now });
+  const owner = { accountId: account.id, name: 'dev', now };
+  const { key } = await createKey(store, { ...owner, permissions: PERMISSIONS });
   return { id: account.id, key };
 }

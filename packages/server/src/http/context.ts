@@ -4,9 +4,8 @@ import type { JobPace } from '../domain/job-pace.ts';
 import type { TargetHosts } from '../domain/targets.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Settings } from '../settings.ts';
 import type { Caller, Redirect, Store } from '../store/store.ts';
-import type { VisitorUrls } from './errors.ts';
-import type { RedirectRules } from './redirect.ts';
 import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
@@ -35,8 +34,14 @@ export interface CallerEnv {
   Variables: AppEnv['Variables'] & { caller: Caller };
 }
 
+/** Settings of the app, which work as described there. */
+type OfSettings = Pick<
+  Settings,
+  'rootUrl' | 'notFoundUrl' | 'forwardQuery' | 'countPreviews' | 'metricsToken' | 'tlsAskToken'
+>;
+
 /** What the app takes from the outside. */
-export interface GivenOptions extends VisitorUrls, RedirectRules {
+export interface GivenOptions extends Partial<OfSettings> {
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
   publicUrl: string;
@@ -44,10 +49,6 @@ export interface GivenOptions extends VisitorUrls, RedirectRules {
   targetHosts?: TargetHosts | undefined;
   /** @default nothing is logged */
   logger?: Logger | undefined;
-  /** Bearer token that `/metrics` asks for. @default it is shown to direct connections from the same machine only */
-  metricsToken?: string | undefined;
-  /** Token with which a proxy asks which hosts need a certificate. @default direct connections from the same machine only */
-  tlsAskToken?: string | undefined;
 }
 
 /** What the app is made of; `createService` puts it together. */

@@ -48,19 +48,11 @@ export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandle
 export function respondToProblem(
   c: Context<AppEnv>,
   { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
-  visitorUrls: VisitorUrls,
+  visitorUrls: Pick<AppOptions, 'notFoundUrl'>,
 ): Response {
   setHeaders(c, SECURITY_HEADERS);
   setHeaders(c, headers);
   return visitorResponse(c, status, visitorUrls) ?? respondJson(c, body, status);
-}
-
-/** Where visitors are sent instead of the service's own pages. */
-export interface VisitorUrls {
-  /** For everyone who opens `/`. @default a page that says what this is, and 404 for programs */
-  rootUrl?: string | undefined;
-  /** For visitors whose link doesn't exist or is switched off. @default a page that says so */
-  notFoundUrl?: string | undefined;
 }
 
 /** What a visitor reads, by the status of the response. Programs get JSON with these statuses. */
@@ -111,7 +103,7 @@ function pageOf({ title, text }: { title: string; text: string }): string {
 export function visitorResponse(
   c: Context<AppEnv>,
   status: number,
-  { notFoundUrl }: VisitorUrls,
+  { notFoundUrl }: Pick<AppOptions, 'notFoundUrl'>,
 ): Response | undefined {
   const { method, path } = c.req;
   const page = PAGES[status];
@@ -135,7 +127,7 @@ function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | und
 }
 
 /** `GET /` */
-export function root(urls: VisitorUrls) {
+export function root(urls: AppOptions) {
   return (c: Context<AppEnv>): Response => {
     setHeader(c, 'Cache-Control', 'private, max-age=0');
     const page = redirectTo(c, urls.rootUrl) ?? visitorResponse(c, 200, urls);

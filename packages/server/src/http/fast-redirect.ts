@@ -6,13 +6,14 @@ import type { Redirect } from '../store/store.ts';
 import type { AppOptions } from './context.ts';
 import { requestIdOf } from './observe.ts';
 import { isPreview } from './previews.ts';
-import { partsOf, REDIRECT_ROUTE, type RedirectRules, redirectFor } from './redirect.ts';
+import { partsOf, REDIRECT_ROUTE, redirectFor } from './redirect.ts';
 
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 interface FastRedirectDeps
-  extends Pick<AppOptions, 'onClick' | 'isDraining' | 'metrics' | 'logger' | keyof RedirectRules> {
+  extends Pick<AppOptions, 'onClick' | 'isDraining' | 'metrics' | 'logger'>,
+    Pick<AppOptions, 'forwardQuery' | 'countPreviews'> {
   /** `now` is that of `performance.now()`. */
   findInMemory: (code: string, now: number) => Redirect | undefined;
   /** `undefined` while they are not known: nobody could wait for them. */

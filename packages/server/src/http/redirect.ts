@@ -45,13 +45,6 @@ export function redirectFor(
   return { status: link.redirect_type, headers };
 }
 
-export interface RedirectRules {
-  /** Whether the query of a short URL is added to that of the target, whose own parameters win. @default false */
-  forwardQuery?: boolean | undefined;
-  /** Whether prefetches and previews are counted as clicks. @default false */
-  countPreviews?: boolean | undefined;
-}
-
 /** Authority, path and query of a URL, or of one without its host. It is cut rather than parsed: this runs on every redirect. */
 const URL_PARTS = /^(?:[^:/?#]+:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?/;
 
@@ -60,11 +53,8 @@ export function partsOf(url: string): [authority: string, path: string, query: s
   return [authority, path, query];
 }
 
-type RedirectDeps = RedirectRules &
-  Pick<AppOptions, 'findRedirect' | 'isInMemory' | 'ownHosts' | 'onClick' | 'metrics'>;
-
 /** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
-export function redirect(deps: RedirectDeps) {
+export function redirect(deps: AppOptions) {
   return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
     setHeader(c, 'Cache-Control', CACHE_CONTROL);
     const response = await follow(deps, c, c.req.param('code'));
@@ -74,7 +64,7 @@ export function redirect(deps: RedirectDeps) {
 }
 
 /** The same for a path that can only be an alias, and that nothing else responds to. `undefined` where there is none. */
-export function redirectAlias(deps: RedirectDeps) {
+export function redirectAlias(deps: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response | undefined> =>
     c.req.method === 'GET' || c.req.method === 'HEAD' ? follow(deps, c) : undefined;
 }
@@ -83,7 +73,7 @@ export function redirectAlias(deps: RedirectDeps) {
  * Follows a code, or an alias where no link has that code here. An alias in memory comes first: no code and alias of one domain are the same, and
  * while the database is away, nobody has to wait until it can't be asked for the code.
  */
-async function follow(deps: RedirectDeps, c: Context<AppEnv>, code = '') {
+async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const { forwardQuery = false, countPreviews = false, metrics } = deps;
   const ownHosts = await deps.ownHosts();
   const [authority, path, query] = partsOf(c.req.url);
