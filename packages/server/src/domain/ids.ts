@@ -65,19 +65,10 @@ function beginMs(ms: number): void {
   prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
-/** Id of an account, such as `acc_7hVmWq2RkPzN`. The prefix tells a person which kind of id was pasted. */
-export function newAccountId(): string {
-  return `acc_${randomPart()}`;
-}
-
-/** Id of an API key: what admin commands name it by; it isn't the key itself. */
-export function newKeyId(): string {
-  return `key_${randomPart()}`;
-}
-
+/** What the id of a custom domain begins with. */
 export const DOMAIN_ID = 'dom_';
 
-/** Id of a custom domain: what a request gives as `domain_id`. */
-export function newDomainId(): string {
-  return `${DOMAIN_ID}${randomPart()}`;
+/** Id of an account, a key (which is not the key itself) or a custom domain. Its prefix tells a person which kind of id was pasted. */
+export function newId(prefix: 'acc_' | 'key_' | typeof DOMAIN_ID): string {
+  return prefix + randomPart();
 }

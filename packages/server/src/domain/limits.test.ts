@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import {
   dateOf,
   exceeds,
-  exceedsBatchSize,
   rateLimitHeaders,
   refusingWindow,
   requestLimit,
@@ -110,9 +109,9 @@ test('a resource may be used up to what is allowed', () => {
 });
 
 test('the batch size is a limit per request', () => {
-  expect(exceedsBatchSize(PLAN_LIMITS.avance, 5_000)).toBe(false);
-  expect(exceedsBatchSize(PLAN_LIMITS.avance, 5_001)).toBe(true);
-  expect(exceedsBatchSize({ ...PLAN_LIMITS.custom, batch_size: null }, 10_000)).toBe(false);
+  expect(exceeds(PLAN_LIMITS.avance.batch_size, 0, 5_000)).toBe(false);
+  expect(exceeds(PLAN_LIMITS.avance.batch_size, 0, 5_001)).toBe(true);
+  expect(exceeds(null, 0, 10_000)).toBe(false);
 });
 
 const FEBRUARY = { name: 'month', limit: 100, used: 1, endsAt: Date.UTC(2028, 2) } as const;

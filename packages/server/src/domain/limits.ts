@@ -81,14 +81,6 @@ export function exceeds(allowed: number | null, used: number, adding: number): b
 }
 
 /**
- * Whether a batch has more links than the plan allows in one request (403 `batch_size`). The endpoint's
- * own maximum of 10,000 is a matter of validation (400), whatever the plan.
- */
-export function exceedsBatchSize(limits: PlanLimits, links: number): boolean {
-  return exceeds(limits.batch_size, 0, links);
-}
-
-/**
  * Values of `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11), structured fields:
  * `"minute";q=60;w=60` and `"minute";r=12;t=34`. Unlimited windows are left out; `undefined` when all are.
  */

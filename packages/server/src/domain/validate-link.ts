@@ -1,15 +1,5 @@
-import {
-  DEFAULT_REDIRECT_TYPE,
-  type ErrorDetail,
-  MAX_BATCH_LINKS,
-  MAX_ERROR_DETAILS,
-  MAX_TAG_LENGTH,
-  MAX_TAGS,
-  MAX_TARGET_URL_LENGTH,
-  MAX_TITLE_LENGTH,
-  REDIRECT_TYPES,
-  type RedirectType,
-} from '@shortlink/sdk/wire';
+import type { ErrorDetail, RedirectType } from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod/mini';
 import { checkTarget, type TargetRules } from './targets.ts';
 
@@ -39,17 +29,19 @@ export function isDomainId(value: unknown): value is string {
  * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
  */
 export const linkInputSchema = z.object({
-  target_url: text().check(atMost(MAX_TARGET_URL_LENGTH)),
-  title: z.optional(text().check(atMost(MAX_TITLE_LENGTH))),
+  target_url: text().check(atMost(wire.MAX_TARGET_URL_LENGTH)),
+  title: z.optional(text().check(atMost(wire.MAX_TITLE_LENGTH))),
   domain_id: z.optional(text().check(atMost(MAX_DOMAIN_ID_LENGTH))),
-  redirect_type: z.optional(z.literal(REDIRECT_TYPES, `must be ${REDIRECT_TYPES.join(', ')}`)),
+  redirect_type: z.optional(
+    z.literal(wire.REDIRECT_TYPES, `must be ${wire.REDIRECT_TYPES.join(', ')}`),
+  ),
   tags: z.optional(
     z
       .array(
-        text().check(z.minLength(1, 'must not be empty'), atMost(MAX_TAG_LENGTH)),
+        text().check(z.minLength(1, 'must not be empty'), atMost(wire.MAX_TAG_LENGTH)),
         'must be an array of strings',
       )
-      .check(z.maxLength(MAX_TAGS, `must have at most ${MAX_TAGS} entries`)),
+      .check(z.maxLength(wire.MAX_TAGS, `must have at most ${wire.MAX_TAGS} entries`)),
   ),
 });
 
@@ -88,7 +80,7 @@ export function validateLink(
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
   if (domain_id !== null && !rules.ownedDomains.has(domain_id)) details.push(FOREIGN_DOMAIN);
   if (details.length > 0) return { ok: false, details };
-  const redirect_type = parsed.value.redirect_type ?? DEFAULT_REDIRECT_TYPE;
+  const redirect_type = parsed.value.redirect_type ?? wire.DEFAULT_REDIRECT_TYPE;
   return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
 }
 
@@ -153,8 +145,8 @@ export function validateList(
   if (list === undefined) return reject(field, 'is required');
   if (!Array.isArray(list)) return reject(field, 'must be an array');
   if (list.length === 0) return reject(field, 'must not be empty');
-  if (list.length > MAX_BATCH_LINKS) {
-    return reject(field, `must have at most ${MAX_BATCH_LINKS} entries, not ${list.length}`);
+  if (list.length > wire.MAX_BATCH_LINKS) {
+    return reject(field, `must have at most ${wire.MAX_BATCH_LINKS} entries, not ${list.length}`);
   }
   return { ok: true, value: list };
 }
@@ -171,7 +163,7 @@ export function domainIdsOf(body: Record<string, unknown>): string[] {
 }
 
 /**
- * Checks all entries; one bad entry is enough to reject them all. Stops after {@link MAX_ERROR_DETAILS}
+ * Checks all entries; one bad entry is enough to reject them all. Stops after {@link wire.MAX_ERROR_DETAILS}
  * findings, so that a hopeless list costs no more than a good one.
  */
 export function checkEntries<T>(
@@ -184,8 +176,8 @@ export function checkEntries<T>(
     const checked = check(entry);
     if (checked.ok) valid.push(checked.value);
     else details.push(...checked.details.map((detail) => ({ index, ...detail })));
-    if (details.length >= MAX_ERROR_DETAILS) break;
+    if (details.length >= wire.MAX_ERROR_DETAILS) break;
   }
   if (details.length === 0) return { ok: true, value: valid };
-  return { ok: false, details: details.slice(0, MAX_ERROR_DETAILS) };
+  return { ok: false, details: details.slice(0, wire.MAX_ERROR_DETAILS) };
 }

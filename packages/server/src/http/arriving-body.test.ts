@@ -22,11 +22,11 @@ test('the bodies of all accounts together hold at most 128 MiB, and small ones c
   });
   const ninth = bodyOf(memory, 'account 9');
   ninth.growTo(256 * KIB);
-  expect(ninth.body.isCounted).toBe(false);
+  expect(ninth.body.counted).toBe(0);
   expect(() => ninth.growTo(257 * KIB)).toThrow('busy with other large requests');
   held[0]?.release();
   ninth.growTo(16 * MIB);
-  expect(ninth.body.isCounted).toBe(true);
+  expect(ninth.body.counted).toBe(16 * MIB);
 });
 
 test('a body that gets no more memory gives back what it has, so that another one of its account can grow', () => {

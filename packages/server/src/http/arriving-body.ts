@@ -49,7 +49,8 @@ export class ArrivingBody {
   #buffer: ArrayBuffer | undefined;
   #bytes = new Uint8Array();
   #pieces = 0;
-  #counted = 0;
+  /** Bytes that others may wait for. */
+  counted = 0;
 
   constructor(options: ArrivingBodyOptions) {
     this.#options = options;
@@ -59,11 +60,6 @@ export class ArrivingBody {
   /** Above {@link SMALL_BYTES}, nobody else uses its buffer. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
-  }
-
-  /** Whether others may wait for the memory that it holds. */
-  get isCounted(): boolean {
-    return this.#counted > 0;
   }
 
   /** @throws a 413 or 400 when no request can look like this, and a 503 when there is no memory for it */
@@ -93,8 +89,8 @@ export class ArrivingBody {
   #count(size: number): void {
     const { memory, accountId } = this.#options;
     try {
-      memory.take(accountId, size - this.#counted);
-      this.#counted = size;
+      memory.take(accountId, size - this.counted);
+      this.counted = size;
     } catch (error) {
       // Released at once, so that one of several growing bodies is rejected and not all of them.
       this.release();
@@ -103,8 +99,8 @@ export class ArrivingBody {
   }
 
   release(): void {
-    if (this.#counted > 0) this.#options.memory.take(this.#options.accountId, -this.#counted);
-    this.#counted = 0;
+    if (this.counted > 0) this.#options.memory.take(this.#options.accountId, -this.counted);
+    this.counted = 0;
     // At once, not with the next garbage collection. A buffer that a thread has is not ours to free.
     if (this.#buffer !== undefined && !this.#buffer.detached) this.#buffer.resize(0);
   }

@@ -23,13 +23,8 @@ export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'pen
     if (job === undefined) throw notFound('Job');
     const { results, createdAt, ...shown } = job;
     if (job.status === 'processing') {
-      const ageMs = deps.now() - createdAt;
-      const seconds = deps.jobPace.secondsUntilPoll({
-        ...job,
-        ageMs,
-        pendingJobs: deps.pendingJobs(),
-      });
-      setHeader(c, HEADERS.retryAfter, String(seconds));
+      const seen = { ...job, ageMs: deps.now() - createdAt, pendingJobs: deps.pendingJobs() };
+      setHeader(c, HEADERS.retryAfter, String(deps.jobPace.secondsUntilPoll(seen)));
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
     const bytes = opening.length + results.bytes + CLOSING.length;

@@ -129,7 +129,7 @@ function readStream(stream: Readable, body: ArrivingBody): Promise<void> {
       bytes = 0;
       if (recent.length > SPAN_SECONDS) recent.shift();
       const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
-      if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.isCounted) {
+      if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.counted > 0) {
         stop(overloaded('The request body comes in too slowly; try again in 1 s.', true));
       }
     }, 1_000);

@@ -110,7 +110,7 @@ const apiPaths: Record<string, OpenApiObject> = {
     get: operation('getJob', 'jobs', 'Poll a batch job', {
       ...{ description: POLLING, ...parameter('path', 'job_id') },
       responses: {
-        200: limited('Job', JOB_SO_FAR, [], [HEADERS.retryAfter]),
+        200: limited('Job', JOB_SO_FAR, [`${HEADERS.retryAfter}?`]),
         ...refusals(401, 403, 404, 429, 500, 503),
       },
     }),

@@ -38,23 +38,18 @@ export const json = (schema: string | OpenApiObject): OpenApiObject => ({
 export const text = (...types: string[]): OpenApiObject =>
   Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
 
-/** A response: its body, if it has one, and the headers that it has beside the request id. */
+/** A response: its body, if it has one, and the headers that it has beside the request id. One with a `?` is not always there. */
 export function response(
   description: string,
   content?: OpenApiObject,
   headers: readonly string[] = [],
-  some: readonly string[] = [],
 ): OpenApiObject {
-  const always = [HEADERS.requestId, ...headers].map((name) => [
-    name,
-    { $ref: `#/components/headers/${name}` },
-  ]);
-  const sometimes = some.map((name) => [name, { ...SOMETIMES[name], required: false }]);
-  return {
-    description,
-    headers: Object.fromEntries([...always, ...sometimes]),
-    ...(content && { content }),
-  };
+  const described = [HEADERS.requestId, ...headers].map((header) => {
+    const [name = '', isOptional] = header.split('?');
+    const optional = { ...SOMETIMES[name], required: false };
+    return [name, isOptional === undefined ? { $ref: `#/components/headers/${name}` } : optional];
+  });
+  return { description, headers: Object.fromEntries(described), ...(content && { content }) };
 }
 
 /** A response of an endpoint that takes a key, once the key is known. */
@@ -62,10 +57,9 @@ export function limited(
   schema: string | OpenApiObject,
   description: string,
   headers: readonly string[] = [],
-  some: readonly string[] = [],
 ): OpenApiObject {
   const windows = [HEADERS.rateLimitPolicy, HEADERS.rateLimit];
-  return response(description, json(schema), [...windows, ...headers], some);
+  return response(description, json(schema), [...windows, ...headers]);
 }
 
 /** Errors that several endpoints share, by status. */
@@ -85,12 +79,10 @@ const SHARED = {
     'Error',
     'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
   ),
-  415: limited(
-    'Error',
-    'The body is not JSON, or it is compressed.',
-    [],
-    ['Accept', 'Accept-Encoding'],
-  ),
+  415: limited('Error', 'The body is not JSON, or it is compressed.', [
+    'Accept?',
+    'Accept-Encoding?',
+  ]),
   422: limited('Error', 'This Idempotency-Key was used before, for another request.'),
   429: limited('Error', 'A rate limit is exceeded; the message names it.', [HEADERS.retryAfter]),
   500: limited('Error', 'A fault of the service. Whether a create was carried out is unknown.'),

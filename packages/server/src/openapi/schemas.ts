@@ -83,12 +83,6 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       results: { type: 'array', items: ref('BatchResultItem') },
     }),
     Usage: describe(wire.usageSchema, { plan: { type: 'string', enum: wire.PLANS } }),
-    ...errorSchemas(),
-  };
-}
-
-function errorSchemas(): Record<string, OpenApiObject> {
-  return {
     Error: {
       ...describe(wire.errorBodySchema, {
         code: { type: 'string', enum: wire.ERROR_CODES },

@@ -1,5 +1,5 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
-import { exceedsBatchSize } from '../../domain/limits.ts';
+import { exceeds } from '../../domain/limits.ts';
 import type { Writing } from '../queries/reading.ts';
 import type {
   AcceptedJob,
@@ -82,7 +82,7 @@ function* createMany<T>(
     engine,
     [request],
     function* () {
-      if (limits.batch_size !== null && exceedsBatchSize(limits, links)) {
+      if (limits.batch_size !== null && exceeds(limits.batch_size, 0, links)) {
         yield* engine.countLargeBatch(keyId, now);
         return [refused('batch_size', links, limits.batch_size)];
       }

@@ -1,5 +1,5 @@
 import type { Link, PlanLimits } from '@shortlink/sdk/wire';
-import { newAccountId, newDomainId, newKeyId } from '../../domain/ids.ts';
+import { newId } from '../../domain/ids.ts';
 import { exceeds } from '../../domain/limits.ts';
 import {
   type CorrectionOutcome,
@@ -26,7 +26,7 @@ type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
 
 export function* createAccount(engine: Engine, input: Input<'createAccount'>): Writing<Account> {
   const { name, plan, limits, now } = input;
-  const id = newAccountId();
+  const id = newId('acc_');
   yield* rowsOf(sql`
     INSERT INTO accounts (id, name, plan, limits, created_at)
     VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
@@ -131,7 +131,7 @@ export function* addDomain(_: Engine, input: Input<'addDomain'>): Writing<Domain
     UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
   const inserted = yield* rowOf<{ id: string }>(sql`
     INSERT INTO domains (id, hostname, account_id, created_at)
-    VALUES (${newDomainId()}, ${hostname}, ${accountId}, ${now})
+    VALUES (${newId('dom_')}, ${hostname}, ${accountId}, ${now})
     ON CONFLICT (hostname) DO NOTHING RETURNING id`);
   return inserted && { id: inserted.id, hostname, account_id: accountId };
 }
@@ -201,7 +201,7 @@ function* lockAccount(id: string): Writing<PlanLimits | undefined> {
 
 function* insertKey(accountId: string, key: NewKey): Writing<ApiKey> {
   const { name, permissions, hash, expiresAt, now } = key;
-  const id = newKeyId();
+  const id = newId('key_');
   yield* rowsOf(sql`
     INSERT INTO api_keys (id, account_id, name, permissions, hash, expires_at, created_at)
     VALUES (${id}, ${accountId}, ${name}, ${JSON.stringify(permissions)}, ${hash}, ${expiresAt ?? null}, ${now})`);
