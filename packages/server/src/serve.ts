@@ -47,20 +47,7 @@ export interface ListenOptions {
   requestTimeoutMs?: number | undefined;
 }
 
-export interface Listener {
-  /** `http://host:port` that it listens on. */
-  url: string;
-  /** Sets what responds; until then requests wait. What `redirectNow` leaves alone goes to `fetch`. */
-  respondWith: (fetch: Fetch, redirectNow?: RedirectNow) => void;
-  /** From now on every response closes its connection, while new connections are still accepted. */
-  drain: () => void;
-  /**
-   * Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection.
-   *
-   * @param options `drainTimeoutMs`: how long all of this may take, in milliseconds. Default 10,000.
-   */
-  close: (options?: { drainTimeoutMs?: number }) => Promise<void>;
-}
+export type Listener = Awaited<ReturnType<typeof listen>>;
 
 /**
  * Listens on node's HTTP server. `respondWith` comes later, because the default public URL contains the port.
@@ -78,7 +65,7 @@ export async function listen(
     headersTimeoutMs = 20_000,
     requestTimeoutMs = 120_000,
   }: ListenOptions = {},
-): Promise<Listener> {
+) {
   const { promise: provided, resolve: provide } = Promise.withResolvers<Fetch>();
   let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
@@ -121,12 +108,15 @@ export async function listen(
   await once(server, 'listening');
   return {
     url: httpOrigin(host, portOf(server)),
-    respondWith: (handler, fast) => {
+    /** Sets what responds; until then requests wait. What `redirectNow` leaves alone goes to `fetch`. */
+    respondWith: (handler: Fetch, fast?: RedirectNow) => {
       if (fast !== undefined) redirectNow = fast;
       fetch = handler;
       provide(handler);
     },
+    /** From now on every response closes its connection, while new connections are still accepted. */
     drain: () => connections.drain(),
+    /** Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection. All of this may take so long. */
     close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) =>
       close(server, connections, drainTimeoutMs),
   };

@@ -1,7 +1,7 @@
 import { createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
 import type { Connection, GivenOptions } from './http/context.ts';
-import { fastRedirect, type RedirectNow } from './http/fast-redirect.ts';
+import { fastRedirect } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
 import { housekeeping } from './jobs/housekeeping.ts';
 import { LinkFollower } from './jobs/link-follower.ts';
@@ -19,21 +19,10 @@ export interface ServiceOptions extends GivenOptions {
   cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
 }
 
-export interface Service {
-  /** Responds to one request. */
-  fetch: (request: Request, connection?: Connection) => Response | Promise<Response>;
-  /** Responds with a redirect on node's own server, where it can be done from memory. `false`: {@link fetch} has to respond. */
-  redirectNow: RedirectNow;
-  /** Continues the jobs of an earlier run, and starts the housekeeping. */
-  start: () => Promise<void>;
-  /** From now on `/readyz` responds with 503, so that balancers send new requests elsewhere. */
-  drain: () => void;
-  /** Ends the work behind the app: the job chunk that runs is finished, clicks are written. The store stays open. */
-  stop: () => Promise<void>;
-}
+export type Service = ReturnType<typeof createService>;
 
 /** Joins the app with its job runner, click buffer, redirect cache and housekeeping. */
-export function createService(options: ServiceOptions): Service {
+export function createService(options: ServiceOptions) {
   const { store, publicUrl, logger, now = Date.now, cacheFile, metrics = new Metrics() } = options;
   const jobPace = new JobPace();
   const onLinksCreated = (links: number, startedAt: number) => {
@@ -66,13 +55,16 @@ export function createService(options: ServiceOptions): Service {
     ownHosts: () => follower.ownHosts(),
   });
   return {
-    fetch: (request, connection) => app.fetch(request, connection),
+    /** Responds to one request. */
+    fetch: (request: Request, connection?: Connection) => app.fetch(request, connection),
+    /** Responds with a redirect on node's own server, where it can be done from memory. `false`: `fetch` has to respond. */
     redirectNow: fastRedirect({
       ...options,
       ...shared,
       findInMemory: (code, at) => redirects.get(code, at),
       knownOwnHosts: () => follower.knownOwnHosts(),
     }),
+    /** Continues the jobs of an earlier run, and starts the housekeeping. */
     start: async () => {
       redirects.restore(cacheFile?.read() ?? []);
       await follower.start();
@@ -80,9 +72,11 @@ export function createService(options: ServiceOptions): Service {
       pruning.start();
       isStarted = true;
     },
+    /** From now on `/readyz` responds with 503, so that balancers send new requests elsewhere. */
     drain: () => {
       draining = true;
     },
+    /** Ends the work behind the app: the job chunk that runs is finished, clicks are written. The store stays open. */
     stop: async () => {
       follower.stop();
       // One that could not start knows no link, and leaves the file of the run before.

@@ -4,19 +4,10 @@ import { Database, type SqliteConnection, type SqliteValue } from '../store/sqli
 /** SQLite's WebAssembly, compiled or in bytes. */
 export type Wasm = WebAssembly.Module | ArrayBuffer | Uint8Array<ArrayBuffer>;
 
-/** A database in memory. */
-export interface PageDatabase {
-  db: Database;
-  /** Resolves once all that was committed is in its file; at once without one. */
-  save: () => Promise<void>;
-  /** Lets another page open the file. */
-  release: () => void;
-}
-
 let loading: Promise<SqlJsStatic> | undefined;
 
 /** Opens an empty database, or the one that was saved under this name. */
-export async function openDatabase(name?: string, wasm?: Wasm): Promise<PageDatabase> {
+export async function openDatabase(name?: string, wasm?: Wasm) {
   loading ??= load(wasm).catch((error: unknown) => {
     loading = undefined;
     throw error;
@@ -38,7 +29,9 @@ export async function openDatabase(name?: string, wasm?: Wasm): Promise<PageData
   let saving = Promise.resolve();
   return {
     db: new Database({ path: name ?? ':memory:', connect: () => connection }),
+    /** Resolves once all that was committed is in its file; at once without one. */
     save: () => (saving = saving.catch(() => undefined).then(save)),
+    /** Lets another page open the file. */
     release,
   };
 }

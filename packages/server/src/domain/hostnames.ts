@@ -150,17 +150,10 @@ function groupsOf(address: string): string[] {
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }
 
-export interface OwnHosts {
-  /** All of them, normalised. */
-  hosts: readonly string[];
-  isOwnHost: IsOwnHost;
-  isCustomDomain(host: string): boolean;
-}
+export type OwnHosts = ReturnType<typeof ownHostsOf>;
 
-export function ownHostsOf(
-  publicUrl: string,
-  customDomains: readonly { hostname: string }[],
-): OwnHosts {
+/** The hosts this service serves: that of the public URL, and the custom domains. All are normalised. */
+export function ownHostsOf(publicUrl: string, customDomains: readonly { hostname: string }[]) {
   const publicHost = normalizeHost(new URL(publicUrl).host);
   const domains = new Set(customDomains.map((domain) => domain.hostname));
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
@@ -169,6 +162,6 @@ export function ownHostsOf(
   return {
     hosts,
     isOwnHost: ownHostMatcher(hosts),
-    isCustomDomain: (host) => domains.has(host),
+    isCustomDomain: (host: string) => domains.has(host),
   };
 }

@@ -7,15 +7,6 @@ const NEWEST_SHARE = 0.2;
 /** A client that waits longer learns too late that the job is complete. */
 const MAX_SECONDS = 30;
 
-export interface JobProgressSeen {
-  total: number;
-  processed: number;
-  /** Milliseconds since it was accepted. */
-  ageMs: number;
-  /** Jobs that are not complete, this one perhaps among them. */
-  pendingJobs: number;
-}
-
 /** How fast jobs make links at present, and so when it is worth asking for one again. */
 export class JobPace {
   #linksPerSecond = FIRST_RATE;
@@ -37,8 +28,11 @@ export class JobPace {
    * Whole seconds, 0 to 30, until a poll of an unfinished job is worth it. 0 is less than a second, since a job of a few hundred
    * links takes milliseconds; then the client decides by itself. A job that runs is measured by its own progress or by
    * that of the other jobs, whichever is faster. A job that has not begun waits for those before it. A job that takes long is polled less often.
+   *
+   * @param job - `ageMs` is from when it was accepted on; `pendingJobs` are not complete, this one perhaps among them
    */
-  secondsUntilPoll({ total, processed, ageMs, pendingJobs }: JobProgressSeen): number {
+  secondsUntilPoll(job: { total: number; processed: number; ageMs: number; pendingJobs: number }) {
+    const { total, processed, ageMs, pendingJobs } = job;
     const own = ageMs > 0 ? (processed * 1_000) / ageMs : 0;
     const left = processed > 0 ? total - processed : total * Math.max(1, pendingJobs);
     const expected = left / Math.max(own, this.#linksPerSecond);

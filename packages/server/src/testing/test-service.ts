@@ -1,6 +1,5 @@
 import { type Permission, PLAN_LIMITS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
-import type { Fetch } from '../serve.ts';
 import { createService } from '../service.ts';
 import type { Store } from '../store/store.ts';
 import { type FaultRule, FaultScript, fetchWithFaults } from './faults.ts';
@@ -28,22 +27,12 @@ export interface TestSubject {
   faults: FaultScript;
 }
 
-/** A whole service in memory. */
-interface TestService extends TestSubject {
-  /** What the service remembers. */
-  store: Store;
-  /** Responds to one request, or cuts its connection where a fault says so. */
-  answer: Fetch;
-  /** Ends the jobs and closes the store, after `save` where something else has to be done before. Calling it twice is fine. */
-  stop: (save?: () => Promise<void>) => Promise<void>;
-}
-
 /** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store. A store that was used before keeps its account, and gets a new key. */
 export async function startTestService(
   store: Store,
   publicUrl: string,
   options: TestServiceOptions,
-): Promise<TestService> {
+) {
   const {
     plan = 'custom',
     limits = {},
@@ -69,12 +58,11 @@ export async function startTestService(
     await store.close();
   };
   return {
-    apiKey,
-    accountId,
-    store,
-    faults,
+    ...{ apiKey, accountId, store, faults },
+    /** Responds to one request, or cuts its connection where a fault says so. */
     answer: fetchWithFaults(service.fetch, faults),
-    stop: (save) => {
+    /** Ends the jobs and closes the store, after `save` where something else has to be done before. Calling it twice is fine. */
+    stop: (save?: () => Promise<void>) => {
       stopping ??= stop(save);
       return stopping;
     },
