@@ -31,13 +31,10 @@ interface Slot {
   metrics: object[];
 }
 
-interface WorkersOptions {
+interface FirstProcess {
   logger: Logger;
   /** Receives each line of the workers' logs. */
   writeLog: (line: string) => void;
-}
-
-interface FirstProcess extends WorkersOptions {
   /** Starts the process of this number. */
   fork: (number: number) => Worker;
 }
@@ -50,7 +47,7 @@ interface FirstProcess extends WorkersOptions {
  */
 export async function startWorkers(
   settings: Settings,
-  { dev, ...options }: WorkersOptions & { dev: boolean },
+  { dev, ...options }: Omit<FirstProcess, 'fork'> & { dev: boolean },
 ): Promise<RunningServer> {
   const { database, host } = settings;
   if (database.engine === 'sqlite' && database.path === ':memory:') {

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
-import { flagsOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
+import { FLAGS, flagsOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
@@ -54,6 +54,11 @@ interface Work {
   now: number;
 }
 
+const NOTES_ON_VARIABLES = [
+  'A flag of start wins over its variable. Add _FILE to the name of a variable to',
+  'give a file that holds the value.',
+];
+
 export const bold = (text: string) => styleText('bold', text, { validateStream: false });
 
 /** A command of commander, with what all of ours have; so have those that are added to it. */
@@ -78,6 +83,23 @@ export class AdminCommand extends Command {
   examples(...lines: readonly string[]): this {
     const shown = lines.map((line) => `  $ shortlink-server ${line}`);
     return this.addHelpText('after', ['', bold('Examples:'), ...shown].join('\n'));
+  }
+
+  /** Adds the variables of all settings to the help, or of those that have no flag. */
+  addVariables(which: 'all' | 'without a flag'): void {
+    const options = Object.values(SETTINGS).map(({ option }) => option);
+    const shown = options.filter((option) => which === 'all' || !FLAGS.includes(option));
+    const column = Math.max(...shown.map(({ envVar = '' }) => envVar.length));
+    this.addHelpText('after', () => {
+      const help = this.createHelp();
+      const lines = shown.map(({ envVar = '', description, defaultValue }) => {
+        const fallback = defaultValue === undefined ? '' : ` (default: ${defaultValue})`;
+        return help.formatItem(envVar, column, description + fallback, help);
+      });
+      const secrets = 'Settings without a flag, because others can read command lines:';
+      const title = bold(which === 'all' ? 'Settings:' : secrets);
+      return ['', title, ...lines, '', ...NOTES_ON_VARIABLES].join('\n');
+    });
   }
 
   /** Its flags, then the environment. */

@@ -1,12 +1,11 @@
 import { InputError } from '@shortlink/tables/basics';
-import { CommanderError } from 'commander';
+import { CommanderError, Help } from 'commander';
 import { ConfigError } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
-import { AdminCommand, type CommandContext, CommandFailed, EXIT } from './command.ts';
+import { AdminCommand, bold, type CommandContext, CommandFailed, EXIT } from './command.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
-import { layOutHelp, variablesHelp } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
 import { terminalSafe, terminalSafeLines } from './output.ts';
@@ -99,7 +98,7 @@ export function buildProgram(context: CommandContext, version: string): AdminCom
     'keys create --account acc_7hVmWq2RkPzN --name ci',
     'start --public-url https://sho.rt \\\n      --database postgres://db.internal/links',
   );
-  variablesHelp(program, 'all');
+  program.addVariables('all');
   return program;
 }
 
@@ -116,4 +115,21 @@ function registerDatabase(program: AdminCommand): void {
     await program.context.backup(settings, file);
     return { json: { file } };
   });
+}
+
+/** Longest line of the help, also on a wider terminal: longer lines are hard to read. */
+const MAX_WIDTH = 80;
+
+/** Commander's own help, in at most {@link MAX_WIDTH} columns. */
+function layOutHelp(program: AdminCommand): void {
+  const help = new Help();
+  program
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'Print help for a command.')
+    .configureHelp({
+      helpWidth: Math.min(program.context.columns ?? MAX_WIDTH, MAX_WIDTH),
+      styleTitle: bold,
+      optionDescription: (option) =>
+        help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+    });
 }

@@ -3,7 +3,6 @@ import { FLAGS } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 import { createAccount } from './accounts.ts';
 import type { AdminCommand } from './command.ts';
-import { variablesHelp } from './help.ts';
 import { createKey } from './keys.ts';
 
 export function registerStart(program: AdminCommand): void {
@@ -20,7 +19,7 @@ export function registerStart(program: AdminCommand): void {
       'for trying things out: on an empty database, create an account without limits and print its API key',
     )
     .action(({ dev = false }: { dev?: boolean }) => start.context.start(start.settings(), { dev }));
-  variablesHelp(start, 'without a flag');
+  start.addVariables('without a flag');
 }
 
 /**

@@ -86,20 +86,14 @@ export const clearTimeout = (timer?: unknown) => globalThis.clearTimeout(Number(
 export const clearInterval = clearTimeout;
 
 /** A browser has no `setImmediate`, and makes a chain of timers wait for 4 ms each. */
-const turns: Callback[] = [];
-let port: MessagePort | undefined;
-function takeTurn(callback: Callback) {
-  if ('setImmediate' in globalThis) {
-    globalThis.setImmediate(callback);
-    return;
-  }
-  if (port === undefined) {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => turns.shift()?.();
-    port = port2;
-  }
-  turns.push(callback);
-  port.postMessage(null);
+function takeTurn(callback: () => void) {
+  if ('setImmediate' in globalThis) return globalThis.setImmediate(callback);
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    callback();
+  };
+  return port2.postMessage(null);
 }
 
 /** A new turn of the event loop: of `node:timers` with a callback, of `node:timers/promises` without one. */

@@ -1,12 +1,13 @@
 import type { ErrorDetail, RedirectType } from '@shortlink/sdk/wire';
 import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod/mini';
+import { UUID } from './ids.ts';
 import { checkTarget, type TargetRules } from './targets.ts';
 
 /** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-export const text = (what = 'must be a string') =>
+const text = (what = 'must be a string') =>
   z.string({ error: (issue) => (issue.input === undefined ? 'is required' : what) }).check(
     z.refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode'),
     z.refine((value) => !value.includes('\0'), 'must not contain NUL'),
@@ -84,7 +85,7 @@ export function validateLink(
   return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
 }
 
-export function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
+function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
   if (!isObject(input)) {
     return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
   }
@@ -137,10 +138,7 @@ export function validateBatch(
   return checkEntries(links.value, (entry) => validateLink(entry, entryRules, domain_id));
 }
 
-export function validateList(
-  body: Record<string, unknown>,
-  field: string,
-): Validated<readonly unknown[]> {
+function validateList(body: Record<string, unknown>, field: string): Validated<readonly unknown[]> {
   const list = body[field];
   if (list === undefined) return reject(field, 'is required');
   if (!Array.isArray(list)) return reject(field, 'must be an array');
@@ -151,7 +149,7 @@ export function validateList(
   return { ok: true, value: list };
 }
 
-export function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
+function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
@@ -166,7 +164,7 @@ export function domainIdsOf(body: Record<string, unknown>): string[] {
  * Checks all entries; one bad entry is enough to reject them all. Stops after {@link wire.MAX_ERROR_DETAILS}
  * findings, so that a hopeless list costs no more than a good one.
  */
-export function checkEntries<T>(
+function checkEntries<T>(
   entries: readonly unknown[],
   check: (entry: unknown) => Validated<T>,
 ): Validated<T[]> {
@@ -180,4 +178,56 @@ export function checkEntries<T>(
   }
   if (details.length === 0) return { ok: true, value: valid };
   return { ok: false, details: details.slice(0, wire.MAX_ERROR_DETAILS) };
+}
+
+/** What a code can be. Anything else is the code of no link, and is not looked up. */
+const LOOKED_UP_CODE = /^[\w-]{1,64}$/;
+
+/** Shape of one entry of a look-up by target. Whether a new link may lead there makes no difference. */
+export const lookupTargetSchema = z.extend(
+  z.pick(linkInputSchema, { target_url: true, domain_id: true }),
+  { after: z.optional(text().check(z.regex(UUID, 'must be the id of a link'))) },
+);
+
+export type LookupEntry = LookupTarget | { code: string };
+
+export interface LookupTarget {
+  target_url: string;
+  /** `null` is the default domain. */
+  domain_id: string | null;
+  /** Only links with a higher id, in lower case. @default all */
+  after?: string | undefined;
+  /** The number that an index has for the target (see `targetNumber`), where it is known already. */
+  number?: number | undefined;
+}
+
+/** Checks that a look-up has `links` or `codes`, and the entries of the list, see {@link checkEntries}. */
+export function validateLookup(
+  body: Record<string, unknown>,
+  ownedDomains: ReadonlySet<string>,
+): Validated<LookupEntry[]> {
+  const list = body['codes'] === undefined ? 'links' : 'codes';
+  if (list === 'codes' && body['links'] !== undefined) {
+    return reject('codes', 'must not be given together with links');
+  }
+  const entries = validateList(body, list);
+  if (!entries.ok) return entries;
+  return checkEntries<LookupEntry>(entries.value, (entry) =>
+    list === 'codes' ? validateCode(entry) : validateTarget(entry, ownedDomains),
+  );
+}
+
+function validateCode(entry: unknown): Validated<LookupEntry> {
+  if (typeof entry !== 'string')
+    return { ok: false, details: [{ field: '', message: 'must be a string' }] };
+  return { ok: true, value: { code: LOOKED_UP_CODE.test(entry) ? entry : '' } };
+}
+
+function validateTarget(entry: unknown, owned: ReadonlySet<string>): Validated<LookupEntry> {
+  const parsed = parseEntry(lookupTargetSchema, entry);
+  if (!parsed.ok) return parsed;
+  const { target_url, domain_id: domain = null, after } = parsed.value;
+  // On a domain of nobody, or of somebody else, the account has no links.
+  const domain_id = domain === null || owned.has(domain) ? domain : '';
+  return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
 }

@@ -6,12 +6,13 @@ import {
   domainIdsOf,
   isObject,
   type LinkRules,
+  type LookupEntry,
   type Validated,
   type ValidLink,
   validateBatch,
   validateLink,
+  validateLookup,
 } from '../domain/validate-link.ts';
-import { type LookupEntry, validateLookup } from '../domain/validate-lookup.ts';
 import { targetNumber, toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
 import { checkStructure } from './json-scan.ts';

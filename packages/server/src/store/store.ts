@@ -8,8 +8,7 @@ import type {
 } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/limits.ts';
 import type { ReachedLimit } from '../domain/problem.ts';
-import type { ValidLink } from '../domain/validate-link.ts';
-import type { LookupEntry } from '../domain/validate-lookup.ts';
+import type { LookupEntry, ValidLink } from '../domain/validate-link.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**

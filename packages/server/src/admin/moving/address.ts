@@ -3,20 +3,14 @@ import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Where a link is, or was. */
-export interface Address {
-  /** Host and port as they are written; `''` for a path alone. */
-  authority: string;
-  /** As `canonicalPath` writes it; undefined for one that no link can have. */
-  path: string | undefined;
-  hasQuery: boolean;
-}
-
 /** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
 const PLAIN_PATH = /^\/[\w-]{1,99}$/;
 
-/** Reads an address as people and exports write it: a URL, perhaps without its scheme, or a path behind a slash. */
-export function readAddress(address: string): Address {
+/**
+ * Reads an address as people and exports write it: a URL, perhaps without its scheme, or a path behind a slash. Its `authority` is as it was
+ * written, `''` for a path alone; its `path` as `canonicalPath` writes it, undefined for one that no link can have.
+ */
+export function readAddress(address: string) {
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(address) ?? [];
   if (PLAIN_PATH.test(rest)) return { authority, path: rest, hasQuery: false };
   const path = canonicalPath(URL.parse(`http://host${rest}`)?.pathname ?? '');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LookupTarget } from '../../domain/validate-lookup.ts';
+import type { LookupTarget } from '../../domain/validate-link.ts';
 import type { Caller, NewLink, Store } from '../store.ts';
 import { finishJob, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';

@@ -1,5 +1,5 @@
 import type { Link } from '@shortlink/sdk/wire';
-import type { LookupEntry, LookupTarget } from '../../../domain/validate-lookup.ts';
+import type { LookupEntry, LookupTarget } from '../../../domain/validate-link.ts';
 import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import {
