@@ -11,20 +11,31 @@ export const ref = (name: string): OpenApiObject => ({ $ref: `#/components/schem
 
 export const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
 const UUID: OpenApiObject = { type: 'string', format: 'uuid' };
-const TIME: OpenApiObject = { type: 'string', format: 'date-time' };
 const CODE: OpenApiObject = { type: 'string', pattern: `^[${CODE_ALPHABET}]{${CODE_LENGTH}}$` };
 const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: wire.REDIRECT_TYPES };
 
-/**
- * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
- * the client checks of a response. The client is tolerant; where this server promises more than the client asks for (a
- * UUID rather than any string), the field is described by that.
- */
-export function componentSchemas(): Record<string, OpenApiObject> {
-  const resultItem = describe(wire.batchResultItemSchema, {
+/** What this server promises of a field, wherever it is, where the client is content with less: any string, rather than a UUID. */
+const PROMISED: Record<string, OpenApiObject> = {
+  ...{
+    id: UUID,
+    job_id: UUID,
+    after: UUID,
     code: CODE,
     short_url: { type: 'string', format: 'uri' },
-  });
+  },
+  ...{ total: COUNT, processed: COUNT, click_count: COUNT, used: COUNT, allowed: COUNT },
+  ...{ redirect_type: REDIRECT_TYPE, created_at: { type: 'string', format: 'date-time' } },
+};
+
+const list = (of: string): OpenApiObject => ({ type: 'array', items: ref(of) });
+
+const anError = (rules: OpenApiObject): OpenApiObject => ({ allOf: [ref('Error'), rules] });
+
+/**
+ * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
+ * the client checks of a response.
+ */
+export function componentSchemas(): Record<string, OpenApiObject> {
   return {
     LinkInput: describe(linkInputSchema, {
       redirect_type: { ...REDIRECT_TYPE, default: wire.DEFAULT_REDIRECT_TYPE },
@@ -33,18 +44,13 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       type: 'object',
       properties: {
         domain_id: { type: 'string', description: 'Default domain of all links of the request.' },
-        links: {
-          type: 'array',
-          items: ref('LinkInput'),
-          minItems: 1,
-          maxItems: wire.MAX_BATCH_LINKS,
-        },
+        links: { ...list('LinkInput'), minItems: 1, maxItems: wire.MAX_BATCH_LINKS },
       },
       required: ['links'],
     },
     LookupInput: {
       oneOf: [
-        lookupInput('links', describe(lookupTargetSchema, { after: UUID })),
+        lookupInput('links', describe(lookupTargetSchema)),
         lookupInput('codes', { type: 'string' }),
       ],
     },
@@ -55,63 +61,39 @@ export function componentSchemas(): Record<string, OpenApiObject> {
           'Of each entry up to 20 links, of all entries up to 50,000, or fewer where they are long. `more`: there are others, which the same entry gets with the id of the last link as `after`.',
         items: {
           type: 'object',
-          properties: { links: { type: 'array', items: ref('Link') }, more: { type: 'boolean' } },
+          properties: { links: list('Link'), more: { type: 'boolean' } },
           required: ['links', 'more'],
         },
       },
     }),
-    Link: describe(wire.linkSchema, {
-      id: UUID,
-      code: CODE,
-      short_url: { type: 'string', format: 'uri' },
-      redirect_type: REDIRECT_TYPE,
-      click_count: COUNT,
-      created_at: TIME,
-    }),
-    BatchResultItem: { ...resultItem, required: ['target_url', 'code', 'short_url'] },
-    CompletedBatch: describe(wire.completedBatchSchema, {
-      total: COUNT,
-      results: { type: 'array', items: ref('BatchResultItem') },
-    }),
-    ProcessingBatch: describe(wire.processingBatchSchema, { job_id: UUID, total: COUNT }),
+    Link: describe(wire.linkSchema),
+    BatchResultItem: {
+      ...describe(wire.batchResultItemSchema),
+      required: ['target_url', 'code', 'short_url'],
+    },
+    CompletedBatch: describe(wire.completedBatchSchema, { results: list('BatchResultItem') }),
+    ProcessingBatch: describe(wire.processingBatchSchema),
     Job: describe(wire.jobSchema, {
-      id: UUID,
       status: { type: 'string', enum: wire.JOB_STATUSES },
-      total: COUNT,
-      processed: COUNT,
-      results: { type: 'array', items: ref('BatchResultItem') },
+      results: list('BatchResultItem'),
     }),
     Usage: describe(wire.usageSchema, { plan: { type: 'string', enum: wire.PLANS } }),
     Error: {
       ...describe(wire.errorBodySchema, {
         code: { type: 'string', enum: wire.ERROR_CODES },
         limit: { type: 'string', enum: wire.PLAN_LIMIT_NAMES },
-        used: COUNT,
-        allowed: COUNT,
       }),
       required: ['error', 'code'],
     },
-    ValidationError: {
-      allOf: [ref('Error'), { properties: { details: { maxItems: wire.MAX_ERROR_DETAILS } } }],
-    },
-    PlanLimitError: {
-      allOf: [
-        ref('Error'),
-        {
-          properties: { code: { const: 'plan_limit' }, upgrade: { const: true } },
-          required: ['upgrade', 'limit', 'used', 'allowed'],
-        },
-      ],
-    },
-    PermissionError: {
-      allOf: [
-        ref('Error'),
-        {
-          description: `The key lacks a permission (there are ${wire.PERMISSIONS.join(' and ')}), or the account is disabled.`,
-          properties: { code: { enum: ['forbidden', 'account_disabled'] } },
-        },
-      ],
-    },
+    ValidationError: anError({ properties: { details: { maxItems: wire.MAX_ERROR_DETAILS } } }),
+    PlanLimitError: anError({
+      properties: { code: { const: 'plan_limit' }, upgrade: { const: true } },
+      required: ['upgrade', 'limit', 'used', 'allowed'],
+    }),
+    PermissionError: anError({
+      description: `The key lacks a permission (there are ${wire.PERMISSIONS.join(' and ')}), or the account is disabled.`,
+      properties: { code: { enum: ['forbidden', 'account_disabled'] } },
+    }),
   };
 }
 
@@ -121,7 +103,11 @@ function lookupInput(list: string, items: OpenApiObject): OpenApiObject {
 }
 
 /** The JSON Schema of a validating schema, with some of its fields described more closely. */
-function describe(schema: z.core.$ZodType, fields: Record<string, OpenApiObject>): OpenApiObject {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input' });
-  return { ...json, properties: { ...json.properties, ...fields } };
+function describe(
+  schema: z.core.$ZodType,
+  fields: Record<string, OpenApiObject> = {},
+): OpenApiObject {
+  const { $schema: _, properties, ...json } = z.toJSONSchema(schema, { io: 'input' });
+  const promised = Object.entries(PROMISED).filter(([name]) => name in (properties ?? {}));
+  return { ...json, properties: { ...properties, ...Object.fromEntries(promised), ...fields } };
 }
