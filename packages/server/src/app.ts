@@ -21,7 +21,7 @@ import {
 } from './http/operator-endpoints.ts';
 import { bodyReader } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
-import { apiHeaders, securityHeaders } from './http/respond.ts';
+import { apiHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
 import { OutageLog } from './logger.ts';
 
@@ -47,7 +47,6 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       },
     }),
   );
-  const secured = securityHeaders();
   app.use('/api/*', apiHeaders());
 
   // The order of the checks: 401, 429, 403, then what the body and the handler find.
@@ -65,14 +64,14 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(options));
   app.get(ROUTES.usage, identified, limitUsageRequests(now), getUsage(options));
   const page = analytics();
-  app.get('/analytics', secured, page);
-  app.get('/analytics/:file', secured, page);
-  app.get('/openapi.json', secured, openApi(options.publicUrl));
-  app.get('/healthz', secured, health);
-  app.get('/readyz', secured, readiness(options));
-  app.get('/metrics', secured, metricsRoute(metrics, options.metricsToken));
-  app.get(TLS_ASK_PATH, secured, tlsAsk(options, options.tlsAskToken));
-  app.get('/', secured, root(options));
+  app.get('/analytics', page);
+  app.get('/analytics/:file', page);
+  app.get('/openapi.json', openApi(options.publicUrl));
+  app.get('/healthz', health);
+  app.get('/readyz', readiness(options));
+  app.get('/metrics', metricsRoute(metrics, options.metricsToken));
+  app.get(TLS_ASK_PATH, tlsAsk(options, options.tlsAskToken));
+  app.get('/', root(options));
   app.get(REDIRECT_ROUTE, redirect(options));
   return app;
 }

@@ -50,7 +50,6 @@ export function respondToProblem(
   { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
   visitorUrls: Pick<AppOptions, 'notFoundUrl'>,
 ): Response {
-  setHeaders(c, SECURITY_HEADERS);
   setHeaders(c, headers);
   return visitorResponse(c, status, visitorUrls) ?? respondJson(c, body, status);
 }
@@ -123,7 +122,7 @@ export function visitorResponse(
 function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | undefined {
   const hostOf = (address: string) => normalizeHost(new URL(address).host);
   if (url === undefined || hostOf(url) === hostOf(c.req.url)) return undefined;
-  return respond(c, null, 302, { Location: url, 'Content-Length': '0' });
+  return respond(c, null, 302, { ...SECURITY_HEADERS, Location: url, 'Content-Length': '0' });
 }
 
 /** `GET /` */

@@ -34,7 +34,7 @@ export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'pen
     const whole: Uint8Array[] = [];
     if (!isHead) for await (const piece of pieces) whole.push(piece);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-    return respond(c, isHead ? null : Buffer.concat(whole), 200, headers);
+    return respond(c, isHead ? '' : Buffer.concat(whole), 200, headers);
   };
 }
 

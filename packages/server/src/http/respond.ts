@@ -27,7 +27,8 @@ export function respond(
   status: number,
   headers?: Readonly<ResponseHeaders>,
 ): Response {
-  return new Response(body, { status, headers: { ...headersOf(c), ...headers } });
+  const secured = body === null ? undefined : SECURITY_HEADERS;
+  return new Response(body, { status, headers: { ...secured, ...headersOf(c), ...headers } });
 }
 
 export function respondJson(
@@ -56,13 +57,6 @@ export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-export function securityHeaders() {
-  return createMiddleware<AppEnv>(async (c, next) => {
-    setHeaders(c, SECURITY_HEADERS);
-    await next();
-  });
-}
-
 /** How long a browser may remember a preflight, in seconds; Chromium caps it at two hours. */
 const PREFLIGHT_MAX_AGE_S = 7_200;
 
@@ -89,7 +83,6 @@ const PREFLIGHT_HEADERS: Readonly<ResponseHeaders> = {
 /** API responses are private data: never stored by a cache. */
 const API_HEADERS: Readonly<ResponseHeaders> = {
   ...CORS_HEADERS,
-  ...SECURITY_HEADERS,
   'Cache-Control': 'no-store',
 };
 
