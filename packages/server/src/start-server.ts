@@ -17,8 +17,6 @@ export interface StartOptions {
   /** On an empty database, create an account without limits and a key. */
   dev: boolean;
   logger: Logger;
-  /** What is counted of requests. @default counters of this process alone */
-  metrics?: Metrics | undefined;
 }
 
 /** The service, until it is stopped. */
@@ -50,11 +48,17 @@ export interface RunningApp extends Running {
  *
  * @throws the system's error when the address can't be had, or a StoreError when the database can't be used
  */
-export async function startServer(
+export function startServer(settings: Settings, options: StartOptions): Promise<RunningServer> {
+  return startCounting(settings, options, new Metrics());
+}
+
+/** The same with metrics that other processes may know. */
+export async function startCounting(
   settings: Settings,
   options: StartOptions,
+  metrics: Metrics,
 ): Promise<RunningServer> {
-  const { logger, metrics = new Metrics() } = options;
+  const { logger } = options;
   const onRefused = (status: number) =>
     metrics.count('http_requests', `route="none",method="other",status="${status}"`);
   const listener = await listen(settings.host, settings.port, { onRefused });
@@ -95,7 +99,6 @@ export async function createApp(settings: Settings, options: StartOptions): Prom
   return { app, ...running };
 }
 
-/** Opens the database and starts the service on it. */
 async function openService(
   settings: Settings,
   publicUrl: string,

@@ -9,7 +9,7 @@ import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
-import { type RunningServer, startServer } from './start-server.ts';
+import { type RunningServer, startCounting } from './start-server.ts';
 
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
@@ -35,7 +35,6 @@ interface FirstProcess {
   logger: Logger;
   /** Receives each line of the workers' logs. */
   writeLog: (line: string) => void;
-  /** Starts the process of this number. */
   fork: (number: number) => Worker;
 }
 
@@ -115,7 +114,6 @@ export class Workers {
     return this.#slots.flatMap(({ worker }) => worker ?? []);
   }
 
-  /** Ends all of them at once. */
   kill(): void {
     for (const worker of this.#workers()) worker.process.kill('SIGKILL');
   }
@@ -161,7 +159,6 @@ export class Workers {
     this.#timers.add(timer);
   }
 
-  /** Tells a worker the metrics of all. */
   async #tellMetrics(asking: Worker, id: number): Promise<void> {
     const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
     await Promise.allSettled(asked);
@@ -248,7 +245,7 @@ export async function runWorker(
     linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
   };
   const logger = parent.child({ worker: number });
-  const server = await startServer(own, { dev: false, logger, metrics: new SharedMetrics() });
+  const server = await startCounting(own, { dev: false, logger }, new SharedMetrics());
   send(process, { type: 'serving' });
   logger.info({ pid: process.pid }, 'worker serves');
   await stopped;
