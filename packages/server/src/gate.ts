@@ -21,7 +21,6 @@ export class Gate {
     this.#slots = options.slots;
   }
 
-  /** `true` when nothing runs and nothing waits. */
   get isIdle(): boolean {
     return this.#running === 0 && this.#waiting.length === 0;
   }

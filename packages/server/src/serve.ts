@@ -122,7 +122,6 @@ export async function listen(
   };
 }
 
-/** The port on which a server listens. */
 export function portOf(server: Pick<Server, 'address'>): number {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');

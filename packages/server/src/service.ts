@@ -55,7 +55,6 @@ export function createService(options: ServiceOptions) {
     ownHosts: () => follower.ownHosts(),
   });
   return {
-    /** Responds to one request. */
     fetch: (request: Request, connection?: Connection) => app.fetch(request, connection),
     /** Responds with a redirect on node's own server, where it can be done from memory. `false`: `fetch` has to respond. */
     redirectNow: fastRedirect({

@@ -158,7 +158,6 @@ export const SETTINGS = {
   ),
 } as const satisfies { [K in keyof Settings]: Setting<Settings[K]> };
 
-/** The flags. */
 export const FLAGS: readonly Option[] = Object.values(SETTINGS)
   .map(({ option }): Option => option)
   .filter((option) => option.required);

@@ -90,7 +90,6 @@ function registerUpdate(accounts: AdminCommand): void {
   });
 }
 
-/** The limits of the other plans are fixed. */
 function requireCustom(
   command: Pick<AdminCommand, 'error'>,
   { plan, limit }: { plan?: Plan; limit?: object | undefined },

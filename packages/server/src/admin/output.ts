@@ -9,7 +9,6 @@ export function terminalSafe(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** The same for text of several lines that was made here. */
 export function terminalSafeLines(text: string): string {
   return text.split('\n').map(terminalSafe).join('\n');
 }

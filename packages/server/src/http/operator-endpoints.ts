@@ -25,7 +25,6 @@ export function readiness(deps: Pick<AppOptions, 'store' | 'isDraining'>) {
   };
 }
 
-/** Headers by which a proxy says that it forwards somebody else's request. */
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
 /** `GET /metrics` in the Prometheus text format, for the operator. */

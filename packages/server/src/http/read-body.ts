@@ -18,7 +18,6 @@ import {
 } from './check-body.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
 
-/** `application/json`, with parameters such as a charset. */
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
 /** Bytes of a link in a batch, at most: 2,048 characters of the target, 255 of the title and 20 tags of 64, each escaped, and their names. */

@@ -5,7 +5,6 @@ import type { AppEnv } from './context.ts';
 /** By name. Each is always written in the same way, so that a later value replaces an earlier one. */
 export type ResponseHeaders = Record<string, string>;
 
-/** What is needed here of a request's context. */
 export interface HeaderContext {
   get(name: 'responseHeaders'): ResponseHeaders | undefined;
   set(name: 'responseHeaders', headers: ResponseHeaders): void;

@@ -42,7 +42,6 @@ export class Metrics {
   readonly #durations = new Map<string, { buckets: number[]; sum: number }>();
   readonly #gauges: (() => Family)[] = [];
 
-  /** The content type of {@link text}. */
   readonly contentType = this.#process.contentType;
 
   countRequest(request: { route: string; method: string; status: number; seconds: number }): void {

@@ -29,12 +29,10 @@ const SOMETIMES: Record<string, OpenApiObject | undefined> = {
   'Accept-Encoding': header('The content encoding that is taken.', { const: 'identity' }),
 };
 
-/** A body of JSON, by its schema or the name of one. */
 export const json = (schema: string | OpenApiObject): OpenApiObject => ({
   'application/json': { schema: typeof schema === 'string' ? ref(schema) : schema },
 });
 
-/** A body of text, of one of these media types. */
 export const text = (...types: string[]): OpenApiObject =>
   Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
 

@@ -6,7 +6,6 @@ import { linkInputSchema, lookupTargetSchema } from '../domain/validate-link.ts'
 /** An OpenAPI object that is written out as it stands, or a JSON Schema of the dialect that OpenAPI 3.1 uses (2020-12). */
 export type OpenApiObject = { readonly [field: string]: unknown };
 
-/** A reference to one of the {@link componentSchemas}. */
 export const ref = (name: string): OpenApiObject => ({ $ref: `#/components/schemas/${name}` });
 
 export const COUNT: OpenApiObject = { type: 'integer', minimum: 0 };
