@@ -1,7 +1,5 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Option } from 'commander';
-import type { ExportSearch } from '../store/operator-store.ts';
-import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
 import type { AdminCommand } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
@@ -29,8 +27,17 @@ export function registerExport(links: AdminCommand): void {
     .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-')
     .onStore(async ({ store }, { account, format, output }: ExportOptions) => {
       if (account !== undefined) await requireAccount(store, account);
-      const lines = linesOf(store, { accountId: account }, format);
-      const exported = await (output === '-' ? lines(write) : intoFile(output, lines));
+      const { header, line } = exportFormat(format, account === undefined);
+      const exportTo = async (write: Write): Promise<number> => {
+        await write(header);
+        let exported = 0;
+        await store.exportLinks({ accountId: account }, async (links) => {
+          await write(links.map(line).join(''));
+          exported += links.length;
+        });
+        return exported;
+      };
+      const exported = await (output === '-' ? exportTo(write) : intoFile(output, exportTo));
       if (output !== '-') return { json: { exported, file: output } };
       err(`${exported} ${exported === 1 ? 'link' : 'links'} exported`);
       return undefined;
@@ -38,19 +45,6 @@ export function registerExport(links: AdminCommand): void {
 }
 
 type Write = (text: string) => Promise<void>;
-
-function linesOf(store: Store, search: ExportSearch, format: ExportOptions['format']) {
-  return async (write: Write): Promise<number> => {
-    const { header, line } = exportFormat(format, search.accountId === undefined);
-    await write(header);
-    let exported = 0;
-    await store.exportLinks(search, async (links) => {
-      await write(links.map(line).join(''));
-      exported += links.length;
-    });
-    return exported;
-  };
-}
 
 /**
  * The file is replaced once all is written and on the disk, so that nobody takes half an export for a whole one. What a symbolic link leads to

@@ -1,5 +1,4 @@
 import CliTable from 'cli-table3';
-import stringWidth from 'string-width';
 import { terminalSafe } from './output.ts';
 
 // Loaded only where something is drawn: a server that starts would spend a tenth of that on measuring texts.
@@ -24,9 +23,11 @@ export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINI
   const [first] = rows;
   if (first === undefined) return ['(none)'];
   const lines = [Object.keys(first), ...rows.map((row) => Object.values(row).map(cell))];
-  const widths = widthsOf(lines);
-  const total = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length);
-  for (let excess = total - width; excess > 0; excess -= 1) {
+  const widths: number[] = [];
+  const whole = draw(lines, widths);
+  let excess = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length - width);
+  if (excess <= 0) return whole;
+  for (; excess > 0; excess -= 1) {
     const widest = Math.max(...widths);
     if (widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
     widths[widths.indexOf(widest)] = widest - 1;
@@ -37,16 +38,11 @@ export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINI
 /** One object, one field per line, however long: a key that was cut would be lost. */
 export function formatRecord(record: Row): string[] {
   const fields = Object.entries(record).filter(([, value]) => value !== undefined);
-  const lines = fields.map(([name, value]) => [name, cell(value)]);
-  return draw(lines, widthsOf(lines));
+  return draw(fields.map(([name, value]) => [name, cell(value)]));
 }
 
-function widthsOf(lines: readonly string[][]): number[] {
-  const columns = lines[0] ?? [];
-  return columns.map((_, at) => Math.max(1, ...lines.map((line) => stringWidth(line[at] ?? ''))));
-}
-
-function draw(lines: string[][], colWidths: number[]): string[] {
+/** @param colWidths - Gains the width of each column that it has none of. */
+function draw(lines: string[][], colWidths: number[] = []): string[] {
   const style = { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 };
   const table = new CliTable({ chars: { ...PLAIN, middle: GAP }, style, colWidths });
   table.push(...lines);

@@ -9,13 +9,7 @@ import type { AppEnv, AppOptions } from './context.ts';
 import { respond, respondJson, SECURITY_HEADERS, setHeader, setHeaders } from './respond.ts';
 
 /** Failures that pass, and with which nothing was stored: 503, after which clients also send a POST again. Any other is 500, since a create could be made twice. */
-const PASSING: ReadonlySet<StoreErrorReason> = new Set<StoreErrorReason>([
-  'busy',
-  'full',
-  'read_only',
-  'unavailable',
-  'closed',
-]);
+const PASSING = new Set<StoreErrorReason>(['busy', 'full', 'read_only', 'unavailable', 'closed']);
 
 const UNSTORABLE = 'The request holds text that can not be stored, such as U+0000.';
 

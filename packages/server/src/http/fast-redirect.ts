@@ -83,7 +83,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     if (link === undefined || host === undefined || own === undefined) return false;
     // The app closes the connection, or reads the body.
     if (isDraining() || hasBody(request.headers)) return false;
-    const [, , query] = forwardQuery ? partsOf(url) : ['', '', ''];
+    const query = forwardQuery ? partsOf(url)[2] : '';
     if (!PLAIN_QUERY.test(query)) return false;
     const { status, headers } = redirectFor(link, host, own, query);
     if (headers === undefined) return false;
