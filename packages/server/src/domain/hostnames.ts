@@ -117,14 +117,11 @@ export function canonicalHostname(hostname: string): string {
   return hostname.slice(0, length);
 }
 
-/** An IPv6 address in brackets, as a URL parser writes it: lower case, without leading zeros, the longest run of zeros as `::`. */
-const IPV6 = /^\[([\da-f:]+)\]$/;
-
 /**
- * Prefixes of six groups behind which the last 32 bits are an IPv4 address: IPv4-mapped and -compatible (RFC 4291 section 2.5.5),
+ * IPv6 addresses whose last 32 bits are an IPv4 address, as a URL parser writes them: IPv4-mapped and -compatible (RFC 4291 section 2.5.5),
  * IPv4-translated (RFC 2765), and the well-known prefix of NAT64 (RFC 6052).
  */
-const IPV4_PREFIXES = ['0:0:0:0:0:ffff', '0:0:0:0:0:0', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0'];
+const IPV4_IN_IPV6 = /^\[(?:::(?:ffff:(?:0:)?)?|64:ff9b::)([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 
 /**
  * The IPv4 address that an IPv6 address stands for, such as `127.0.0.1` for `[::ffff:7f00:1]`; anything else as it is. Systems
@@ -133,21 +130,10 @@ const IPV4_PREFIXES = ['0:0:0:0:0:ffff', '0:0:0:0:0:0', '0:0:0:0:ffff:0', '64:ff
  * @param hostname of a parsed URL
  */
 export function unwrapIpv4(hostname: string): string {
-  const address = IPV6.exec(hostname)?.[1];
-  if (address === undefined) return hostname;
-  const groups = groupsOf(address);
-  const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
-  // `::` and `::1` have no IPv4 address in them, although the prefix is that of one.
-  if (!IPV4_PREFIXES.includes(groups.slice(0, 6).join(':')) || high === 0) return hostname;
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-}
-
-function groupsOf(address: string): string[] {
-  const [head = '', tail] = address.split('::');
-  const before = head === '' ? [] : head.split(':');
-  if (tail === undefined) return before;
-  const after = tail === '' ? [] : tail.split(':');
-  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+  const [, ...halves] = IPV4_IN_IPV6.exec(hostname) ?? [];
+  const [high = 0, low = 0] = halves.map((half) => Number.parseInt(half, 16));
+  // `::1` and the like have no IPv4 address in them, although they look like one behind a prefix: it would begin with 16 zeros.
+  return high === 0 ? hostname : [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
 export type OwnHosts = ReturnType<typeof ownHostsOf>;

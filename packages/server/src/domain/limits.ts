@@ -57,12 +57,8 @@ export function requestLimit(limits: PlanLimits, window: WindowName): number | n
 }
 
 export function windowState(window: RequestWindow, limits: PlanLimits, used: number): WindowState {
-  return {
-    name: window.name,
-    limit: requestLimit(limits, window.name),
-    used,
-    endsAt: window.endsAt,
-  };
+  const { name, endsAt } = window;
+  return { name, limit: requestLimit(limits, name), used, endsAt };
 }
 
 /** Windows, the one that ends last first: a request that waits for it runs into no other one. Of those that end together, the first stays first. */

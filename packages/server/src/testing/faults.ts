@@ -62,11 +62,9 @@ export class FaultScript {
 }
 
 function matches(rule: FaultRule, request: { method: string; path: string }): boolean {
-  if (rule.method !== undefined && rule.method !== request.method) return false;
-  if (rule.path === undefined) return true;
-  return typeof rule.path === 'string'
-    ? rule.path === request.path
-    : request.path.search(rule.path) !== -1;
+  const { method = request.method, path = request.path } = rule;
+  if (method !== request.method) return false;
+  return typeof path === 'string' ? path === request.path : request.path.search(path) !== -1;
 }
 
 /** Responds with `fetch`, except where the script has a fault for the request. */
