@@ -28,7 +28,7 @@ import { OutageLog } from './logger.ts';
 /** The service as a Hono app: its `fetch` takes a `Request` and gives a `Response`, without a socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger, metrics, now } = options;
-  metrics.watchStore(store, options.pendingJobs);
+  metrics.watchStore(store, () => options.jobs.pendingJobs);
   const app = new Hono<AppEnv>();
   const outage = new OutageLog({ logger, what: 'using the database for requests' });
   app.onError(respondToError(options, outage));

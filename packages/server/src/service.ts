@@ -48,10 +48,8 @@ export function createService(options: ServiceOptions) {
     ...shared,
     now,
     jobPace,
-    onJobAccepted: (jobId) => runner.notify(jobId),
-    pendingJobs: () => runner.pendingJobs,
-    findRedirect: (address) => redirects.find(address),
-    isInMemory: (address) => redirects.has(address),
+    jobs: runner,
+    redirects,
     ownHosts: () => follower.ownHosts(),
   });
   return {
@@ -60,7 +58,7 @@ export function createService(options: ServiceOptions) {
     redirectNow: fastRedirect({
       ...options,
       ...shared,
-      findInMemory: (code, at) => redirects.get(code, at),
+      redirects,
       knownOwnHosts: () => follower.knownOwnHosts(),
     }),
     /** Continues the jobs of an earlier run, and starts the housekeeping. */

@@ -11,11 +11,10 @@ export function appOf(options: Partial<AppOptions> & Pick<AppOptions, 'store' | 
     metrics: new Metrics(),
     now: Date.now,
     ownHosts: async () => ownHostsOf(publicUrl, await store.listDomains()),
-    onJobAccepted: () => undefined,
+    jobs: { notify: () => undefined, pendingJobs: 0 },
     jobPace: new JobPace(),
-    pendingJobs: () => 0,
     onClick: (code) => void store.addClicks(new Map([[code, 1]])).catch(() => undefined),
-    findRedirect: (code) => store.findRedirect(code),
+    redirects: { find: (code) => store.findRedirect(code), has: () => false },
     isDraining: () => false,
     ...options,
   });

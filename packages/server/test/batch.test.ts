@@ -57,7 +57,9 @@ describe('a batch of more than 100', () => {
 
   test('tells whoever runs jobs', async () => {
     const accepted: string[] = [];
-    app = await Fixture.open({ onJobAccepted: (jobId) => accepted.push(jobId) });
+    app = await Fixture.open({
+      jobs: { notify: (jobId) => accepted.push(jobId), pendingJobs: 0 },
+    });
     const { json } = await app.post(await app.caller(), BATCH, { links: entries(101) });
     expect(accepted).toEqual([json.job_id]);
   });

@@ -193,11 +193,10 @@ export class OwnService implements Service {
       now: this.#now,
       metrics: new Metrics(),
       ownHosts: async () => ownHostsOf(PUBLIC_URL, await store.listDomains()),
-      onJobAccepted: (id) => runner.notify(id),
+      jobs: { notify: (id) => runner.notify(id), pendingJobs: 0 },
       jobPace: new JobPace(),
-      pendingJobs: () => 0,
       onClick: () => undefined,
-      findRedirect: (code) => store.findRedirect(code),
+      redirects: { find: (code) => store.findRedirect(code), has: () => false },
       isDraining: () => false,
     });
     let reportDeath: Instance['reportDeath'] = () => undefined;

@@ -5,7 +5,8 @@ import type { TargetHosts } from '../domain/targets.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings.ts';
-import type { Caller, Redirect, Store } from '../store/store.ts';
+import type { RedirectCache } from '../store/redirect-cache.ts';
+import type { Caller, Store } from '../store/store.ts';
 import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
@@ -57,16 +58,11 @@ export interface AppOptions extends GivenOptions {
   /** Milliseconds since the epoch. */
   now: () => number;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
-  /** Called with the id of every accepted job that is not complete. */
-  onJobAccepted: (jobId: string) => void;
+  /** `notify` is called for every accepted job that is not complete; `pendingJobs` are those that are not complete, as last seen. */
+  jobs: { notify: (jobId: string) => void; readonly pendingJobs: number };
   jobPace: JobPace;
-  /** Jobs that are not complete, as last seen. */
-  pendingJobs: () => number;
   onClick: (code: string) => void;
-  /** Of a code or an alias, as `Store.findRedirect`. */
-  findRedirect: (address: string) => Promise<Redirect | undefined>;
-  /** Whether {@link findRedirect} needs no database for it. @default it always needs one */
-  isInMemory?: ((address: string) => boolean) | undefined;
+  redirects: Pick<RedirectCache, 'find' | 'has'>;
   /** `true` makes `/readyz` respond with 503. */
   isDraining: () => boolean;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADERS } from '@shortlink/sdk/wire';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
 import { CODE_LENGTH } from '../domain/ids.ts';
-import type { Redirect } from '../store/store.ts';
+import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { AppOptions } from './context.ts';
 import { requestIdOf } from './observe.ts';
 import { isPreview } from './previews.ts';
@@ -14,8 +14,7 @@ export type RedirectNow = (request: IncomingMessage, response: ServerResponse) =
 interface FastRedirectDeps
   extends Pick<AppOptions, 'onClick' | 'isDraining' | 'metrics' | 'logger'>,
     Pick<AppOptions, 'forwardQuery' | 'countPreviews'> {
-  /** `now` is that of `performance.now()`. */
-  findInMemory: (code: string, now: number) => Redirect | undefined;
+  redirects: RedirectCache;
   /** `undefined` while they are not known: nobody could wait for them. */
   knownOwnHosts: () => OwnHosts | undefined;
 }
@@ -34,7 +33,7 @@ const MAX_HOSTS = 1_000;
 
 /** Responds to a `GET` of an active link in memory, in a fraction of the time that the app takes. Both write what {@link redirectFor} says. */
 export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
-  const { findInMemory, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
+  const { redirects, knownOwnHosts, onClick, isDraining, metrics, logger } = deps;
   const { forwardQuery = false, countPreviews = false } = deps;
   const hosts = new Map<string, string>();
   const isLogged = logger?.isLevelEnabled('debug') === true;
@@ -77,7 +76,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const { method, url = '' } = request;
     if (isLogged || method !== 'GET' || !PATH.test(url)) return false;
     const code = url.slice(1, 1 + CODE_LENGTH);
-    const link = findInMemory(code, startedAt);
+    const link = redirects.get(code, startedAt);
     const host = hostOf(request.headers.host);
     const own = knownOwnHosts();
     if (link === undefined || host === undefined || own === undefined) return false;

@@ -13,7 +13,7 @@ import { respond, setHeader } from './respond.ts';
 const WHOLE_BYTES = 64 * 1024;
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
-export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'pendingJobs'>) {
+export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'jobs'>) {
   const large = new LargeResponses('polls', 1);
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');
@@ -23,7 +23,7 @@ export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'pen
     if (job === undefined) throw notFound('Job');
     const { results, createdAt, ...shown } = job;
     if (job.status === 'processing') {
-      const seen = { ...job, ageMs: deps.now() - createdAt, pendingJobs: deps.pendingJobs() };
+      const seen = { ...job, ageMs: deps.now() - createdAt, pendingJobs: deps.jobs.pendingJobs };
       setHeader(c, HEADERS.retryAfter, String(deps.jobPace.secondsUntilPoll(seen)));
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);

@@ -49,7 +49,7 @@ export function createBatch(deps: AppOptions, runUnlessRunning: RunUnlessRunning
 
 function accepted(
   c: HeaderContext,
-  { metrics, jobPace, pendingJobs, onJobAccepted }: AppOptions,
+  { metrics, jobPace, jobs }: AppOptions,
   { job_id, total, processed = 0 }: AcceptedJob,
   { replayed, startedAt }: { replayed: boolean; startedAt: number },
 ): Response {
@@ -57,8 +57,8 @@ function accepted(
     metrics.count('links_created', 'by="job"', processed);
     jobPace.made(processed, startedAt, performance.now());
   }
-  if (processed < total) onJobAccepted(job_id);
-  const progress = { total, processed, ageMs: 0, pendingJobs: pendingJobs() + 1 };
+  if (processed < total) jobs.notify(job_id);
+  const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs + 1 };
   const body: ProcessingBatch = { job_id, status: 'processing', total };
   return respondJson(c, body, 202, {
     Location: jobPath(job_id),

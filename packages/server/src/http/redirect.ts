@@ -81,9 +81,9 @@ async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
   const alias = aliasAddress(isCustom ? host : null, path) ?? '';
   const addresses = [CODE.test(code) ? code : '', alias];
-  if (deps.isInMemory?.(alias)) addresses.reverse();
+  if (deps.redirects.has(alias)) addresses.reverse();
   for (const address of addresses) {
-    const link = address === '' ? undefined : await deps.findRedirect(address);
+    const link = address === '' ? undefined : await deps.redirects.find(address);
     if (link === undefined) continue;
     const { status, headers } = redirectFor(link, host, ownHosts, forwardQuery ? query : '');
     if (status === 404) continue;
