@@ -27,6 +27,7 @@ interface Slot {
   number: number;
   worker: Worker | undefined;
   failures: number;
+  timer?: NodeJS.Timeout;
   /** As it told them last. */
   metrics: object[];
 }
@@ -77,7 +78,6 @@ export async function startWorkers(
 export class Workers {
   readonly #options: FirstProcess;
   readonly #slots: readonly Slot[];
-  readonly #timers = new Set<NodeJS.Timeout>();
   /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
   #ended: object[] = [];
   #isStopping = false;
@@ -102,7 +102,7 @@ export class Workers {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const { timer } of this.#slots) clearTimeout(timer);
     const workers = this.#workers();
     // The last lines of its log come after its end.
     const ends = workers.map((worker) => once(worker.process, 'close'));
@@ -152,11 +152,7 @@ export class Workers {
     const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
     const { logger } = this.#options;
     logger.error({ worker: slot.number, ...end, waitMs }, 'a worker ended, and is replaced');
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#fork(slot).catch(() => undefined);
-    }, waitMs);
-    this.#timers.add(timer);
+    slot.timer = setTimeout(() => this.#fork(slot).catch(() => undefined), waitMs);
   }
 
   async #tellMetrics(asking: Worker, id: number): Promise<void> {

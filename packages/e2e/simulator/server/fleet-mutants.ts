@@ -19,7 +19,7 @@ export const fleetMutants: Readonly<Record<string, Mutant>> = {
   'start-after-the-end': one(
     'A worker that was waiting to be started is started after the end.',
     WORKERS,
-    'for (const timer of this.#timers) clearTimeout(timer);',
+    'for (const { timer } of this.#slots) clearTimeout(timer);',
     '',
   ),
   'waits-do-not-double': one(

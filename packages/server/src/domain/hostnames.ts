@@ -140,11 +140,11 @@ export type OwnHosts = ReturnType<typeof ownHostsOf>;
 
 /** The hosts this service serves: that of the public URL, and the custom domains. All are normalised. */
 export function ownHostsOf(publicUrl: string, customDomains: readonly { hostname: string }[]) {
-  const publicHost = normalizeHost(new URL(publicUrl).host);
+  const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
   const domains = new Set(customDomains.map((domain) => domain.hostname));
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
-  if (publicHost !== undefined) domains.delete(publicHost);
-  const hosts = publicHost === undefined ? [...domains] : [publicHost, ...domains];
+  domains.delete(publicHost);
+  const hosts = [publicHost, ...domains];
   return {
     hosts,
     isOwnHost: ownHostMatcher(hosts),

@@ -54,15 +54,18 @@ export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Id of a link that was created elsewhere at this time: it sorts among those of that time. */
 export function uuidOf(ms: number): string {
-  const digits = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${digits.slice(0, 8)}-${digits.slice(8)}-7${newUuid().slice(15)}`;
+  return `${beginningOf(Math.max(0, ms))}${newUuid().slice(15)}`;
 }
 
 function beginMs(ms: number): void {
   lastMs = ms;
   number = 0x1000;
+  prefix = beginningOf(ms);
+}
+
+function beginningOf(ms: number): string {
   const digits = ms.toString(16).padStart(12, '0');
-  prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
 /** What the id of a custom domain begins with. */

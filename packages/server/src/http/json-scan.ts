@@ -24,12 +24,11 @@ export function checkStructure(bytes: Uint8Array): void {
   let depth = 0;
   let members = 0;
   let inString = false;
-  let escaped = false;
   for (let i = 0; i < bytes.length; i += 1) {
     const byte = bytes[i];
     if (inString) {
-      if (escaped) escaped = false;
-      else if (byte === BACKSLASH) escaped = true;
+      // What is escaped ends no string.
+      if (byte === BACKSLASH) i += 1;
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) inString = true;
     else if (byte === COMMA) members += 1;
