@@ -2,13 +2,15 @@ import { HEADERS, MAX_SYNC_BATCH_LINKS, ROUTES } from '@shortlink/sdk/wire';
 import {
   componentHeaders,
   componentResponses,
+  componentSchemas,
   json,
   limited,
+  type OpenApiObject,
+  ref,
   refusals,
   response,
   text,
-} from './responses.ts';
-import { componentSchemas, type OpenApiObject, ref } from './schemas.ts';
+} from './components.ts';
 
 const TAGS = {
   links: 'Creating links.',

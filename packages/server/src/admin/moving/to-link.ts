@@ -77,23 +77,16 @@ function addressesOf(
   value: (field: keyof Service) => unknown,
   reading: Reading,
 ): Alias[] {
-  const aliases: Alias[] = [];
-  const add = (given: unknown) => {
-    const address = String(given).trim();
-    if (address === '') return;
-    const alias = aliasOf(address, reading);
-    const isSame = ({ domain_id, path }: Alias) =>
-      domain_id === alias.domain_id && path === alias.path;
-    if (!aliases.some(isSame)) aliases.push(alias);
-  };
-  for (const name of reading.fields.addresses ?? []) {
-    const given = values.get(name) ?? '';
-    for (const address of listOf(given, reading.isOwn ? ' ' : undefined)) add(address);
-  }
+  const lists = (reading.fields.addresses ?? []).flatMap((name) =>
+    listOf(values.get(name) ?? '', reading.isOwn ? ' ' : undefined),
+  );
+  const addresses = lists.map((address) => String(address).trim()).filter((text) => text !== '');
   // Some exports have the address of the domain itself, which is no link.
   const path = value('path') ?? null;
-  if (aliases.length === 0 && path !== null) add(`${value('host') ?? ''}/${path}`);
-  return aliases;
+  if (addresses.length === 0 && path !== null)
+    addresses.push(`${value('host') ?? ''}/${path}`.trim());
+  const aliases = addresses.map((address) => aliasOf(address, reading));
+  return [...new Map(aliases.map((alias) => [alias.domain_id + alias.path, alias])).values()];
 }
 
 /** A list, also as JSON in a cell; any other text is cut at a separator, if there is one. */
