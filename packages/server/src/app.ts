@@ -2,14 +2,12 @@ import { ROUTES } from '@shortlink/sdk/wire';
 import { Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
-import { admit } from './http/admit.ts';
-import { authenticate, requirePermission } from './http/authenticate.ts';
+import { admit, authenticate, requirePermission } from './http/admit.ts';
 import type { AppEnv, AppOptions } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root } from './http/errors.ts';
-import { createRunUnlessRunning } from './http/idempotency.ts';
 import { getJob } from './http/jobs.ts';
-import { createBatch, createLink } from './http/links.ts';
+import { createBatch, createLink, createRunUnlessRunning } from './http/links.ts';
 import { lookUpLinks, waitForLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
-import { createDevAccount } from './admin/start.ts';
+import { createDevAccount } from './admin/keys.ts';
 import { ownHostsOf } from './domain/hostnames.ts';
 import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';

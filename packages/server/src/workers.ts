@@ -3,7 +3,7 @@ import { on, once } from 'node:events';
 import { createServer } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { createDevAccount } from './admin/start.ts';
+import { createDevAccount } from './admin/keys.ts';
 import type { Logger } from './logger.ts';
 import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { authenticate } from '../src/http/authenticate.ts';
+import { authenticate } from '../src/http/admit.ts';
 import { BodyChecker } from '../src/http/body-checker.ts';
 import { Connections } from '../src/http/connections.ts';
 import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';

@@ -143,7 +143,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   'key-stays-taken': one(
     'A create that fails leaves its idempotency key taken.',
-    'http/idempotency.ts',
+    'http/links.ts',
     `    try {
       return await create();
     } finally {
@@ -155,7 +155,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   'keys-of-all-accounts': one(
     'An idempotency key is taken for all accounts while one uses it.',
-    'http/idempotency.ts',
+    'http/links.ts',
     'const id = `$' + '{accountId} $' + '{idempotency.key}`',
     'const id = idempotency.key',
   ),
@@ -257,7 +257,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   // --- keys and clicks ---
   'revoked-key-remembered': one(
     'A key that was looked up once is valid for ever.',
-    'http/authenticate.ts',
+    'http/admit.ts',
     'if (ofThisTurn.size === 0) setImmediate(() => ofThisTurn.clear());',
     '',
   ),

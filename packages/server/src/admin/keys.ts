@@ -1,9 +1,9 @@
-import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
+import { PERMISSIONS, type Permission, PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { NewKey } from '../store/operator-store.ts';
 import type { ApiKey, Store } from '../store/store.ts';
-import { requireAccount } from './accounts.ts';
+import { createAccount, requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { collectPermission, parseDuration, parseFuture, parseName } from './parse-options.ts';
 
@@ -149,4 +149,23 @@ function endOf({ expires_at, replaced_by }: ApiKey, now: number): string {
   const successor = replaced_by === undefined ? '' : `, replaced by ${replaced_by}`;
   const time = expires_at.replace('T00:00:00.000Z', '');
   return `${Date.parse(expires_at) <= now ? 'expired ' : ''}${time}${successor}`;
+}
+
+/**
+ * `start --dev`: on a database without accounts, makes one on the Custom plan without limits, with a key.
+ * Otherwise changes nothing, and returns the account that it made before, or the oldest.
+ */
+export async function createDevAccount(
+  store: Store,
+  now: number,
+): Promise<{ id: string; key: string | undefined }> {
+  const accounts = await store.listAccounts();
+  const known = accounts.find(({ name }) => name === 'dev') ?? accounts[0];
+  if (known !== undefined) return { id: known.id, key: undefined };
+  // No limits, so that nobody reaches one while trying things out.
+  const limits = { ...PLAN_LIMITS.custom, batch_size: null };
+  const account = await createAccount(store, { name: 'dev', plan: 'custom', limits, now });
+  const owner = { accountId: account.id, name: 'dev', now };
+  const { key } = await createKey(store, { ...owner, permissions: PERMISSIONS });
+  return { id: account.id, key };
 }

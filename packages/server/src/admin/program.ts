@@ -1,6 +1,6 @@
 import { InputError } from '@shortlink/tables/basics';
 import { CommanderError, Help } from 'commander';
-import { ConfigError } from '../settings.ts';
+import { ConfigError, FLAGS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
 import { AdminCommand, bold, type CommandContext, CommandFailed, EXIT } from './command.ts';
@@ -9,7 +9,6 @@ import { registerDomains } from './domains.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
 import { terminalSafe, terminalSafeLines } from './output.ts';
-import { registerStart } from './start.ts';
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
@@ -132,4 +131,21 @@ function layOutHelp(program: AdminCommand): void {
       optionDescription: (option) =>
         help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
     });
+}
+
+function registerStart(program: AdminCommand): void {
+  const start = program.add(
+    'start',
+    'Serve the API, the redirects and the usage page until SIGTERM or SIGINT (Ctrl-C).',
+    'start --dev',
+    'start --public-url https://sho.rt \\\n      --database sqlite:/var/lib/links.db',
+  );
+  for (const option of FLAGS) start.addOption(option);
+  start
+    .option(
+      '--dev',
+      'for trying things out: on an empty database, create an account without limits and print its API key',
+    )
+    .action(({ dev = false }: { dev?: boolean }) => start.context.start(start.settings(), { dev }));
+  start.addVariables('without a flag');
 }

@@ -1,11 +1,85 @@
-import { HEADERS } from '@shortlink/sdk/wire';
+import { setImmediate } from 'node:timers';
+import { HEADERS, type Permission } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
+import { hashApiKey } from '../api-key.ts';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
-import { Problem, rateLimited } from '../domain/problem.ts';
+import {
+  accountDisabled,
+  forbidden,
+  Problem,
+  rateLimited,
+  unauthorized,
+} from '../domain/problem.ts';
 import { type Logger, OutageLog } from '../logger.ts';
-import type { Store } from '../store/store.ts';
+import type { Caller, Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
 import { type HeaderContext, setHeader } from './respond.ts';
+
+/** No API key is longer. A longer header is rejected without hashing it. */
+const MAX_KEY_LENGTH = 256;
+
+/** A process writes a key's last use at most this often, in milliseconds. */
+const RECORD_USE_EVERY_MS = 60_000;
+
+/** Beyond it, uses are written more often than needed, and memory stays bounded. */
+const MAX_REMEMBERED_KEYS = 10_000;
+
+/** Finds out whose key it is: 401 without a valid one, 403 for a disabled account. Such requests are counted nowhere. */
+export function authenticate(
+  store: Pick<Store, 'findKeyByHash' | 'recordKeyUse'>,
+  clock: () => number,
+) {
+  const findCaller = callerFinder(store);
+  const recordUse = useRecorder(store);
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const key = c.req.header(HEADERS.apiKey);
+    if (!key) throw unauthorized(`API key is missing: send it in the ${HEADERS.apiKey} header.`);
+    const caller = key.length <= MAX_KEY_LENGTH ? await findCaller(key) : undefined;
+    if (caller === undefined) throw unauthorized('API key is invalid.');
+    const now = clock();
+    if (caller.expiresAt !== undefined && caller.expiresAt <= now) {
+      throw unauthorized('API key has expired.');
+    }
+    if (caller.disabled) throw accountDisabled();
+    recordUse(caller.keyId, now);
+    c.set('caller', caller);
+    await next();
+  });
+}
+
+/** Looks keys up, each once for all requests that arrive in one turn of the event loop. */
+function callerFinder(store: Pick<Store, 'findKeyByHash'>) {
+  const ofThisTurn = new Map<string, Promise<Caller | undefined>>();
+  return (key: string): Promise<Caller | undefined> => {
+    let caller = ofThisTurn.get(key);
+    if (caller === undefined) {
+      if (ofThisTurn.size === 0) setImmediate(() => ofThisTurn.clear());
+      caller = store.findKeyByHash(hashApiKey(key));
+      ofThisTurn.set(key, caller);
+    }
+    return caller;
+  };
+}
+
+/** Writes when a key was last used. Nothing waits for it, and a use that can't be written is left out. */
+function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: number) => void {
+  const recordedAt = new Map<string, number>();
+  return (keyId, now) => {
+    const last = recordedAt.get(keyId);
+    if (last !== undefined && now - last < RECORD_USE_EVERY_MS) return;
+    if (recordedAt.size >= MAX_REMEMBERED_KEYS) recordedAt.clear();
+    recordedAt.set(keyId, now);
+    store.recordKeyUse(keyId, now).catch(() => undefined);
+  };
+}
+
+export function requirePermission(...permissions: readonly Permission[]) {
+  return createMiddleware<CallerEnv>(async (c, next) => {
+    const granted = c.get('caller').permissions;
+    if (!permissions.some((one) => granted.includes(one))) throw forbidden(permissions);
+    await next();
+  });
+}
 
 /** Counts the request against the plan's windows, or rejects it with 429. One that then fails through our fault is given back. */
 export function admit(

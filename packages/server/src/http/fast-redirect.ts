@@ -5,8 +5,7 @@ import { CODE_LENGTH } from '../domain/ids.ts';
 import type { RedirectCache } from '../store/redirect-cache.ts';
 import type { AppOptions } from './context.ts';
 import { requestIdOf } from './observe.ts';
-import { isPreview } from './previews.ts';
-import { partsOf, REDIRECT_ROUTE, redirectFor } from './redirect.ts';
+import { isPreview, partsOf, REDIRECT_ROUTE, redirectFor } from './redirect.ts';
 
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseIdempotencyKey } from './idempotency.ts';
+import { parseIdempotencyKey } from './links.ts';
 
 test.each([
   ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkStructure, MAX_DEPTH, MAX_MEMBERS } from './json-scan.ts';
+import { checkStructure, MAX_DEPTH, MAX_MEMBERS } from './check-body.ts';
 
 function accepts(text: string): boolean {
   try {
