@@ -22,8 +22,8 @@ export interface AppEnv {
   Variables: {
     /** The id of this request: `X-Request-Id` of the response. */
     requestId: string;
-    /** Filled by `setHeader`. */
-    responseHeaders?: ResponseHeaders;
+    /** Made by `observe`, and filled by `setHeader`. */
+    responseHeaders: ResponseHeaders;
     /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };

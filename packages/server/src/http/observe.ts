@@ -3,7 +3,6 @@ import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { OutageLog } from '../logger.ts';
 import type { AppEnv, AppOptions } from './context.ts';
-import { setHeader } from './respond.ts';
 
 /** Longest `X-Request-Id` that is taken over from a client or proxy. */
 const MAX_REQUEST_ID_LENGTH = 128;
@@ -29,7 +28,7 @@ export function observe(
     const { method, path } = c.req;
     const request_id = requestIdOf(c.req.header(HEADERS.requestId));
     c.set('requestId', request_id);
-    setHeader(c, HEADERS.requestId, request_id);
+    c.set('responseHeaders', { [HEADERS.requestId]: request_id });
     await next();
     const { status } = c.res;
     const ms = performance.now() - startedAt;

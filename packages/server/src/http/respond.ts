@@ -6,17 +6,16 @@ import type { AppEnv } from './context.ts';
 export type ResponseHeaders = Record<string, string>;
 
 export interface HeaderContext {
-  get(name: 'responseHeaders'): ResponseHeaders | undefined;
-  set(name: 'responseHeaders', headers: ResponseHeaders): void;
+  get(name: 'responseHeaders'): ResponseHeaders;
 }
 
 /** Puts a header on the response that {@link respond} will make. Filling and reading a `Headers` object, as Hono does, costs more than all the rest of a redirect. */
 export function setHeader(c: HeaderContext, name: string, value: string): void {
-  headersOf(c)[name] = value;
+  c.get('responseHeaders')[name] = value;
 }
 
 export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>): void {
-  Object.assign(headersOf(c), headers);
+  Object.assign(c.get('responseHeaders'), headers);
 }
 
 /** The response with the headers that were set so far and these. */
@@ -27,7 +26,10 @@ export function respond(
   headers?: Readonly<ResponseHeaders>,
 ): Response {
   const secured = body === null ? undefined : SECURITY_HEADERS;
-  return new Response(body, { status, headers: { ...secured, ...headersOf(c), ...headers } });
+  return new Response(body, {
+    status,
+    headers: { ...secured, ...c.get('responseHeaders'), ...headers },
+  });
 }
 
 export function respondJson(
@@ -38,15 +40,6 @@ export function respondJson(
 ): Response {
   setHeader(c, 'Content-Type', 'application/json');
   return respond(c, JSON.stringify(value), status, headers);
-}
-
-function headersOf(c: HeaderContext): ResponseHeaders {
-  let headers = c.get('responseHeaders');
-  if (headers === undefined) {
-    headers = {};
-    c.set('responseHeaders', headers);
-  }
-  return headers;
 }
 
 /** For every response with a body: never sniffed, never framed, nothing loaded by it. The site of a redirect decides about the referrer. */
