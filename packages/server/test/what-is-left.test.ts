@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { authenticate } from '../src/http/admit.ts';
-import { BodyChecker } from '../src/http/body-checker.ts';
+import { bodyChecker } from '../src/http/body-checker.ts';
 import { Connections } from '../src/http/connections.ts';
 import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';
 import { JobRunner, RESCAN_MS } from '../src/jobs/runner.ts';
@@ -236,7 +236,7 @@ describe('a job runner', () => {
 
 test('a large body that was checked keeps no process alive', async () => {
   const isOwnHost = () => false;
-  const checker = new BodyChecker({
+  const check = bodyChecker({
     targetHosts: { allow: [], deny: [] },
     ownHosts: () => ({ isOwnHost, hosts: [], isCustomDomain: () => false }) as never,
   });
@@ -244,7 +244,7 @@ test('a large body that was checked keeps no process alive', async () => {
   const links = Array.from({ length: 2_000 }, (_, n) => ({ target_url: `${TARGET}/${n}` }));
   const bytes = new TextEncoder().encode(JSON.stringify({ links }));
   const body = { kind: 'batch', bytes, accountId: 'acc_x', keyedPath: undefined } as const;
-  expect(await checker.check(body, async () => new Set())).toHaveProperty('input');
+  expect(await check(body, async () => new Set())).toHaveProperty('input');
   const [ref = 0, unref = 0] = keepAlive.map((spy) => spy.mock.invocationCallOrder.at(-1));
   expect(unref).toBeGreaterThan(ref);
 });

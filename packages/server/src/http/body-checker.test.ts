@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ownHostsOf } from '../domain/hostnames.ts';
 import { EVERY_TARGET_HOST } from '../domain/targets.ts';
-import { BodyChecker } from './body-checker.ts';
+import { bodyChecker } from './body-checker.ts';
 import type { BodyKind } from './check-body.ts';
 
 let domains: { hostname: string }[] = [];
@@ -16,13 +16,10 @@ afterEach(() => {
 /** Checks texts with a checker of its own. */
 function open(targetHosts = EVERY_TARGET_HOST) {
   const ownHosts = () => ownHostsOf('https://sho.rt', domains);
-  const checker = new BodyChecker({ targetHosts, ownHosts });
+  const check = bodyChecker({ targetHosts, ownHosts });
   return (text: string, { kind = 'batch' as BodyKind, owned = [] as string[] } = {}) => {
     const bytes = new Uint8Array(Buffer.from(text));
-    return checker.check(
-      { kind, bytes, accountId: 'acc_x', keyedPath: '/x' },
-      async () => new Set(owned),
-    );
+    return check({ kind, bytes, accountId: 'acc_x', keyedPath: '/x' }, async () => new Set(owned));
   };
 }
 

@@ -1,11 +1,6 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import {
-  EVERY_TARGET_HOST,
-  type IsAllowedHost,
-  type TargetHosts,
-  targetHostMatcher,
-} from '../domain/targets.ts';
+import { EVERY_TARGET_HOST, targetHostMatcher } from '../domain/targets.ts';
 import { HAS_THREADS, startThread } from '../start-thread.ts';
 import { SMALL_BYTES } from './arriving-body.ts';
 import type { BodyThreadMessage } from './body-thread.ts';
@@ -29,70 +24,59 @@ const IDLE_MS = 30_000;
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */
-export class BodyChecker {
-  readonly #targetHosts: TargetHosts;
-  readonly #ownHosts: AppOptions['ownHosts'];
-  readonly #isAllowedHost: IsAllowedHost;
-  #thread: Worker | undefined;
-  #lastTurn: Promise<unknown> = Promise.resolve();
-  #idleTimer: NodeJS.Timeout | undefined;
+export function bodyChecker({
+  targetHosts = EVERY_TARGET_HOST,
+  ownHosts,
+}: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
+  const isAllowedHost = targetHostMatcher(targetHosts);
+  let thread: Worker | undefined;
+  let lastTurn: Promise<unknown> = Promise.resolve();
+  let idleTimer: NodeJS.Timeout | undefined;
 
-  constructor({
-    targetHosts = EVERY_TARGET_HOST,
-    ownHosts,
-  }: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
-    this.#targetHosts = targetHosts;
-    this.#ownHosts = ownHosts;
-    this.#isAllowedHost = targetHostMatcher(targetHosts);
-  }
-
-  /**
-   * Checks a body. The bytes of a large one belong to the thread from then on.
-   *
-   * @param findDomains - Finds those of these custom domains that belong to the account. It isn't called for a body that names none.
-   */
-  async check<K extends BodyKind>(
-    body: BodyToCheck<K>,
-    findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
-  ): Promise<CheckedBody<BodyInputs[K]>> {
-    const { isOwnHost, hosts: ownHosts } = await this.#ownHosts();
-    let outcome: CheckedBody<BodyInputs[K]> | NamedDomains;
-    if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
-      outcome = checkBody(body, { isOwnHost, isAllowedHost: this.#isAllowedHost });
-    } else {
-      const turn = this.#lastTurn.then(() => this.#checkOnThread({ body, ownHosts }));
-      this.#lastTurn = turn.catch(() => undefined);
-      outcome = await turn;
-    }
-    if (!('domainIds' in outcome)) return outcome;
-    const ownedDomains = await findDomains(outcome.domainIds);
-    return this.check({ ...body, bytes: outcome.bytes, ownedDomains }, findDomains);
-  }
-
-  async #checkOnThread(message: BodyThreadMessage) {
-    clearTimeout(this.#idleTimer);
-    this.#thread ??= this.#start();
-    const thread = this.#thread;
+  async function checkOnThread(message: BodyThreadMessage) {
+    clearTimeout(idleTimer);
+    thread ??= start();
+    const started = thread;
     // The thread keeps the process alive only while a reply is awaited.
-    thread.ref();
-    thread.postMessage(message, [message.body.bytes.buffer]);
-    const [outcome] = await once(thread, 'message');
-    thread.unref();
-    this.#idleTimer = setTimeout(() => {
-      this.#thread = undefined;
-      void thread.terminate();
+    started.ref();
+    started.postMessage(message, [message.body.bytes.buffer]);
+    const [outcome] = await once(started, 'message');
+    started.unref();
+    idleTimer = setTimeout(() => {
+      thread = undefined;
+      void started.terminate();
     }, IDLE_MS).unref();
     return outcome;
   }
 
-  #start(): Worker {
-    const thread = startThread('body-thread', import.meta.url, {
-      workerData: this.#targetHosts,
-      resourceLimits: THREAD_LIMITS,
+  function start(): Worker {
+    const options = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
+    const started = startThread('body-thread', import.meta.url, options);
+    return started.on('error', () => {
+      thread = undefined;
     });
-    thread.on('error', () => {
-      this.#thread = undefined;
-    });
-    return thread;
   }
+
+  /**
+   * The bytes of a large body belong to the thread from then on.
+   *
+   * @param findDomains - Finds those of these custom domains that belong to the account. It isn't called for a body that names none.
+   */
+  return async function check<K extends BodyKind>(
+    body: BodyToCheck<K>,
+    findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+  ): Promise<CheckedBody<BodyInputs[K]>> {
+    const { isOwnHost, hosts } = await ownHosts();
+    let outcome: CheckedBody<BodyInputs[K]> | NamedDomains;
+    if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
+      outcome = checkBody(body, { isOwnHost, isAllowedHost });
+    } else {
+      const turn = lastTurn.then(() => checkOnThread({ body, ownHosts: hosts }));
+      lastTurn = turn.catch(() => undefined);
+      outcome = await turn;
+    }
+    if (!('domainIds' in outcome)) return outcome;
+    const ownedDomains = await findDomains(outcome.domainIds);
+    return check({ ...body, bytes: outcome.bytes, ownedDomains }, findDomains);
+  };
 }

@@ -6,7 +6,7 @@ import { notFound } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
-import { LargeResponses } from './large-responses.ts';
+import { largeResponses } from './large-responses.ts';
 import { respond, setHeader } from './respond.ts';
 
 /** Responses up to this size are sent whole. */
@@ -14,7 +14,7 @@ const WHOLE_BYTES = 64 * 1024;
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
 export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'jobs'>) {
-  const large = new LargeResponses('polls', 1);
+  const sendLarge = largeResponses('polls', 1);
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');
     const job = UUID.test(id)
@@ -30,7 +30,7 @@ export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'job
     const bytes = opening.length + results.bytes + CLOSING.length;
     const pieces = piecesOf(deps.store, job, opening);
     const isHead = c.req.method === 'HEAD';
-    if (bytes > WHOLE_BYTES && !isHead) return large.send(c, async () => ({ bytes, pieces }));
+    if (bytes > WHOLE_BYTES && !isHead) return sendLarge(c, async () => ({ bytes, pieces }));
     const whole: Uint8Array[] = [];
     if (!isHead) for await (const piece of pieces) whole.push(piece);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };

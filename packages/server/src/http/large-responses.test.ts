@@ -2,16 +2,16 @@ import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { Problem } from '../domain/problem.ts';
 import type { CallerEnv } from './context.ts';
-import { LargeResponses } from './large-responses.ts';
+import { largeResponses } from './large-responses.ts';
 
 const PIECE = new Uint8Array(40);
 
 test('what all accounts together do not read is bounded', async () => {
-  const large = new LargeResponses('look-ups', 4, 100);
+  const sendLarge = largeResponses('look-ups', 4, 100);
   const app = new Hono<CallerEnv>();
   app.get('/:account', (c) => {
     c.set('caller', { accountId: c.req.param('account') } as CallerEnv['Variables']['caller']);
-    return large.send(c, async () => ({ bytes: PIECE.length, pieces: [PIECE].values() }));
+    return sendLarge(c, async () => ({ bytes: PIECE.length, pieces: [PIECE].values() }));
   });
   app.onError((error, c) => c.text(error.message, error instanceof Problem ? 503 : 500));
 

@@ -14,45 +14,40 @@ export interface LargeBody {
 /**
  * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what isn't read, an account has a few at a
  * time: others wait up to 5 s, and too many are 429. What would be too much for all accounts together is 503.
+ *
+ * @param slots - Responses that an account may have at a time.
+ * @param maxBytes - Bytes of all responses that are being sent. @default no bound, for bodies that are made piece by piece
  */
-export class LargeResponses {
-  readonly #gates: Gates;
-  readonly #maxBytes: number;
-  #bytes = 0;
-
-  /**
-   * @param slots - Responses that an account may have at a time.
-   * @param maxBytes - Bytes of all responses that are being sent. @default no bound, for bodies that are made piece by piece
-   */
-  constructor(what: 'polls' | 'look-ups', slots: number, maxBytes = Number.POSITIVE_INFINITY) {
-    const busy = () => tooManyAtOnce(what);
-    this.#gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
-    this.#maxBytes = maxBytes;
-  }
-
-  send(
+export function largeResponses(
+  what: 'polls' | 'look-ups',
+  slots: number,
+  maxBytes = Number.POSITIVE_INFINITY,
+) {
+  const busy = () => tooManyAtOnce(what);
+  const gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
+  let sending = 0;
+  return (
     c: HeaderContext & { var: { caller: Caller } },
     make: () => Promise<LargeBody>,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
+  ): Promise<Response> =>
+    new Promise((resolve, reject) => {
       const makeAndSend = async () => {
         const { bytes, pieces } = await make();
-        if (this.#bytes + bytes > this.#maxBytes) {
+        if (sending + bytes > maxBytes) {
           throw overloaded('Too many large responses are being read just now; try again in 1 s.');
         }
-        this.#bytes += bytes;
+        sending += bytes;
         const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
         try {
           await new Promise<void>((onEnd) => {
             resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
           });
         } finally {
-          this.#bytes -= bytes;
+          sending -= bytes;
         }
       };
-      this.#gates.run(c.var.caller.accountId, makeAndSend).catch(reject);
+      gates.run(c.var.caller.accountId, makeAndSend).catch(reject);
     });
-  }
 }
 
 /** A stream that reads a piece when the client has taken the one before, and calls `onEnd`, whatever ends it. */

@@ -5,7 +5,7 @@ import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { PlacedEntry } from './check-body.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
-import { type LargeBody, LargeResponses } from './large-responses.ts';
+import { type LargeBody, largeResponses } from './large-responses.ts';
 import type { BodyEnv } from './read-body.ts';
 
 /** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
@@ -22,11 +22,11 @@ const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
 export function lookUpLinks({ store }: Pick<AppOptions, 'store'>) {
-  const large = new LargeResponses('look-ups', 4, MAX_UNREAD_BYTES);
+  const sendLarge = largeResponses('look-ups', 4, MAX_UNREAD_BYTES);
   return async (c: Context<BodyEnv<'lookup'>>): Promise<Response> => {
     const { caller, body } = c.var;
     if ('problem' in body) throw badRequest(body.problem);
-    return large.send(c, () => readResults(store, caller.accountId, body.input));
+    return sendLarge(c, () => readResults(store, caller.accountId, body.input));
   };
 }
 

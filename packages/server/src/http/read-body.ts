@@ -9,7 +9,7 @@ import {
   unsupportedMediaType,
 } from '../domain/problem.ts';
 import { ArrivingBody, BodyMemory } from './arriving-body.ts';
-import { BodyChecker } from './body-checker.ts';
+import { bodyChecker } from './body-checker.ts';
 import {
   type BodyInputs,
   type BodyKind,
@@ -44,7 +44,7 @@ export interface BodyEnv<K extends BodyKind> {
  */
 export function bodyReader(options: AppOptions) {
   const memory = new BodyMemory();
-  const checker = new BodyChecker(options);
+  const checkBody = bodyChecker(options);
   return <K extends BodyKind>(kind: K) =>
     createMiddleware<BodyEnv<K>>(async (c, next) => {
       const header = (name: string) => c.req.header(name);
@@ -59,9 +59,8 @@ export function bodyReader(options: AppOptions) {
       try {
         await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
         const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
-        const checked = await checker.check(
-          { kind, bytes: body.bytes, accountId, keyedPath },
-          (ids) => options.store.ownedDomains(accountId, ids),
+        const checked = await checkBody({ kind, bytes: body.bytes, accountId, keyedPath }, (ids) =>
+          options.store.ownedDomains(accountId, ids),
         );
         c.set('body', checked);
         await next();
