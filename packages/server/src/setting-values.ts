@@ -10,6 +10,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface Kind<T> {
   /** `undefined` when the text can't be used. */
   parse: (text: string) => T | undefined;
+  /** What stands for it in the help. @default it has no flag */
+  value?: string;
   /** What is accepted, for the message about any other text. */
   accepts: string;
   /** What no text stands for. @default some text is needed */
@@ -32,6 +34,7 @@ export type DatabaseSetting =
     };
 
 export const DATABASE: Kind<DatabaseSetting> = {
+  value: '<url>',
   accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
   parse: (text) => {
     const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
@@ -70,7 +73,8 @@ function isDecodable({ username, password, pathname }: URL): boolean {
 
 const NOTHING = { value: undefined };
 
-export const whole = (what: string, min: number, max: number): Kind<number> => ({
+export const whole = (what: string, min: number, max: number, value = '<n>'): Kind<number> => ({
+  value,
   accepts: `${what} from ${min} to ${max}`,
   parse: (text) => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
@@ -79,22 +83,26 @@ export const whole = (what: string, min: number, max: number): Kind<number> => (
 });
 
 export const BOOLEAN: Kind<boolean> = {
+  value: '<boolean>',
   accepts: 'true or false',
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
 
 const COUNT_OF_WORKERS = whole('a number', 1, 64);
 export const WORKERS: Kind<number> = {
+  value: '<n>',
   accepts: `auto, or ${COUNT_OF_WORKERS.accepts}`,
   parse: (text) => (text === 'auto' ? availableParallelism() : COUNT_OF_WORKERS.parse(text)),
 };
 
 export const HOST: Kind<string> = {
+  value: '<host>',
   accepts: 'a host name or an IP address',
   parse: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
 };
 
 export const ORIGIN: Kind<string | undefined> = {
+  value: '<url>',
   accepts: 'an http or https address without path, such as https://sho.rt',
   parse: (text) => {
     const url = parseHttp(text);
@@ -104,6 +112,7 @@ export const ORIGIN: Kind<string | undefined> = {
 };
 
 export const WEB_URL: Kind<string | undefined> = {
+  value: '<url>',
   accepts: 'an http or https address, such as https://www.example.com/gone',
   parse: (text) => {
     const url = parseHttp(text);
@@ -118,18 +127,21 @@ function parseHttp(text: string): URL | undefined {
 }
 
 export const HOSTS: Kind<string[]> = {
+  value: '<hosts>',
   accepts: 'hosts without scheme or port, such as example.com, separated by commas',
   parse: parseHostList,
   none: { value: [] },
 };
 
 export const PATH: Kind<string | undefined> = {
+  value: '<path>',
   accepts: 'a path',
   parse: (text) => text,
   none: NOTHING,
 };
 
 export const LOG_LEVEL: Kind<LogLevel> = {
+  value: '<level>',
   accepts: `one of ${LOG_LEVELS.join(', ')}`,
   parse: (text) => LOG_LEVELS.find((level) => level === text),
 };

@@ -51,115 +51,91 @@ export class ConfigError extends Error {
 /** One setting: its flag, its variable and its default, and what makes a value of its text. */
 type Setting<T> = Kind<T> & { option: Option };
 
-/** Its variable is named after its flag. What takes no value on a command line has no flag there. */
-function setting<T>(
-  flags: string,
-  kind: Kind<T>,
-  description: string,
-  fallback?: string,
-): Setting<T> {
-  const option = new Option(flags, description).default(fallback);
-  const name = `SHORTLINK_${option.name().replaceAll('-', '_').toUpperCase()}`;
-  return { ...kind, option: option.env(name === 'SHORTLINK_DATABASE' ? `${name}_URL` : name) };
+type Described<T> = readonly [kind: Kind<T>, about: string, fallback?: string];
+
+/** Its flag and its variable are named after it. Those that hold secrets have no flag: a command line can be read by other users. */
+function setting(name: string, ...[kind, about, fallback]: Described<unknown>) {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const option = new Option(`--${flag} ${kind.value ?? ''}`.trim(), about).default(fallback);
+  const variable = `SHORTLINK_${flag.replaceAll('-', '_').toUpperCase()}`;
+  return { ...kind, option: option.env(name === 'database' ? `${variable}_URL` : variable) };
 }
 
-/** Every setting, in the order of the help. Those that hold secrets have no flag: a command line can be read by other users. */
-export const SETTINGS = {
-  database: setting(
-    '--database <url>',
+/** Every setting, in the order of the help: its kind, what it is for, and its default. */
+const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
+  database: [
     kinds.DATABASE,
     'where everything is stored: sqlite:<path> or postgres://<user>:<password>@<host>/<name>',
     'sqlite:./shortlink.db',
-  ),
-  databaseConnections: setting(
-    '--database-connections <n>',
+  ],
+  databaseConnections: [
     // One that reads and one that writes; more than anybody's PostgreSQL takes.
     kinds.whole('a number', 2, 1_000),
     'connections to PostgreSQL at most, of this process',
     '15',
-  ),
-  host: setting('--host <host>', kinds.HOST, 'address to listen on', '127.0.0.1'),
-  port: setting(
-    '--port <port>',
-    kinds.whole('a port', 0, 65_535),
+  ],
+  host: [kinds.HOST, 'address to listen on', '127.0.0.1'],
+  port: [
+    kinds.whole('a port', 0, 65_535, '<port>'),
     'port to listen on; 0 picks a free one',
     '8787',
-  ),
-  workers: setting(
-    '--workers <n>',
-    kinds.WORKERS,
-    'processes that share the port; auto is one for each core',
-    '1',
-  ),
-  publicUrl: setting(
-    '--public-url <url>',
+  ],
+  workers: [kinds.WORKERS, 'processes that share the port; auto is one for each core', '1'],
+  publicUrl: [
     kinds.ORIGIN,
     'origin of short URLs, such as https://sho.rt (default: the address it listens on)',
-  ),
-  rootUrl: setting(
-    '--root-url <url>',
-    kinds.WEB_URL,
-    'where / redirects to (default: a page that names the service)',
-  ),
-  notFoundUrl: setting(
-    '--not-found-url <url>',
+  ],
+  rootUrl: [kinds.WEB_URL, 'where / redirects to (default: a page that names the service)'],
+  notFoundUrl: [
     kinds.WEB_URL,
     'where unknown short links redirect to (default: they are answered with 404)',
-  ),
-  forwardQuery: setting(
-    '--forward-query <boolean>',
+  ],
+  forwardQuery: [
     kinds.BOOLEAN,
     'true adds the query of a short URL to that of its target, whose own parameters win',
     'false',
-  ),
-  countPreviews: setting(
-    '--count-previews <boolean>',
+  ],
+  countPreviews: [
     kinds.BOOLEAN,
     'true counts prefetches of browsers and previews of chat programs as clicks',
     'false',
-  ),
-  targetAllow: setting(
-    '--target-allow <hosts>',
+  ],
+  targetAllow: [
     kinds.HOSTS,
     'the only hosts that new links may lead to, with their subdomains, separated by commas (default: every host)',
-  ),
-  targetDeny: setting(
-    '--target-deny <hosts>',
-    kinds.HOSTS,
-    'hosts that new links may not lead to (default: none)',
-  ),
-  drainDelayMs: setting(
-    '--drain-delay-ms <ms>',
+  ],
+  targetDeny: [kinds.HOSTS, 'hosts that new links may not lead to (default: none)'],
+  drainDelayMs: [
     // Service managers kill a process that takes much longer.
-    kinds.whole('milliseconds', 0, 60_000),
+    kinds.whole('milliseconds', 0, 60_000, '<ms>'),
     'how long /readyz answers 503 before the port closes, up to 60000',
     '0',
-  ),
-  linkCache: setting(
-    '--link-cache <path>',
+  ],
+  linkCache: [
     kinds.PATH,
     'file that keeps the links in memory over a restart, for an outage of the database (default: none)',
-  ),
-  logLevel: setting(
-    '--log-level <level>',
-    kinds.LOG_LEVEL,
-    'how much is logged; debug adds redirects and probes',
-    'info',
-  ),
-  metricsToken: setting(
-    '--metrics-token',
+  ],
+  logLevel: [kinds.LOG_LEVEL, 'how much is logged; debug adds redirects and probes', 'info'],
+  metricsToken: [
     kinds.TOKEN,
     'bearer token that /metrics asks for (default: it answers this machine only)',
-  ),
-  tlsAskToken: setting(
-    '--tls-ask-token',
+  ],
+  tlsAskToken: [
     kinds.TOKEN,
     'token that /internal/tls-check asks for (default: it answers this machine only)',
-  ),
-} as const satisfies { [K in keyof Settings]: Setting<Settings[K]> };
+  ],
+};
+
+/** The type of the table says that each setting has the value of its name. */
+export const SETTINGS = Object.fromEntries(
+  Object.entries<Described<unknown>>(TABLE).map(([name, described]) => [
+    name,
+    setting(name, ...described),
+  ]),
+) as { [K in keyof Settings]: Setting<Settings[K]> };
 
 export const FLAGS: readonly Option[] = Object.values(SETTINGS)
-  .map(({ option }): Option => option)
+  .map(({ option }) => option)
   .filter((option) => option.required);
 
 /** The settings on a command line. Variables are left to {@link readSettings}, which knows about files. */
