@@ -40,17 +40,12 @@ export interface MswHttp<Handler> {
 
 /** A service in this page. */
 export interface PageService extends TestSubject {
-  /** The base address to give to the client. */
-  url: string;
-  /** Responds to requests of {@link url}, for the client's option `fetch`; it follows no redirect. What is for another address goes to the network. */
+  /** Responds to requests of `url`, for the client's option `fetch`; it follows no redirect. What is for another address goes to the network. */
   fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>;
   /** For `setupWorker(...service.handlers(http))`, with the `http` of `msw`: all paths of the base address. */
   handlers: <Handler>(http: MswHttp<Handler>) => Handler[];
   /** The service's clock. `advance` moves it forward, such as over the end of a window. */
   clock: { now: () => number; advance: (ms: number) => void };
-  /** Ends the jobs and closes the database. */
-  close: () => Promise<void>;
-  [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**

@@ -19,11 +19,6 @@ export interface MswHandlersOptions extends TestServiceOptions {
 export interface MswHandlers extends TestSubject {
   /** For `setupServer(...handlers)` or `worker.use(...handlers)`: all paths of the base address. */
   handlers: HttpHandler[];
-  /** The base address to give to the client. */
-  url: string;
-  /** Ends the jobs and forgets everything. */
-  close: () => Promise<void>;
-  [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /**

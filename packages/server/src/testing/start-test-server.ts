@@ -5,14 +5,8 @@ import { startTestService, type TestServiceOptions, type TestSubject } from './t
 /** Options of {@link startTestServer}. */
 export type TestServerOptions = TestServiceOptions;
 
-/** A server for one test. */
-export interface TestServer extends TestSubject {
-  /** Base address, `http://127.0.0.1:port`. */
-  url: string;
-  /** Cuts every connection and forgets everything. */
-  close: () => Promise<void>;
-  [Symbol.asyncDispose]: () => Promise<void>;
-}
+/** A server for one test, on a port of 127.0.0.1. */
+export type TestServer = TestSubject;
 
 /**
  * Starts the whole service on a free port of 127.0.0.1, on a database in memory, with one account and key.

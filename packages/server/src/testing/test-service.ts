@@ -25,6 +25,11 @@ export interface TestSubject {
   accountId: string;
   /** The faults still to happen; more can be added. */
   faults: FaultScript;
+  /** The base address to give to the client. */
+  url: string;
+  /** Cuts every connection, ends the jobs and closes the database. What was in memory is gone. */
+  close: () => Promise<void>;
+  [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 /** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store. A store that was used before keeps its account, and gets a new key. */
