@@ -316,6 +316,21 @@ describe('links with another title', () => {
     expect(world.service.asked).toHaveLength(asked);
   });
 
+  test('are named one for each of equal rows, as they are used, and again where there are more rows', async () => {
+    world.write('input.csv', file(row(4), row(4), row(4)));
+    await world.import({ onSimilar: 'create' });
+    const codes = codesOf();
+    loseAll();
+    const edited = file(...Array<string>(4).fill(row(4, 'other')), row(1, 'other'));
+    world.write('input.csv', edited);
+    const [a, b, c] = codes.map((code) => `https://s.example/${code}`);
+    await expect(world.import()).rejects.toThrow(
+      `5 rows ask for links to targets that have some already, which could be theirs or others. Only the service knows of them (line 2: ${a}, line 3: ${b}, line 4: ${c}, line 5: ${a}, line 6: https://s.example/0000001), so`,
+    );
+    await world.import({ onSimilar: 'reuse' });
+    expect(codesOf().slice(0, 3)).toEqual(codes);
+  });
+
   test('are used with --on-similar reuse, also by later runs, and the rows are reported as changed', async () => {
     const reused = { created: 1, existing: 2, changed: 1 };
     expect(await world.import({ onSimilar: 'reuse' })).toMatchObject(reused);

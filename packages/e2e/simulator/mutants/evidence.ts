@@ -47,7 +47,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'others created without a decision',
     `${CHECK}/ask-service.ts`,
-    "if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;",
+    'if (lines === 0) return comparison;',
     'if (lines >= 0) return comparison;',
   ),
   mutant(

@@ -100,8 +100,9 @@ export async function decideSimilar(
 ): Promise<Comparison> {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
   const comparison = await evidence.compare();
+  if (evidence.onSimilar !== 'stop') return comparison;
   const { lines, first } = evidence.similar();
-  if (evidence.onSimilar !== 'stop' || lines === 0) return comparison;
+  if (lines === 0) return comparison;
   const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
   const message =
     `${plural(lines, 'row asks', 'rows ask')} for links to targets that have some already, which could be theirs or others. ` +

@@ -204,14 +204,22 @@ export const FORMER = `
   SELECT line, named AS short_url FROM free_row WHERE ${HAS_FORMER} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
-/** Rows without a link whose target has links that could be theirs, or others. */
+/** Rows without a link whose target has links that could be theirs, or others: of equal rows, each with another one, as far as there are. */
 export const SIMILAR = `
-  SELECT line, short_url, count(*) OVER () AS lines FROM (
-    SELECT line, coalesce(min(link.short_url), 'one that may exist') AS short_url FROM free_row JOIN (
-      SELECT key, pair, id FROM free_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
-      UNION ALL SELECT key, pair, id FROM doubtful_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
-    ) AS other USING (key, pair) JOIN temp.link ON link.id = other.id GROUP BY number
-  ) ORDER BY line LIMIT ${FIRST_LINES}`;
+  WITH other AS MATERIALIZED (
+    SELECT key, pair, id, is_open, source FROM free_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
+    UNION ALL SELECT key, pair, id, is_open, source FROM doubtful_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
+  ), asking AS MATERIALIZED (
+    SELECT key, pair, line, number, doubt FROM free_row WHERE (key, pair) IN (SELECT key, pair FROM other)
+  ), shown AS MATERIALIZED (
+    SELECT key, pair, id, row_number() OVER (PARTITION BY key, pair ORDER BY is_open, source, id) AS n
+    FROM other WHERE key IN (SELECT key FROM asking ORDER BY line LIMIT ${FIRST_LINES})
+  ), placed AS MATERIALIZED (
+    SELECT key, pair, line, 1 + (row_number() OVER (PARTITION BY key, pair ORDER BY doubt DESC, number) - 1) % others AS n
+    FROM asking JOIN (SELECT key, pair, count(*) AS others FROM shown GROUP BY key, pair) USING (key, pair)
+  )
+  SELECT line, coalesce(short_url, 'one that may exist') AS short_url, (SELECT count(*) FROM asking) AS lines
+  FROM placed JOIN shown USING (key, pair, n) JOIN temp.link ON link.id = shown.id ORDER BY line LIMIT ${FIRST_LINES}`;
 
 /** The matched rows, with what is known of their links. */
 export const MATCHED = `
