@@ -7,6 +7,7 @@ import { addRows, checkInput, type ImportSource, NO_EVIDENCE } from './check/che
 import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
 import { writeError } from './errors.ts';
+import { isStream } from './is-stream.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { detectLayout } from './layout.ts';
@@ -68,7 +69,7 @@ export async function runImport(
     const open = settings.dryRun ? peekJournal : openJournal;
     const path = await journalPath(settings, input);
     const { baseUrl, restart, file } = settings;
-    journal = open({ path, baseUrl, restart, input: file === '-' ? undefined : file });
+    journal = open({ path, baseUrl, restart, input: isStream(file) ? undefined : file });
     if (!settings.dryRun) {
       await syncFolder(dirname(path)).catch((cause) => {
         throw writeError(path, cause);

@@ -1,4 +1,5 @@
-import { appendFile, readFile, rm, stat } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GOOD, scene, urls } from '../import-scene.ts';
@@ -105,6 +106,27 @@ test('--json prints one object with the documented fields', async () => {
     ],
     not_imported: [],
   });
+});
+
+test('a named pipe is read like stdin: no file has its name', async () => {
+  const { folder, service } = await scene(GOOD);
+  const pipe = join(folder, 'pipe.csv');
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+  const run = async (more: readonly string[] = []) => {
+    const writing = more.length > 0 ? undefined : writeFile(pipe, `${GOOD}no URL,C\n`);
+    const { env } = service;
+    const state = ['--state-dir', folder, '--max-rejects', 'all'];
+    const result = await cli(['import', pipe, ...state, ...more], { env });
+    await writing;
+    return result;
+  };
+  const { exitCode, stdout, stderr } = await run();
+  expect(exitCode, stderr).toBe(3);
+  expect(stdout).toMatch(/^url,title,code,short_url,status,error,made_for\n/);
+  const names = (await readdir(folder)).filter((name) => !/^(?:input|links)/.test(name));
+  expect(names.sort()).toEqual(['pipe.csv', 'stdin.rejects.csv']);
+  expect((await run(['--in-place'])).stderr).toContain('not standard input or a pipe');
+  expect((await run(['-'])).stderr).toMatch(/is imported alone/);
 });
 
 test('from stdin to stdout: results alone on stdout, the summary on stderr', async () => {

@@ -3,6 +3,7 @@ import type { Shortlink } from '@shortlink/sdk';
 import { EXIT_CODES, exitCodeOfImport } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import { present } from '../../format.ts';
+import { isStream } from '../../import/is-stream.ts';
 import { emptySummary } from '../../import/report/summary.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
@@ -145,7 +146,7 @@ async function ended(
   const how = present(
     'To continue',
     argv.includes('--restart') && 'with the links that the service has already',
-    file === STANDARD_STREAM && 'pipe the same input into',
+    isStream(file) && 'pipe the same input into',
   ).join(', ');
   return {
     // For the reason 'error', the error itself decides about the exit code.

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { usageError } from '../../cli-error.ts';
+import { isStream } from '../../import/is-stream.ts';
 import type { ImportSettings, OutputFormat } from '../../import/types.ts';
 import { declareCommand, linkFields, type Perform, STANDARD_STREAM } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
@@ -40,8 +41,10 @@ export function declareImport(program: Command, perform: Perform): void {
 
 /** @throws CliError for options that contradict each other */
 function parseImport(files: readonly string[], options: ImportOptions): ImportInput {
-  if (files.length > 1 && files.includes(STANDARD_STREAM)) {
-    throw usageError('Standard input (-) is imported alone.');
+  const stream = files.find(isStream);
+  if (files.length > 1 && stream !== undefined) {
+    const name = stream === STANDARD_STREAM ? 'Standard input (-)' : `The pipe ${stream}`;
+    throw usageError(`${name} is imported alone.`);
   }
   const settings = files.map((file) => fileSettings(file, options));
   refuseSharedFiles(settings, options.summary);
@@ -63,8 +66,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
     },
     rejects: options.rejects ?? `${base}.rejects.csv`,
     journal:
-      options.journal ??
-      (file === STANDARD_STREAM ? { folder: dirname(base) } : `${base}.shortlink-journal`),
+      options.journal ?? (isStream(file) ? { folder: dirname(base) } : `${base}.shortlink-journal`),
     defaults: linkFields(options),
     addTags: options.addTag,
     listsRows: options.summary !== undefined,
@@ -72,9 +74,9 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
-/** Where the names of the files that belong to an input begin: beside it; for standard input, in the current folder. */
+/** Where the names of the files that belong to an input begin: beside it; for standard input and pipes, in the current folder. */
 function baseOf(file: string, { stateDir }: ImportOptions): string {
-  const name = file === STANDARD_STREAM ? 'stdin' : file;
+  const name = isStream(file) ? 'stdin' : file;
   return stateDir === undefined ? name : join(stateDir, basename(name));
 }
 
@@ -83,8 +85,7 @@ function outputOf(file: string, options: ImportOptions): { output: string; forma
   if (options.inPlace) refuseBesideInPlace(file, options);
   // The results of a workbook are a workbook: not every Excel opens a table with commas as columns.
   const format = options.outputFormat ?? formatOf(named ?? file.replace(/\.(jsonl|ndjson)$/i, ''));
-  const usual =
-    file === STANDARD_STREAM ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
+  const usual = isStream(file) ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
   const output = named ?? usual;
   if (format === 'xlsx' && output === STANDARD_STREAM)
     throw usageError('A workbook is not written to standard output: name a file with -o.');
@@ -100,7 +101,7 @@ function formatOf(name: string): OutputFormat {
 }
 
 function refuseBesideInPlace(file: string, options: ImportOptions): void {
-  if (file === STANDARD_STREAM) throw usageError('--in-place needs a file, not standard input.');
+  if (isStream(file)) throw usageError('--in-place needs a file, not standard input or a pipe.');
   const other = options.output !== undefined ? '--output' : '--output-format';
   if (options.output !== undefined || options.outputFormat !== undefined) {
     throw usageError(`--in-place and ${other} exclude each other.`);

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Resolved } from '../../agents.ts';
 import { usageError } from '../../cli-error.ts';
+import { isStream } from '../../import/is-stream.ts';
 import type { VerifySettings } from '../../verify/run-verify.ts';
 import type { TableSettings } from '../../verify/table.ts';
 import { declareCommand, type Perform, parseCount, STANDARD_STREAM } from '../declare.ts';
@@ -92,7 +93,7 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
   const inputs = new Set(files.map(identityOf));
   if (inputs.size < files.length) throw usageError('A file is given twice.');
   const settings = files.map((file) => {
-    const usual = file === STANDARD_STREAM ? file : `${file}.verify.csv`;
+    const usual = isStream(file) ? STANDARD_STREAM : `${file}.verify.csv`;
     const path = output ?? usual;
     if (path !== STANDARD_STREAM && inputs.has(identityOf(path))) {
       throw usageError(`The report and an input are the same file: ${path}`);

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { asCliError } from '../../cli-error.ts';
 import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
+import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
 import { isJournal } from '../journal/database.ts';
 import { peekJournal } from '../journal/open-journal.ts';
@@ -38,10 +39,11 @@ export async function filesBeside(
   const own = new Set([...ours, ...(await Promise.all(known.map(placeOf)))]);
   const folders = new Set(ours.map((path) => dirname(path)));
   const found: string[] = [];
+  const isStreamed = isStream(file);
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
     const isEvidence = (name: string) =>
-      file === '-' ? STDIN_JOURNAL.test(name) : JOURNAL.test(name) || TABLE.test(name);
+      isStreamed ? STDIN_JOURNAL.test(name) : JOURNAL.test(name) || TABLE.test(name);
     const paths = names.filter(isEvidence).sort();
     if (paths.length > MAX_FILES) {
       const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;

@@ -3,6 +3,7 @@ import { systemReason } from '@shortlink/tables/basics';
 import { formatCount } from '../../format.ts';
 import { isFilled } from '../check/read-links.ts';
 import { inputError } from '../errors.ts';
+import { isStream } from '../is-stream.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
@@ -52,7 +53,7 @@ export async function openResults(
 
 /** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
 export function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
-  return settings.file === '-' || settings.dryRun ? NO_OWN_FILES : journal;
+  return isStream(settings.file) || settings.dryRun ? NO_OWN_FILES : journal;
 }
 
 /**
