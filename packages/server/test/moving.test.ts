@@ -1,4 +1,4 @@
-import { lstat, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -7,6 +7,7 @@ import { runProgram } from '../src/admin/program.ts';
 import { openStore } from '../src/open-store.ts';
 import { publicUrlOf } from '../src/settings.ts';
 import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
+import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
 import type { Store } from '../src/store/store.ts';
 import { START } from './fixture.ts';
@@ -679,7 +680,39 @@ describe('an export', () => {
     const full = `${real}.full`;
     await symlink('/dev/full', full);
     expect(await operator.run('links', 'export', '-o', full)).toBe(1);
-    expect(operator.err.join('\n')).toContain('ENOSPC');
+    expect(operator.err.join('\n')).toContain(`${full}: ENOSPC`);
     expect((await lstat(full)).isSymbolicLink()).toBe(true);
+  });
+
+  test('makes the file that a symbolic link leads to', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`);
+    await mkdir(`${path()}.folder`);
+    await symlink(`${path()}.folder`, `${path()}.elsewhere`);
+    const links = [`${path()}.elsewhere/1`, `${path()}.2`];
+    await symlink('../new.csv', `${path()}.elsewhere/1`);
+    await symlink(links[0] ?? '', links[1] ?? '');
+    expect(await operator.run('links', 'export', '-o', links[1] ?? '')).toBe(0);
+    for (const link of links) expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(join(path(), '..', 'new.csv'), 'utf8')).toContain('code,');
+    await symlink('round', join(path(), '..', 'round'));
+    expect(await operator.run('links', 'export', '-o', join(path(), '..', 'round'))).toBe(1);
+    expect(operator.err.join('\n')).toContain('ELOOP');
+  });
+
+  test('never replaces a database, under whatever name', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`);
+    // Holds what belongs to the database beside it, as a running server does.
+    const store = await openSqliteStore({ path: path(), publicUrl: 'https://sho.rt' });
+    await symlink(path(), `${path()}.symbolic`);
+    await link(path(), `${path()}.hard`);
+    await copyFile(path(), `${path()}.backup`);
+    const names = ['', '.symbolic', '.hard', '.backup', '-wal', '-shm'];
+    for (const name of names) {
+      const file = path() + name;
+      expect(await operator.run('links', 'export', '-o', file), file).toBe(1);
+      expect(operator.err.join('\n')).toContain('is a database or another binary file');
+    }
+    await store.close();
+    expect(await operator.links()).toEqual([]);
   });
 });

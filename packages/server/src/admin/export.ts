@@ -1,7 +1,8 @@
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
 import { requireAccount } from './accounts.ts';
-import type { AdminCommand } from './command.ts';
+import { type AdminCommand, CommandFailed } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
 
 interface ExportOptions {
@@ -51,11 +52,12 @@ type Write = (text: string) => Promise<void>;
  * is replaced, not the link; devices and pipes are written into.
  */
 async function intoFile(path: string, fill: (write: Write) => Promise<number>): Promise<number> {
-  const target = await realpath(path).catch(() => path);
-  const isRegular = await stat(target).then(
-    (found) => found.isFile(),
-    () => true,
-  );
+  const target = await followed(path);
+  const found = await stat(target).catch(() => undefined);
+  const isRegular = found?.isFile() ?? true;
+  if (found?.isFile() && (await isBinary(target))) {
+    throw new CommandFailed(`${path} is a database or another binary file; it is not replaced`);
+  }
   const part = isRegular ? `${target}.part` : target;
   if (isRegular) await rm(part, { force: true });
   const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
@@ -68,6 +70,31 @@ async function intoFile(path: string, fill: (write: Write) => Promise<number>): 
   } catch (error) {
     await file.close().catch(() => undefined);
     if (isRegular) await rm(part, { force: true });
-    throw error;
+    // Of a disk that is full, the system's error does not say which file it was.
+    const isSystems = error instanceof Error && 'syscall' in error;
+    throw isSystems ? new CommandFailed(`${path}: ${error.message}`) : error;
+  }
+}
+
+/** What a symbolic link leads to, even where nothing is there yet. */
+async function followed(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    const next = await readlink(path).catch(() => undefined);
+    return next === undefined ? path : followed(resolve(await realpath(dirname(path)), next));
+  }
+}
+
+/** Whether a file is no export. What SQLite keeps beside a database may be empty at the moment. */
+async function isBinary(path: string): Promise<boolean> {
+  if (/-(?:wal|shm|journal)$/.test(path)) return true;
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(100) });
+    return buffer.subarray(0, bytesRead).includes(0);
+  } finally {
+    await file.close();
   }
 }
