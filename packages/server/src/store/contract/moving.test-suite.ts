@@ -352,5 +352,12 @@ export function testMoving(useStore: UseStore): void {
       expect(new Set(seen.map(({ code }) => code)).size).toBe(1_500);
       expect(new Set(seen.map(({ click_count }) => click_count))).toEqual(new Set([7]));
     });
+
+    test('ends with the error of whoever takes the links, such as one that has read enough', async () => {
+      await createLink(store());
+      const error = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
+      await expect(store().exportLinks({}, () => Promise.reject(error))).rejects.toBe(error);
+      expect(store().isHealthy()).toBe(true);
+    });
   });
 }

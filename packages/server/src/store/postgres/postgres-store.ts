@@ -113,7 +113,10 @@ function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
   return name === 'recordKeyUse' ? 'key uses' : 'operator';
 }
 
-/** See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. */
+/**
+ * See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. What `onLinks` fails with
+ * is no failure of the database, and is thrown once the database is done with.
+ */
 async function exportLinks(
   db: Database,
   { shortUrl }: Engine,
@@ -121,6 +124,7 @@ async function exportLinks(
   onLinks: (links: readonly ExportedLink[]) => Promise<void>,
 ): Promise<void> {
   let after = '';
+  let failed: { error: unknown } | undefined;
   await db.snapshot(async (run) => {
     if (after !== '') throw new StoreError('unavailable', 'The connection was lost. Try again.');
     // Whoever takes the links may be slow.
@@ -129,10 +133,15 @@ async function exportLinks(
       const links = await readAsync(exportPage(shortUrl, search, after), run);
       const last = links.at(-1);
       if (last === undefined) return;
-      await onLinks(links);
+      failed = await onLinks(links).then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      );
+      if (failed !== undefined) return;
       after = last.code;
     }
   }, 'search');
+  if (failed !== undefined) throw failed.error;
 }
 
 /** The same store, which rejects calls once it is closed, and lets those that are under way end before. */
