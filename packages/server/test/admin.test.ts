@@ -583,6 +583,19 @@ describe('links', () => {
     expect([link.target_url, aliases, corrections]).toEqual([TARGET, [], []]);
   });
 
+  test('where no public URL is set, no link is led to an address that may be its own, or of another link', async () => {
+    const account = await createAccount();
+    const codes = [(await createLink(account)).code, (await createLink(account)).code];
+    const update = (...args: string[]) => run('links', 'update', codes[0] ?? '', ...args);
+    for (const code of codes) {
+      const target = `https://sho.example:8443/${code}?x=1`;
+      expect(await update('--target', target)).toBe(1);
+      expect(err.join()).toMatch(/may lead back to this service.*SHORTLINK_PUBLIC_URL/);
+      expect(await update('--target', target, '--public-url', 'https://sho.rt')).toBe(0);
+    }
+    expect(await update('--target', `https://sho.example/${codes[0]}/x`)).toBe(0);
+  });
+
   test.each(['show', 'enable', 'disable'])('%s of an unknown code is exit 1', async (verb) => {
     expect(await run('links', verb, 'zzzzzzz')).toBe(1);
     expect(err).toEqual(['error: link "zzzzzzz" not found']);

@@ -344,7 +344,8 @@ describe('a command that is no start', () => {
     db.close();
     const { child, ended } = run(['links', 'export']);
     child.stdout.once('data', () => child.stdout.destroy());
-    expect(await ended).toEqual({ code: 0, stderr: `database: ${path()}\n` });
+    const stderr = `database: ${path()}\nshort URLs begin with http://127.0.0.1:8787: no public URL is set\n`;
+    expect(await ended).toEqual({ code: 0, stderr });
   });
 
   test.each([

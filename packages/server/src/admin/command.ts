@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { databaseName } from '../setting-values.ts';
-import { FLAGS, flagsOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
+import { FLAGS, flagsOf, publicUrlOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
@@ -107,9 +107,14 @@ export class AdminCommand extends Command {
     return readSettings(flagsOf(this), this.context.env);
   }
 
-  /** Says which database it uses: in another folder, or with another environment, it is another one. */
+  /** Says which database it uses: in another folder, or with another environment, it is another one. So are short URLs. */
   sayDatabase(): void {
-    this.context.err(`database: ${terminalSafe(databaseName(this.settings().database))}`);
+    const settings = this.settings();
+    const lines = [`database: ${terminalSafe(databaseName(settings.database))}`];
+    if (settings.publicUrl === undefined && this.parent?.name() === 'links') {
+      lines.push(`short URLs begin with ${publicUrlOf(settings)}: no public URL is set`);
+    }
+    this.context.err(lines.join('\n'));
   }
 
   /** Adds the options that all of these share, and prints what `act` makes of the arguments, if it is anything. */

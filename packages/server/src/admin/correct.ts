@@ -138,6 +138,7 @@ async function planOf(
       link === undefined
         ? `link ${JSON.stringify(change.code)} not found`
         : (problemOf(change, link, rules) ??
+          (await mayLeadBack(store, settings, change)) ??
           (plan.has(link.code) && `link ${code} is corrected twice`));
     if (problem) problems.push(where + problem);
     else if (link !== undefined) {
@@ -172,6 +173,21 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
   return isOther && !isSame(change, link) ? leadsTo(link).message : undefined;
+}
+
+/** Where no public URL says which host is the service's own, each target with the path of a link may be that link. */
+async function mayLeadBack(
+  store: Store,
+  settings: Settings,
+  { target_url }: Change,
+): Promise<string | undefined> {
+  if (settings.publicUrl !== undefined || target_url === undefined) return undefined;
+  const { pathname } = new URL(target_url);
+  const code = await findCode(store, publicUrlOf(settings), pathname);
+  return (
+    code &&
+    `the target ${target_url} may lead back to this service, whose link ${code} has that path; set SHORTLINK_PUBLIC_URL`
+  );
 }
 
 async function refuseMany(store: Store, plan: readonly Planned[]): Promise<void> {
