@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import {
+  lstat,
   mkdtemp,
   readdir,
   readFile,
@@ -115,8 +117,28 @@ test('a full disk leaves no part of the file, and the file that was there', asyn
 
 test('a folder that can not be written stops nothing', () => {
   const file = newFile({ at: join(folder, 'none', 'links') });
+  expect(file.read()).toEqual([]);
   file.write(LINKS);
-  expect(file.logged).toEqual(['the links in memory are not kept']);
+  expect(file.logged).toEqual([
+    'the file of links in memory is ignored',
+    'the links in memory are not kept',
+  ]);
+});
+
+test.each(['pipe', 'link to a pipe', 'folder'])('a %s stays what it is', async (kind) => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+  const at = kind === 'folder' ? folder : kind === 'pipe' ? pipe : path;
+  await symlink(pipe, path);
+  const before = await readdir(folder);
+  const file = newFile({ at });
+  // Without anybody who writes into a pipe, reading it would take for ever.
+  expect(file.read()).toEqual([]);
+  file.write(LINKS);
+  expect(file.logged).toHaveLength(2);
+  expect((await stat(pipe)).isFIFO()).toBe(true);
+  expect((await lstat(path)).isSymbolicLink()).toBe(true);
+  expect(await readdir(folder)).toEqual(before);
 });
 
 test('a service that starts again redirects what it knew when the database fails', async () => {

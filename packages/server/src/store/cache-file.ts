@@ -1,14 +1,18 @@
 import { hash } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   openSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Logger } from '../logger.ts';
 import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
 
@@ -32,7 +36,7 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
     /** The links of earlier runs that were up to date within the time for which links are served without the database. */
     read: (): CachedLink[] => {
       try {
-        const size = statSync(path, { throwIfNoEntry: false })?.size;
+        const size = statsOf(path)?.size;
         if (size === undefined) return [];
         if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
         const [sum, json = ''] = readFileSync(path, 'utf8').split('\n', 2);
@@ -67,9 +71,17 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
   };
 }
 
+/** @throws where a device, a pipe or a folder is, which must not be replaced, and where the folder of a new file can't be written */
+function statsOf(path: string): Stats | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) accessSync(dirname(path), constants.W_OK);
+  else if (!stats.isFile()) throw new Error('what is there is no file');
+  return stats;
+}
+
 /** Whether a file may be replaced: there is none yet, it is empty, or it is one of ours, perhaps damaged. */
 function isOurs(path: string): boolean {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return true;
+  if (statsOf(path) === undefined) return true;
   const beginning = Buffer.alloc(100);
   const file = openSync(path, 'r');
   try {
