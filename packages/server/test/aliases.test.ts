@@ -109,7 +109,11 @@ describe('an old address', () => {
     await app.store.updateLink({ code, target_url, by: 'ann', now: START });
     expect(await locate(url)).toBe(target_url);
     await app.store.removeDomain({ hostname: 'bit.example', force: true, now: START });
-    expect(await locate(url)).toBe(404);
+    expect(await locate(url)).toBe(410);
+    expect(await locate('http://bit.example/x')).toBe(404);
+    expect(await locate('http://other.example/x/y')).toBe(404);
+    await app.store.addDomain({ hostname: 'bit.example', accountId, now: START });
+    expect(await locate(url)).toBe(target_url);
   });
 });
 

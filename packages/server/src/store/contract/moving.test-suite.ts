@@ -263,6 +263,8 @@ export function testMoving(useStore: UseStore): void {
       const removal = { hostname: 'go.example', force: false, now: NOW };
       expect(await store().removeDomain(removal)).toEqual({ ok: false, reason: 'has_links' });
       expect(await store().removeDomain({ ...removal, force: true })).toMatchObject({ ok: true });
+      expect((await store().findRedirect('go.example/a'))?.is_active).toBe(false);
+      await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
       expect((await store().findRedirect('go.example/a'))?.is_active).toBe(true);
     });
 

@@ -30,12 +30,17 @@ export function* findRedirect(address: string): Reading<Redirect | undefined> {
 function* findAlias(hostname: string, path: string): Reading<Redirect | undefined> {
   const domain: Statement =
     hostname === '' ? sql`''` : sql`(SELECT id FROM domains WHERE hostname = ${hostname})`;
-  const row = yield* rowOf<RedirectRow & { alias_domain: string }>(sql`
-    SELECT ${REDIRECT}, aliases.domain_id AS alias_domain
+  const row = yield* rowOf<
+    RedirectRow & { alias_domain: string; alias_removed_at: number | null }
+  >(sql`
+    SELECT ${REDIRECT}, aliases.domain_id AS alias_domain,
+      (SELECT removed_at FROM domains WHERE id = aliases.domain_id) AS alias_removed_at
     FROM aliases JOIN links ON links.code = aliases.code ${OWNERS}
     WHERE aliases.domain_id = ${domain} AND path = ${path}`);
   if (row === undefined) return undefined;
-  const redirect = toRedirect(row, hostname || null, [row.domain_id, row.alias_domain, row.code]);
+  const removed_at = row.removed_at ?? row.alias_removed_at;
+  const owners = [row.domain_id, row.alias_domain, row.code];
+  const redirect = toRedirect({ ...row, removed_at }, hostname || null, owners);
   return { ...redirect, code: row.code };
 }
 
