@@ -224,6 +224,34 @@ test('while the database is away everything rejects as unavailable; then everyth
   await store.close();
 });
 
+test('a database that lets nobody in, or that nothing was restored into yet, is unavailable', async () => {
+  const url = await newSchema();
+  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const create = () => store.createLink({ caller, input: newLink(), now: NOW });
+  const name = new URL(url).pathname.slice(1);
+  const elsewhere = Object.assign(new URL(url), { pathname: '/postgres' }).href;
+  const fails = async () => {
+    const unavailable = { name: 'StoreError', reason: 'unavailable' };
+    await expect(create()).rejects.toMatchObject(unavailable);
+    await expect(store.findRedirect('abc')).rejects.toMatchObject(unavailable);
+    expect(store.isHealthy()).toBe(false);
+  };
+  await execute(elsewhere, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await execute(
+    elsewhere,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+  );
+  await fails();
+  await execute(elsewhere, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+  expect(await create()).toMatchObject({ ok: true });
+  await execute(url, 'ALTER SCHEMA public RENAME TO kept; CREATE SCHEMA public');
+  await fails();
+  await execute(url, 'DROP SCHEMA public; ALTER SCHEMA kept RENAME TO public');
+  expect(await create()).toMatchObject({ ok: true });
+  await store.close();
+});
+
 test('a read of a database that vanishes without a word does not wait for it', async () => {
   const { store, proxy } = await setUp();
   await store.findRedirect('abc');
