@@ -110,7 +110,9 @@ function firstSignal(isServing: () => boolean): Promise<void> {
     let received = 0;
     const onSignal = () => {
       received += 1;
-      if (received > 1 || !isServing()) process.exit(EXIT.failed);
+      if (received > 1) process.exit(EXIT.failed);
+      // Nothing was begun for anybody: a service manager would take another code for a crash.
+      if (!isServing()) process.exit(EXIT.ok);
       resolve();
     };
     for (const name of ENDING) process.on(name, onSignal);

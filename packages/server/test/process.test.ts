@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { portOf } from '../src/serve.ts';
 import { Database } from '../src/store/sqlite/database.ts';
 import { migrateSqlite } from '../src/store/sqlite/index.ts';
 import { migrate, migrations, schemaVersion } from '../src/store/sqlite/migrate.ts';
@@ -91,6 +92,19 @@ describe('a serving process', () => {
     await expect.poll(server.log).toContain('"msg":"stopping"');
     server.child.kill('SIGTERM');
     expect((await server.ended).code).toBe(1);
+  });
+
+  test('is ended at once, without a failure, by a signal that comes while it starts', async () => {
+    // A database that never responds.
+    const database = createServer();
+    const asked = once(database, 'connection');
+    await once(database.listen(0, '127.0.0.1'), 'listening');
+    const SHORTLINK_DATABASE_URL = `postgres://127.0.0.1:${portOf(database)}/x`;
+    const { child, ended } = run(['start', '--port', '0'], { SHORTLINK_DATABASE_URL });
+    await asked;
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 0, stderr: '' });
+    database.close();
   });
 
   test('keeps its data over restarts, and --dev makes no second account', async () => {
