@@ -429,6 +429,23 @@ test('two own rows with one id are no two links', async () => {
   expect(await operator.links()).toEqual([]);
 });
 
+test('an own row with the id of another link that exists is refused, also of one of another account', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);
+  const other = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+  const rows = [{ code: 'DDDDDD3', id: idOf(4) }, { code: 'CCCCCC3' }];
+  const lines = rows.map((row) => ownLine({ domain: '', ...row }));
+  const file = await fileOf('more.jsonl', lines.join(''));
+  for (const account of [operator.account, other.id]) {
+    expect(await operator.run('links', 'import', file, '--account', account)).toBe(1);
+    expect(operator.err.slice(2)).toEqual([
+      `more.jsonl, line 2: its id ${idOf(3)} is that of link BBBBBB3`,
+      "error: 1 row can't be imported as it is; nothing was written",
+    ]);
+  }
+  expect(await operator.links()).toHaveLength(1);
+});
+
 test('a code that is taken on another host is named with its own', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
   expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);

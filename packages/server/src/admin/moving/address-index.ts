@@ -20,18 +20,22 @@ export class AddressIndex {
     // At most nine of ten places are taken.
     if (this.#size * 10 >= this.#places.length * 9) this.#grow();
     const [high, low] = hash(address);
-    const [leadsTo] = hash(target);
     const place = this.#placeOf(high, low);
-    const number = this.#places[place] ?? 0;
-    if (number !== 0) {
-      const [, , itsTarget, itsRow] = this.#entry(number);
-      return itsTarget === leadsTo ? undefined : itsRow;
-    }
+    if (this.#places[place] !== 0) return this.find(address, target);
+    const [leadsTo] = hash(target);
     this.#places[place] = this.#size;
     if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
     this.#entry(this.#size).set([high, low, leadsTo, row]);
     this.#size += 1;
     return undefined;
+  }
+
+  /** The row that has an address with another target. */
+  find(address: string, target: string): number | undefined {
+    const number = this.#places[this.#placeOf(...hash(address))] ?? 0;
+    if (number === 0) return undefined;
+    const [, , itsTarget, itsRow] = this.#entry(number);
+    return itsTarget === hash(target)[0] ? undefined : itsRow;
   }
 
   /** Where an address is, or would be. Steps of an odd length come to all places, of which there are a power of two. */

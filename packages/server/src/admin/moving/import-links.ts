@@ -26,7 +26,7 @@ export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now
   say: (line: string) => void;
 }
 
-type ImportStore = Pick<Store, 'checkImport' | 'importLinks'>;
+type ImportStore = Pick<Store, 'checkImport' | 'importLinks' | 'exportLinks'>;
 
 /** Links by what became of them, or would with `dryRun`. */
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
@@ -128,6 +128,7 @@ class Import {
       }
       await flush();
     }
+    if (this.#files.some(({ from }) => from === OWN)) await this.#lookForIds();
     for (const [what, links] of counted) {
       this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }
@@ -215,6 +216,16 @@ class Import {
       return `${this.#shown(address)} leads elsewhere in ${this.#where(other)}`;
     }
     return undefined;
+  }
+
+  /** No index finds the id of a link, so all of them are gone through once. */
+  async #lookForIds(): Promise<void> {
+    await this.#store.exportLinks({}, async (links) => {
+      for (const { id, code } of links) {
+        const place = this.#index.find(id, code);
+        if (place !== undefined) this.#problem(place, `its id ${id} is that of link ${code}`);
+      }
+    });
   }
 
   #where(place: number): string {
