@@ -500,6 +500,29 @@ describe('links', () => {
       expect(await now()).toBe(0);
     });
 
+    test('leaves links as they are that somebody else corrects meanwhile, and corrects all others', async () => {
+      const { file, codes, now } = await setUp(4);
+      const { updateLink } = store;
+      const target_url = 'https://example.com/theirs';
+      const correctTwo = () =>
+        Promise.all(
+          codes.slice(0, 2).map((code) => updateLink({ code, target_url, by: 'Ann', now: START })),
+        );
+      let corrected: Promise<unknown> | undefined;
+      store.updateLink = async (input) => {
+        corrected ??= correctTwo();
+        await corrected;
+        return updateLink(input);
+      };
+      expect(await run('links', 'update', '--from', file, '--yes')).toBe(1);
+      const theirs = (code = '') => `link ${code} leads to ${target_url} now; it was not changed`;
+      expect(err).toEqual([
+        ...codes.slice(0, 2).map(theirs),
+        'error: 2 of the 4 links were changed by somebody else meanwhile; the others are corrected',
+      ]);
+      expect(await now()).toBe(4);
+    });
+
     test('corrects titles alone, of links that are named by their short URLs', async () => {
       const { file, codes } = await setUp(1);
       await writeFile(file, `short_url,title\nhttps://sho.rt/${codes[0]},Right\n`);

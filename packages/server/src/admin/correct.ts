@@ -82,7 +82,7 @@ export function registerUpdate(links: AdminCommand): void {
         }),
       );
       if (dryRun) return { json: rows, rows };
-      const links = await correctAll(store, plan, { by, now });
+      const links = await correctAll(store, plan, { by, now }, context.err);
       if (from !== undefined) return { json: rows, rows };
       if (plan[0]?.isSame) context.err('nothing changed: the link is like that already');
       return { json: links[0] ?? {} };
@@ -201,13 +201,15 @@ async function refuseMany(store: Store, plan: readonly Planned[]): Promise<void>
   }
 }
 
-/** A link that was changed since it was planned is left as it is now; what was made before stays. */
+/** A link that was changed since it was planned is left as it is now; all others are corrected. */
 async function correctAll(
   store: Store,
   plan: readonly Planned[],
   made: Pick<LinkCorrection, 'by' | 'now'>,
+  say: (line: string) => void,
 ): Promise<Link[]> {
   const links: Link[] = [];
+  const problems: CommandFailed[] = [];
   for (let start = 0; start < plan.length; start += TOGETHER) {
     const group = plan.slice(start, start + TOGETHER).map(async ({ change, link }) => {
       const ifTarget = link.target_url;
@@ -215,11 +217,17 @@ async function correctAll(
       return outcome.ok ? outcome.value : leadsTo({ ...link, ...outcome });
     });
     for (const outcome of await Promise.all(group)) {
-      if (outcome instanceof Error) throw outcome;
-      links.push(outcome);
+      if (outcome instanceof Error) problems.push(outcome);
+      else links.push(outcome);
     }
   }
-  return links;
+  const [first] = problems;
+  if (first === undefined) return links;
+  if (plan.length === 1) throw first;
+  for (const { message } of problems.slice(0, MAX_PROBLEMS)) say(message);
+  throw new CommandFailed(
+    `${problems.length} of the ${plan.length} links were changed by somebody else meanwhile; the others are corrected`,
+  );
 }
 
 /** The rules for links that operators give, as the service has them for those of its clients. */
