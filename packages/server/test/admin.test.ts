@@ -488,14 +488,18 @@ describe('links', () => {
 
     test('says all that is wrong with a file, and where', async () => {
       const { file, codes, now } = await setUp(1);
-      const bad = [`nope,${target(1)},`, `${codes[2]},javascript:1,`, `,${target(1)},`];
+      const bad = [
+        ...[`nope,${target(1)},`, `${codes[2]},javascript:1,`, `,${target(1)},`],
+        `${codes[3]},${target(3)}?ids=1,,2`,
+      ];
       await appendFile(file, `${bad.join('\n')}\n`);
       expect(await run('links', 'update', '--from', file)).toBe(1);
       expect(err).toEqual([
         'c.csv, line 3: link "nope" not found',
         `c.csv, line 4: link ${codes[2]}: target_url must be an absolute http or https URL`,
         'c.csv, line 5: link "" not found',
-        "error: 3 of the corrections can't be made; nothing was changed",
+        'c.csv, line 6: it has more cells than there are columns',
+        "error: 4 of the corrections can't be made; nothing was changed",
       ]);
       expect(await now()).toBe(0);
     });

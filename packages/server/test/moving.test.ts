@@ -360,6 +360,26 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.links()).toHaveLength(1);
   });
 
+  test('rows with more cells than there are columns are listed, because a value in them may be cut', async () => {
+    const rows = [
+      'bit.example/a,https://example.com/?ids=1,2,Title',
+      'bit.example/b,https://example.com/,Title,,',
+    ];
+    const file = await fileOf('b.csv', `link,long_url,title\n${rows.join('\n')}\n`);
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.slice(2)).toEqual([
+      'b.csv, line 2: it has more cells than there are columns',
+      "error: 1 row can't be imported as it is; nothing was written",
+    ]);
+  });
+
+  test('a table in which two columns have one name is refused', async () => {
+    const row = 'bit.example/a,https://example.com/,,,bit.example/b';
+    const file = await fileOf('b.csv', `link,long_url,,,Link\n${row}\n`);
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-1)).toBe('error: b.csv: two columns are called "link"');
+  });
+
   test('a dry run says what would be done', async () => {
     const file = await fileOf('a.csv', 'link,long_url\nbit.ly/x,https://example.com/x\n');
     const args = [

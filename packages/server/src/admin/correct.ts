@@ -22,7 +22,7 @@ interface UpdateOptions {
 }
 
 /** What shall be different of which link, and where in a file that is said. */
-type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string };
+type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string; problem?: string | undefined };
 
 /** Links of an account that are corrected from a file without `--yes`: so many, and so many of a hundred. */
 const MOST_WITHOUT_YES = 100;
@@ -100,11 +100,11 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
       throw new CommandFailed(`${source.name}: it has no column "code" or "short_url"`);
     }
     for await (const rows of source.read()) {
-      for (const { line, values } of rows) {
+      for (const { line, problem, values } of rows) {
         const text = (name: string) => String(values.get(name) ?? '') || undefined;
         const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
         const where = `${source.name}, line ${line}: `;
-        changes.push({ code: text(named) ?? '', target_url, title, ifTarget, where });
+        changes.push({ code: text(named) ?? '', target_url, title, ifTarget, where, problem });
       }
     }
   } finally {
@@ -131,15 +131,16 @@ async function planOf(
   const rules = linkRules(await store.listDomains(), settings);
   const plan = new Map<string, Planned>();
   const problems: string[] = [];
-  for (const { where = '', ...change } of changes) {
+  for (const { where = '', problem: unread, ...change } of changes) {
     const code = await findCode(store, publicUrlOf(settings), change.code);
     const link = code === undefined ? undefined : await store.findLink(code);
     const problem =
-      link === undefined
+      unread ??
+      (link === undefined
         ? `link ${JSON.stringify(change.code)} not found`
         : (problemOf(change, link, rules) ??
           (await mayLeadBack(store, settings, change)) ??
-          (plan.has(link.code) && `link ${code} is corrected twice`));
+          (plan.has(link.code) && `link ${code} is corrected twice`)));
     if (problem) problems.push(where + problem);
     else if (link !== undefined) {
       const { code } = link;

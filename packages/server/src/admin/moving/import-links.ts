@@ -163,6 +163,7 @@ class Import {
   #add(row: SourceRow, reading: Reading, place: number): void {
     if (reading.isOwn) this.#sameAccount(row, place);
     try {
+      if (row.problem !== undefined) throw new Error(row.problem);
       const link = toLink(row, reading);
       const shared = this.#sharedBefore(link, place);
       if (shared !== undefined) throw new Error(shared);

@@ -10,6 +10,8 @@ const MAX_JSON_BYTES = 32 * 1024 * 1024;
 export interface SourceRow {
   /** Line of the file; in a JSON document, the number of the link. */
   line: number;
+  /** Why its values can't be trusted. */
+  problem?: string | undefined;
   values: { get: (column: string) => unknown };
 }
 
@@ -40,6 +42,11 @@ async function openTable(input: Input): Promise<Source> {
   const layout = await detectTable(input, { map: {}, isMapOptional: true, inputFormat: 'auto' });
   const { columns } = layout.plan;
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
+  const isTwice = (key: string, at: number) => key !== '' && places.get(key) !== at;
+  const twice = columns.find((column, at) => isTwice(columnKey(column), at));
+  if (twice !== undefined) {
+    throw new CommandFailed(`${input.name}: two columns are called ${JSON.stringify(twice)}`);
+  }
   const keyOf = keys();
   const cellsOf = (cells: readonly string[]) => ({
     get: (column: string) => unguarded(cells[places.get(column) ?? -1] ?? ''),
@@ -53,7 +60,11 @@ async function openTable(input: Input): Promise<Source> {
           if (problem !== undefined) {
             throw new CommandFailed(`${input.name}, line ${line}: ${problem}`);
           }
-          return { line, values: object === undefined ? cellsOf(cells) : flat(object, keyOf) };
+          if (object !== undefined) return { line, values: flat(object, keyOf) };
+          // A comma in a value that is not quoted cuts it, and moves those after it.
+          const isSurplus = cells.slice(columns.length).some((cell) => cell.trim() !== '');
+          const surplus = isSurplus ? 'it has more cells than there are columns' : undefined;
+          return { line, problem: surplus, values: cellsOf(cells) };
         });
       }
     },
