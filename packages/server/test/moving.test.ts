@@ -349,11 +349,11 @@ describe('everything is checked before anything is written', () => {
         5,
         'other.example is no host of this account: add it with domains add, or give --host other.example=HOST',
       ),
-      at(7, "target_url must not point to one of the service's own domains"),
       at(8, 'target_url must be an absolute http or https URL'),
       at(9, 'bit.example/good leads elsewhere in b.csv, line 2'),
       at(12, 'it has no short URL'),
       at(13, 'its address "https://bit.example/q?x=1" has a query, which is no alias'),
+      at(7, "target_url must not point to one of the service's own domains"),
       at(11, 'bit.example/x leads to https://example.com/x already'),
       "error: 10 rows can't be imported as they are; nothing was written",
     ]);
@@ -631,6 +631,32 @@ test('an import that was killed is run again, whatever it had written', async ()
   expect(await operator.json(...args)).toMatchObject({ created: 1_900, exists: 3_100 });
   expect(await operator.json(...args)).toMatchObject({ created: 0, exists: 5_000 });
   expect(await operator.links()).toHaveLength(5_000);
+});
+
+describe('links that lead to a domain which is added later', () => {
+  let operator: Operator;
+  let foreign: string;
+  beforeEach(async () => {
+    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    foreign = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://late.example/a\n');
+    expect(await operator.import(foreign)).toBe(0);
+    await operator.json('domains', 'add', 'late.example', '--account', operator.account);
+  });
+
+  test('exist already when their export is imported once more', async () => {
+    const again = ['links', 'import', foreign, '--account', operator.account];
+    expect(await operator.json(...again)).toMatchObject({ created: 0, exists: 1 });
+    await writeFile(foreign, 'link,long_url\nbit.example/b,https://late.example/a\n');
+    expect(await operator.import(foreign)).toBe(1);
+    expect(operator.err.at(-2)).toMatch(/a\.csv, line 2: target_url must not .* own domains/);
+  });
+
+  test('are created from an own export', async () => {
+    const bytes = await operator.export('--account', operator.account);
+    const other = await Operator.open(`sqlite:${path()}2`, 'bit.example', 'late.example');
+    expect(await other.import(await fileOf('own.csv', bytes)), other.err.join('\n')).toBe(0);
+    expect(await other.export('--account', other.account)).toBe(bytes);
+  });
 });
 
 describe('an export', () => {

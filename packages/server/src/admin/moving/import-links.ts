@@ -1,3 +1,4 @@
+import { checkTarget, type TargetRules } from '../../domain/targets.ts';
 import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandFailed } from '../command.ts';
@@ -89,8 +90,11 @@ interface File {
 /** Bits of a line in the place of a row; the number of the file is above them. */
 const LINES = 2 ** 26;
 
-/** Links, and where they stand. */
-type Group = { link: ImportedLink; place: number }[];
+/** Links, where they stand, and why those that don't exist can't be created. */
+type Group = { link: ImportedLink; place: number; refusal?: string | undefined }[];
+
+/** For links that exist: the hosts of the service, and those that it allows, may have been others when they were created. */
+const ANY_HOST = { isOwnHost: () => false, isAllowedHost: () => true };
 
 class Import {
   readonly #store: ImportStore;
@@ -119,10 +123,13 @@ class Import {
       spool.add(await this.#flush((input) => this.#store.checkImport(input)));
     for (const [file, { source, from }] of this.#files.entries()) {
       const isOwn = from === OWN;
-      const reading = { ...this.#settings, fields: fieldsOf(from), isOwn, lost };
+      const { rules } = this.#settings;
+      const newRules = isOwn ? { ...rules, isOwnHost: ANY_HOST.isOwnHost } : rules;
+      const lax = { ...rules, ...ANY_HOST, fineOrigins: new Set<string>() };
+      const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
-          this.#add(row, reading, Math.min(file, 63) * LINES + row.line);
+          this.#add(row, reading, newRules, Math.min(file, 63) * LINES + row.line);
           if (this.#group.length === CHECKED_TOGETHER) await flush();
         }
       }
@@ -160,14 +167,16 @@ class Import {
     return this.#counts;
   }
 
-  #add(row: SourceRow, reading: Reading, place: number): void {
+  /** @param newRules - for targets of links that don't exist */
+  #add(row: SourceRow, reading: Reading, newRules: TargetRules, place: number): void {
     if (reading.isOwn) this.#sameAccount(row, place);
     try {
       if (row.problem !== undefined) throw new Error(row.problem);
       const link = toLink(row, reading);
       const shared = this.#sharedBefore(link, place);
       if (shared !== undefined) throw new Error(shared);
-      this.#group.push({ link, place });
+      const refusal = checkTarget(link.target_url, newRules);
+      this.#group.push({ link, place, refusal: refusal && `target_url ${refusal}` });
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       this.#problem(place, error.message, error instanceof UnknownHost ? error.host : undefined);
@@ -181,9 +190,13 @@ class Import {
     if (group.length === 0) return group;
     const links = group.map(({ link }) => link);
     const outcomes = await act({ accountId: this.#settings.accountId, links });
-    return group.filter(({ place }, at) => {
+    return group.filter(({ place, refusal }, at) => {
       const outcome = outcomes[at];
       if (outcome === undefined) return false;
+      if (outcome.state === 'created' && refusal !== undefined) {
+        this.#problem(place, refusal);
+        return false;
+      }
       if (outcome.state !== 'conflict') {
         this.#counts[outcome.state] += 1;
         return outcome.state !== 'exists';
