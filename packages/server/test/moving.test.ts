@@ -373,6 +373,34 @@ describe('everything is checked before anything is written', () => {
     ]);
   });
 
+  test('a row of a JSON document is named by its number, and no address by what it is not', async () => {
+    const link = { long_url: 'https://example.com/', link: 'https://bit.example/a' };
+    const links = [link, { ...link, link: 'mailto:a@bit.example' }];
+    const file = await fileOf('b.json', JSON.stringify({ links }, null, 2));
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-2)).toMatch(/^b\.json, entry 2: mailto:.* is no host of this account/);
+  });
+
+  test('a file without links holds up no other file', async () => {
+    const empty = [await fileOf('p.json', '{"links":[]}'), await fileOf('e.jsonl', '')];
+    const one = await fileOf('b.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
+    const args = ['links', 'import', ...empty, one, '--account', operator.account];
+    expect(await operator.json(...args)).toMatchObject({ created: 1 });
+    expect(operator.err.slice(1, 3)).toEqual(['p.json: no links', 'e.jsonl: no links']);
+  });
+
+  test.each(['\n', ''])(
+    'pages in one file with %j between them say what to do',
+    async (between) => {
+      const page = JSON.stringify({ links: [{ long_url: TARGET, link: 'bit.example/a' }] });
+      const file = await fileOf('pages.json', page + between + page);
+      expect(await operator.import(file)).toBe(1);
+      expect(operator.err.at(-1)).toMatch(
+        /pages\.json is not one JSON document.*jq -c '\.links\[\]'/,
+      );
+    },
+  );
+
   test('a table in which two columns have one name is refused', async () => {
     const row = 'bit.example/a,https://example.com/,,,bit.example/b';
     const file = await fileOf('b.csv', `link,long_url,,,Link\n${row}\n`);
@@ -466,14 +494,20 @@ test('an own row with the id of another link that exists is refused, also of one
   expect(await operator.links()).toHaveLength(1);
 });
 
-test('a code that is taken on another host is named with its own', async () => {
+test('a code that is taken on another host is named without one, and by its account', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
   expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);
   const target_url = 'https://example.com/else';
   const other = await fileOf('other.jsonl', ownLine({ domain: 'go.example', target_url }));
   expect(await operator.import(other)).toBe(1);
   expect(operator.err.at(-2)).toBe(
-    'other.jsonl, line 1: go.example/BBBBBB3 leads to https://example.com/yo already',
+    'other.jsonl, line 1: the code BBBBBB3 leads to https://example.com/yo already',
+  );
+  const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+  const same = await fileOf('same.jsonl', ownLine({ domain: '' }));
+  expect(await operator.run('links', 'import', same, '--account', id)).toBe(1);
+  expect(operator.err.at(-2)).toBe(
+    `same.jsonl, line 1: the code BBBBBB3 leads to https://example.com/yo already, and is of account ${operator.account}`,
   );
 });
 

@@ -103,7 +103,7 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
       for (const { line, problem, values } of rows) {
         const text = (name: string) => String(values.get(name) ?? '') || undefined;
         const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
-        const where = `${source.name}, line ${line}: `;
+        const where = `${source.name}, ${source.unit} ${line}: `;
         changes.push({ code: text(named) ?? '', target_url, title, ifTarget, where, problem });
       }
     }

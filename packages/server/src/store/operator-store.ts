@@ -117,6 +117,9 @@ export interface LinkImport {
   step?: { number: number; of: number } | undefined;
 }
 
+/** In place of the id of a domain: a code is unique over all of them. */
+export const ANY_DOMAIN = '*';
+
 export interface Alias {
   domain_id: string;
   path: string;
@@ -124,11 +127,11 @@ export interface Alias {
 
 /**
  * What became of an imported link, or would: `extended`: it exists, and got aliases that it didn't have. `conflict`: its code or one of
- * its aliases leads elsewhere, to `target_url`; nothing was done.
+ * its aliases leads elsewhere, to `target_url`, or is of another account, which is named then; nothing was done.
  */
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
-  | { state: 'conflict'; address: Alias; target_url: string };
+  | { state: 'conflict'; address: Alias; target_url: string; account_id?: string | undefined };
 
 export interface ExportSearch {
   accountId?: string | undefined;

@@ -1,5 +1,11 @@
 import { checkTarget, type TargetRules } from '../../domain/targets.ts';
-import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../../store/operator-store.ts';
+import {
+  type Alias,
+  ANY_DOMAIN,
+  type ImportedLink,
+  type ImportOutcome,
+  type LinkImport,
+} from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
@@ -42,7 +48,11 @@ export async function importLinks(
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
-  const files = sources.map((source) => ({ source, from: sourceOf(source, settings.from) }));
+  const isEmpty = ({ columns }: Source) => columns.size === 0;
+  for (const { name } of sources.filter(isEmpty)) settings.say(`${name}: no links`);
+  const files = sources
+    .filter((source) => !isEmpty(source))
+    .map((source) => ({ source, from: sourceOf(source, settings.from) }));
   for (const { source, from } of files) settings.say(describe(source, from));
   const spool = await Spool.open<Group>();
   try {
@@ -201,8 +211,9 @@ class Import {
         this.#counts[outcome.state] += 1;
         return outcome.state !== 'exists';
       }
-      const { address, target_url } = outcome;
-      this.#problem(place, `${this.#shown(address)} leads to ${target_url} already`);
+      const { address, target_url, account_id } = outcome;
+      const of = account_id === undefined ? '' : `, and is of account ${account_id}`;
+      this.#problem(place, `${this.#shown(address)} leads to ${target_url} already${of}`);
       return false;
     });
   }
@@ -243,10 +254,12 @@ class Import {
   }
 
   #where(place: number): string {
-    return `${this.#files[Math.floor(place / LINES)]?.source.name}, line ${place % LINES}`;
+    const { name, unit } = (this.#files[Math.floor(place / LINES)] as File).source;
+    return `${name}, ${unit} ${place % LINES}`;
   }
 
   #shown({ domain_id, path }: Alias): string {
+    if (domain_id === ANY_DOMAIN) return `the code ${path.slice(1)}`;
     const [host = ''] = [...this.#settings.domains].find(([, id]) => id === domain_id) ?? [];
     return host + path;
   }

@@ -8,7 +8,7 @@ const MAX_JSON_BYTES = 32 * 1024 * 1024;
 
 /** A link of an export, by the keys of its columns. Values of CSV are texts. */
 export interface SourceRow {
-  /** Line of the file; in a JSON document, the number of the link. */
+  /** Number of the line, or of the entry. */
   line: number;
   /** Why its values can't be trusted. */
   problem?: string | undefined;
@@ -18,6 +18,9 @@ export interface SourceRow {
 /** A file of links, which can be read more than once. */
 export interface Source {
   name: string;
+  /** What is counted: an entry of a JSON document may have many lines. */
+  unit: 'line' | 'entry';
+  /** None where there are no links. */
   columns: ReadonlySet<string>;
   /** Rows in arrays, so that nobody waits for each of them. */
   read: () => AsyncGenerator<SourceRow[]>;
@@ -53,6 +56,7 @@ async function openTable(input: Input): Promise<Source> {
   });
   return {
     name: input.name,
+    unit: 'line',
     columns: new Set(places.keys()),
     async *read() {
       for await (const rows of readRows(input, layout)) {
@@ -77,20 +81,24 @@ async function openDocument({ path, name, size, packing, dispose }: Input) {
   if (packing !== undefined) return undefined;
   if (size > MAX_JSON_BYTES) return undefined;
   const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '').trim();
-  if (!/^[[{]/.test(text)) return undefined;
+  if (!/^[[{]|^$/.test(text)) return undefined;
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    // An account without links is exported as no lines.
+    document = text === '' ? [] : JSON.parse(text);
   } catch {
     // JSON Lines.
-    return undefined;
+    if (!PAGE.test(text)) return undefined;
+    throw new CommandFailed(
+      `${name} is not one JSON document. Import each page as a file of its own, or make lines of all links, such as with jq -c '.links[]'`,
+    );
   }
   const links = listIn(document);
   if (links === undefined) return undefined;
   const keyOf = keys();
   const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keyOf) }));
   return {
-    name,
+    ...{ name, unit: 'entry' as const },
     columns: new Set(rows.flatMap(({ values }) => [...values.keys()])),
     async *read() {
       yield rows;
@@ -101,6 +109,9 @@ async function openDocument({ path, name, size, packing, dispose }: Input) {
 
 /** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
 const LISTS = ['links', 'data', 'shortUrls'];
+
+/** How a page of an API begins: with such a field, before which there are numbers and the like at most. */
+const PAGE = /^\{\s*(?:"\w+"\s*:\s*[\w".-]+\s*,\s*)*"(?:links|data|shortUrls)"\s*:\s*[[{]/;
 
 function listIn(document: unknown): object[] | undefined {
   if (Array.isArray(document)) return document.every(isObject) ? document : undefined;

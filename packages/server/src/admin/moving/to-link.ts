@@ -110,8 +110,9 @@ function aliasOf(address: string, reading: Reading): Alias {
   const { authority, path, hasQuery } = readAddress(address);
   if (path === undefined) throw new Error(`its address ${shown} is too long, or no valid Unicode`);
   if (hasQuery) throw new Error(`its address ${shown} has a query, which is no alias`);
+  const domain_id = domainOf(authority, reading);
   if (isReservedPath(path)) throw new Error(`its address ${shown} is one of the service itself`);
-  return { domain_id: domainOf(authority, reading), path };
+  return { domain_id, path };
 }
 
 /** A host where no link of the account can be; said once for all rows that have it. */

@@ -1,5 +1,11 @@
 import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../../domain/ids.ts';
-import type { Alias, ImportedLink, ImportOutcome, LinkImport } from '../operator-store.ts';
+import {
+  type Alias,
+  ANY_DOMAIN,
+  type ImportedLink,
+  type ImportOutcome,
+  type LinkImport,
+} from '../operator-store.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
@@ -20,13 +26,10 @@ interface Plan {
 
 const keyOf = ({ domain_id, path }: Alias) => domain_id + path;
 
-/** In place of the id of a domain: a code is unique over all of them. */
-const ANY_DOMAIN = '*';
-
 /** The addresses of a link: that of its code, if it brings one, and its aliases. */
 function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias[] {
   if (code === undefined) return aliases;
-  const domains = [ANY_DOMAIN, domain_id ?? ''];
+  const domains = [domain_id ?? '', ANY_DOMAIN];
   return [...domains.map((domain) => ({ domain_id: domain, path: `/${code}` })), ...aliases];
 }
 
@@ -78,9 +81,8 @@ function* planImport(
     const other = yield* leadsElsewhere(found, accountId, link.target_url);
     if (other !== undefined) {
       const { address, target_url } = other;
-      const domain = address.domain_id === ANY_DOMAIN ? (link.domain_id ?? '') : address.domain_id;
-      const taken = { ...address, domain_id: domain };
-      plan.outcomes.push({ state: 'conflict', address: taken, target_url });
+      const account_id = other.account_id === accountId ? undefined : other.account_id;
+      plan.outcomes.push({ state: 'conflict', address, target_url, account_id });
       continue;
     }
     const code = found[0]?.code ?? link.code ?? drawCode();
