@@ -255,6 +255,13 @@ test.each([
   ['nor one of Shlink', { ...shlink, meta: { validUntil: PAST, maxVisits: null } }, false],
   ['nor one of Kutt that is banned', { ...kutt, banned: true, password: false }, false],
   ['nor one of Rebrandly with another state', { ...rebrandly, status: 'disabled' }, false],
+  ['one of Kutt as PostgreSQL writes it does', { ...kutt, banned: 'f' }, true],
+  [
+    'a state that nobody knows is said',
+    { ...rebrandly, status: 'soon' },
+    false,
+    'not kept: states that are not known, so that their links are switched off (1 link)',
+  ],
   ['one of Rebrandly that is active does', { ...rebrandly, status: 'active' }, true],
   [
     'a password is no secret of the target any more',
@@ -312,6 +319,22 @@ test.each(['03/02/2021', '2021-02-30T00:00:00Z', 'soon', '2999-01-01'])(
     expect(operator.err.join('\n')).toContain(text);
   },
 );
+
+test.each([
+  ['1,234,567', 1_234_567],
+  ['1 234', 1_234],
+  ['1234', 1_234],
+  ['12,34', undefined],
+  ['1,2345', undefined],
+  ['1.234', undefined],
+])('clicks that are written as %s are read as %s', async (text, click_count) => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const file = await fileOf('b.csv', `link,long_url,clicks\nbit.example/a,${TARGET},"${text}"\n`);
+  expect(await operator.import(file)).toBe(click_count === undefined ? 1 : 0);
+  const refused = `b.csv, line 2: its clicks are ${JSON.stringify(text)}`;
+  if (click_count === undefined) expect(operator.err).toContain(refused);
+  else expect(await operator.links()).toMatchObject([{ click_count }]);
+});
 
 describe('everything is checked before anything is written', () => {
   let operator: Operator;
@@ -451,6 +474,14 @@ describe('everything is checked before anything is written', () => {
     );
   });
 
+  test('a host that --host leads to two others is a usage error', async () => {
+    const file = await fileOf('a.csv', 'link,long_url\nbit.ly/x,https://example.com/x\n');
+    const [first, second] = ['--host', 'bit.ly=bit.example'];
+    expect(await operator.import(file, first, second, first, 'BIT.ly=go.example')).toBe(2);
+    expect(operator.err.join()).toMatch(/bit\.ly leads to bit\.example already/);
+    expect(await operator.import(file, first, second, first, second)).toBe(0);
+  });
+
   test('an export of several accounts is not mixed into one', async () => {
     const line = (account_id: string, n: number) =>
       ownLine({ ...{ account_id, code: `BBBBBB${n}`, id: idOf(n) } });
@@ -463,6 +494,13 @@ describe('everything is checked before anything is written', () => {
     );
     expect(await operator.links()).toEqual([]);
   });
+});
+
+test('an own row is switched on or off, and nothing else', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const file = await fileOf('own.jsonl', ownLine({ is_active: 'maybe' }));
+  expect(await operator.import(file)).toBe(1);
+  expect(operator.err.at(-2)).toBe('own.jsonl, line 1: its is_active is "maybe"');
 });
 
 test('two own rows with one id are no two links', async () => {

@@ -74,5 +74,9 @@ function collectHost(text: string, before = new Map<string, string>()): Map<stri
   if (from === undefined || to === undefined || rest.length > 0) {
     throw new InvalidArgumentError('Expected two hosts, such as bit.ly=go.example.com.');
   }
+  const other = before.get(from);
+  if (other !== undefined && other !== to) {
+    throw new InvalidArgumentError(`${from} leads to ${other} already.`);
+  }
   return before.set(from, to);
 }

@@ -68,7 +68,11 @@ function ownFields(values: SourceRow['values'], reading: Reading) {
   if (!CODE.test(code)) throw new Error(`${JSON.stringify(code)} is no code of this service`);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) throw new Error('its id is no UUID');
   const domain_id = host === '' ? '' : domainOf(host, reading);
-  return { code, id, is_active: isTrue(text('isactive')), domain_id };
+  const is_active = text('isactive');
+  if (!/^(?:true|1|yes|false|0|no)$/i.test(is_active)) {
+    throw new Error(`its is_active is ${JSON.stringify(is_active)}`);
+  }
+  return { code, id, is_active: /^[t1y]/i.test(is_active), domain_id };
 }
 
 /** Every address of the row, each once. */
@@ -177,27 +181,31 @@ function redirectType(value: unknown, { lost }: Reading) {
 }
 
 function clicksOf(value: unknown): number {
-  const text = String(value ?? 0).replace(/[,\s]/g, '');
-  if (!/^\d{1,15}$/.test(text)) throw new Error(`its clicks are ${JSON.stringify(value)}`);
-  return Number(text);
+  const text = String(value ?? 0).trim();
+  // Thousands may be apart.
+  if (!/^(?:\d{1,15}|\d{1,3}(?:[,\s]\d{3}){1,4})$/.test(text)) {
+    throw new Error(`its clicks are ${JSON.stringify(value)}`);
+  }
+  return Number(text.replace(/\D/g, ''));
 }
 
-function isTrue(value: unknown): boolean {
-  return /^(?:true|1|yes)$/i.test(String(value ?? ''));
-}
+/** A state in which a link leads nowhere, or the time since which it does. */
+const OFF = /^(?:true|t|1|yes|disabled|inactive|\d{4}-.*|\d{10,})$/i;
 
 function isSet(value: unknown): boolean {
-  return !/^(?:false|0|no|null|active|)$/i.test(String(value ?? '').trim());
+  return !/^(?:false|f|0|no|null|active|)$/i.test(String(value ?? '').trim());
 }
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
 function isActive(value: (field: keyof Service) => unknown, { now, lost }: Reading): boolean {
-  const [ends, hasPassword] = [value('ends'), isSet(value('password'))];
+  const [ends, off, hasPassword] = [value('ends'), value('off'), isSet(value('password'))];
   const hasEnded = isSet(ends) && timeOf(ends, now) <= now;
   if (isSet(ends) && !hasEnded) lost('the times at which links end');
   if (isSet(value('maxVisits'))) lost('limits of visits');
   if (hasPassword) lost('passwords, so that their links are switched off');
-  return !isSet(value('off')) && !hasEnded && !hasPassword;
+  if (isSet(off) && !OFF.test(String(off)))
+    lost('states that are not known, so that their links are switched off');
+  return !isSet(off) && !hasEnded && !hasPassword;
 }
 
 /** A day whose order is clear: ISO 8601, or with the name of its month. */
