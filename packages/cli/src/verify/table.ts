@@ -139,10 +139,9 @@ function exportReader({ plan: { columns } }: Layout) {
   return (row: Row): { addresses: readonly string[]; isOff: boolean } => {
     const isAnExport = columns.some((column) => ADDRESS_LISTS.includes(columnKey(column)));
     if (row.problem !== undefined || !isAnExport) return { addresses: [], isOff: false };
-    const [isActive, archived] = [cellOf(row, ['isactive']), cellOf(row, ['archived'])];
     return {
       addresses: cellOf(row, ADDRESS_LISTS).match(/https?:\/\/[^\s",]+/gi) ?? [],
-      isOff: /^(?:false|0|no)$/i.test(isActive) || /^(?:true|1|yes)$/i.test(archived),
+      isOff: /^(?:false|0|no)$/i.test(cellOf(row, ['isactive'])),
     };
   };
 }

@@ -125,6 +125,24 @@ test('a link that was created and has lost its short URL is wrong', async () => 
   expect(found.map((cells) => cells[3])).toEqual(['ok', 'invalid_row', 'skipped']);
 });
 
+test('of an export, a link that is switched off has to be gone, and an archived one of Bitly leads on', async () => {
+  const { url } = await shortLinks({ '/on': to('https://example.com/'), '/off': status(410) });
+  const own = { target_url: 'https://example.com/', aliases: [] };
+  const bitly = { long_url: 'https://example.com/', custom_bitlinks: [], archived: true };
+  const rows: [object, object, string][] = [
+    [{ short_url: `${url}/on`, is_active: false }, own, 'wrong_target'],
+    [{ short_url: `${url}/off`, is_active: false }, own, 'ok'],
+    [{ link: `${url}/on` }, bitly, 'ok'],
+    [{ link: `${url}/off` }, bitly, 'gone'],
+  ];
+  for (const [row, others, verified] of rows) {
+    const input = await file('links.jsonl', `${JSON.stringify({ ...row, ...others })}\n`);
+    const report = join(folder, 'report.jsonl');
+    await cli(['verify', input, '-o', report]);
+    expect(JSON.parse(await readFile(report, 'utf8'))).toMatchObject({ verified });
+  }
+});
+
 test('what OpenSSL says is told in one line', async () => {
   const { port } = await shortLinks({});
   const { findings: found } = await verify([
