@@ -65,7 +65,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'results beside the input not read',
     `${CHECK}/compare-rows.ts`,
-    'return !journal.hasWritten(await fingerprint(output));',
+    'return isOfOthers(journal) || !journal.hasWritten(await fingerprint(output));',
     'return false;',
   ),
   mutant(
@@ -86,17 +86,26 @@ export const EVIDENCE: readonly Mutant[] = [
     'await filesBeside(settings, journal.path, deps)',
     '[]',
   ),
-  mutant(
-    'journals under other names not read',
-    `${CHECK}/beside.ts`,
-    'const JOURNAL = /\\.shortlink-journal$/;',
-    'const JOURNAL = /\\.no-journal$/;',
-  ),
+  {
+    name: 'journals under other names not read',
+    patches: [
+      {
+        file: `${CHECK}/beside.ts`,
+        find: 'const JOURNAL = /\\.shortlink-journal$/;',
+        replace: 'const JOURNAL = /\\.no-journal$/;',
+      },
+      {
+        file: `${CHECK}/beside.ts`,
+        find: '    return isJournal(path);',
+        replace: '    return isJournal(path) && path === JOURNAL.source;',
+      },
+    ],
+  },
   mutant(
     'results under other names not read',
     `${CHECK}/beside.ts`,
-    'const TABLE = /\\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\\.gz)?(?:\\.old\\d*)?$/i;',
-    'const TABLE = /\\.(?:tsv)$/i;',
+    '(?:csv|tsv|txt|jsonl|ndjson|xlsx)',
+    '(?:tsv)',
   ),
   {
     name: 'damaged journal begun anew',
