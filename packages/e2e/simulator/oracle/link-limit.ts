@@ -54,7 +54,7 @@ export class LinkLimit {
       more.add(pair, links.of(pair) + rounds * count);
     }
     for (const [text, count] of restart ? [] : titled.entries()) {
-      const pair = text.slice(0, text.lastIndexOf('\t'));
+      const pair = text.slice(0, text.indexOf('\t'));
       more.add(pair, Math.max(0, count - titledLinks.of(text)));
     }
     this.#allowed.raise(more);

@@ -182,6 +182,8 @@ export class SentOnce {
   #sentBy(exchanges: readonly Exchange[]): Counts {
     const sent = new Counts();
     const found = new Counts();
+    // Links that a look-up finds before anything is sent, and that no row is known to have: those of other rows.
+    const others = new Counts();
     for (const exchange of exchanges) {
       if (!isCreate(exchange)) {
         this.#takeRefusals(exchange);
@@ -191,7 +193,11 @@ export class SentOnce {
         }
         for (const { pair, links, isFirst, isLast } of lookedUp(exchange)) {
           found.set(pair, links + (isFirst ? 0 : found.of(pair)));
-          if (isLast) this.#lower(pair, found.of(pair), sent);
+          if (!isLast) continue;
+          if (sent.of(pair) === 0) {
+            others.set(pair, Math.max(0, found.of(pair) - this.#active.of(pair)));
+          }
+          this.#lower(pair, found.of(pair) - others.of(pair), sent);
         }
         continue;
       }
