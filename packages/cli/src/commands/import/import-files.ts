@@ -49,12 +49,18 @@ export async function importFiles(
   const done = new Set(outcomes.map(({ summary }) => summary.file));
   const notImported = files.map(({ file }) => file).filter((file) => !done.has(file));
   if (notImported.length > 0) context.printer.warn(`Not imported: ${notImported.join(', ')}`);
-  const exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
+  let exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
   const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
-  if (options.summary !== undefined) await writeSummary(options.summary, toSafeJson(summary, 2));
+  if (options.summary !== undefined) {
+    await writeSummary(options.summary, toSafeJson(summary, 2)).catch(({ message }: Error) => {
+      context.printer.error({ code: 'system', message, exitCode: EXIT_CODES.error });
+      // What became of the rows counts more.
+      exitCode ||= EXIT_CODES.error;
+    });
+  }
   if (context.globals.json === true) {
     const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    context.printer.summary(summary, isStdoutTaken);
+    context.printer.summary({ ...summary, exit_code: exitCode }, isStdoutTaken);
   }
   return exitCode;
 }
