@@ -1,6 +1,6 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { type Line, LineSplitter } from '@shortlink/tables/basics';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
@@ -15,20 +15,12 @@ import {
   linkFields,
   type Perform,
   parseText,
-  REDIRECT_TYPE_CHOICES,
+  redirectTypeOption,
   STANDARD_STREAM,
 } from './declare.ts';
 
 interface CreateOptions extends LinkOptions {
   title?: string;
-}
-
-/** Input of `shortlink create`. */
-interface CreateInput {
-  /** Undefined: one URL a line of standard input. */
-  urls: readonly string[] | undefined;
-  /** Fields of every link. */
-  fields: Omit<CreateLinkBody, 'target_url'>;
 }
 
 export function declareCreate(program: Command, perform: Perform): void {
@@ -57,11 +49,7 @@ export function declareCreate(program: Command, perform: Perform): void {
       'custom domain of the account (default: that of the service)',
       parseText,
     )
-    .addOption(
-      new Option('--redirect-type <status>', 'HTTP status of the redirect')
-        .choices(REDIRECT_TYPE_CHOICES)
-        .default(undefined, '302'),
-    );
+    .addOption(redirectTypeOption('HTTP status of the redirect'));
 }
 
 async function create(
@@ -69,29 +57,25 @@ async function create(
   urls: readonly string[],
   options: CreateOptions,
 ): Promise<ExitCode> {
-  const input = parseCreate(urls, options);
-  const [url] = input.urls ?? [];
-  return url !== undefined && input.urls?.length === 1
-    ? createLink({ target_url: url, ...input.fields }, context)
-    : createLinks(input, context);
+  refuseWrongUrls(urls);
+  const fields = { title: options.title, ...linkFields(options) };
+  const [url = ''] = urls;
+  if (url === STANDARD_STREAM) return createLinks(undefined, fields, context);
+  return urls.length === 1
+    ? createLink({ target_url: url, ...fields }, context)
+    : createLinks(urls, fields, context);
 }
 
-/** @throws CliError when there is nothing to create */
-function parseCreate(urls: readonly string[], options: CreateOptions): CreateInput {
+function refuseWrongUrls(urls: readonly string[]): void {
   if (urls.length === 0) {
     throw usageError(
       'There is no URL to create a link for.',
       'Name one or more URLs, or - to read them from standard input.\nSee: shortlink create --help',
     );
   }
-  const isStandardInput = urls.includes(STANDARD_STREAM);
-  if (isStandardInput && urls.length > 1) {
+  if (urls.length > 1 && urls.includes(STANDARD_STREAM)) {
     throw usageError("Standard input (-) can't be combined with URLs.");
   }
-  return {
-    urls: isStandardInput ? undefined : urls,
-    fields: { title: options.title, ...linkFields(options) },
-  };
 }
 
 async function createLink(body: CreateLinkBody, context: Context): Promise<ExitCode> {
@@ -136,8 +120,12 @@ interface UrlOutcome {
   error: string | null;
 }
 
-/** Creates links in batches, and prints each as soon as it and those before it are settled. */
-async function createLinks({ urls, fields }: CreateInput, context: Context): Promise<ExitCode> {
+/** Creates links in batches, and prints each as soon as it and those before it are settled. Without `urls`, standard input has one a line. */
+async function createLinks(
+  urls: readonly string[] | undefined,
+  fields: Omit<CreateLinkBody, 'target_url'>,
+  context: Context,
+): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
   const counts = { ...NOTHING };

@@ -1,5 +1,5 @@
 import type { RedirectType } from '@shortlink/sdk';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { examples } from './help.ts';
@@ -94,9 +94,12 @@ export const MAX_BATCH_LINKS = 10_000;
 
 const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];
 
-export const REDIRECT_TYPE_CHOICES = REDIRECT_TYPES.map(String);
+export const redirectTypeOption = (description: string) =>
+  new Option('--redirect-type <status>', description)
+    .choices(REDIRECT_TYPES.map(String))
+    .default(undefined, '302');
 
-/** Options that say what links have. commander has checked the redirect type against {@link REDIRECT_TYPE_CHOICES}. */
+/** Options that say what links have. commander has checked the redirect type against its choices. */
 export interface LinkOptions {
   tag?: string[];
   domain?: string;

@@ -15,7 +15,7 @@ import {
   parseCountOr,
   parseDuration,
   parseText,
-  REDIRECT_TYPE_CHOICES,
+  redirectTypeOption,
 } from '../declare.ts';
 
 /** Each batch in flight is held in memory. */
@@ -101,10 +101,7 @@ const LINKS = () => [
     parse: collect,
   }),
   option('--domain <id>', 'custom domain of rows that name none', { parse: parseText }),
-  option('--redirect-type <status>', 'redirect type of rows that name none', {
-    choices: REDIRECT_TYPE_CHOICES,
-    shown: '302',
-  }),
+  redirectTypeOption('redirect type of rows that name none'),
 ];
 
 const OUTPUT = () => [
