@@ -114,30 +114,26 @@ async function listSettings(context: Context): Promise<ExitCode> {
   const settings = await context.settings();
   const config = await context.config();
   const shown = Object.entries(shownSettings(settings));
-  const { printer } = context;
-  if (context.globals.json === true) {
-    printer.json({
-      file: context.configPath,
-      settings: Object.fromEntries(shown.map(([name, setting]) => [name, setting ?? null])),
-      profiles: Object.fromEntries(
-        Object.entries(config.profiles).map(([name, { base_url = null, api_key: key }]) => [
-          name,
-          { base_url, api_key: key === undefined ? null : maskKey(key) },
-        ]),
-      ),
-    });
-    return EXIT_CODES.ok;
-  }
-  printer.data(
-    await renderTable({
-      head: ['setting', 'value', 'from'],
-      rows: shown.map(([name, set]) => [name, set?.value ?? '', set?.source ?? 'not set']),
-      style: printer.outStyle,
-    }),
+  const { printer, configPath: file } = context;
+  const profiles = Object.entries(config.profiles).map(
+    ([name, { base_url = null, api_key: key }]) => [
+      name,
+      { base_url, api_key: key === undefined ? null : maskKey(key) },
+    ],
   );
-  const names = Object.keys(config.profiles);
-  printer.data(`profiles: ${names.length > 0 ? names.join(', ') : 'none'}`);
-  printer.data(`config file: ${context.configPath}`);
+  const table = await renderTable({
+    head: ['setting', 'value', 'from'],
+    rows: shown.map(([name, set]) => [name, set?.value ?? '', set?.source ?? 'not set']),
+    style: printer.outStyle,
+  });
+  printer.result(
+    {
+      file,
+      settings: Object.fromEntries(shown.map(([name, setting]) => [name, setting ?? null])),
+      profiles: Object.fromEntries(profiles),
+    },
+    `${table}\nprofiles: ${Object.keys(config.profiles).join(', ') || 'none'}\nconfig file: ${file}`,
+  );
   return EXIT_CODES.ok;
 }
 

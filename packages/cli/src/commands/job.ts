@@ -109,7 +109,27 @@ const TABLE_ROWS = 20;
 async function showJob(job: Job, output: string | undefined, context: Context): Promise<void> {
   if (output !== undefined) await writeResults(job.results, output, context);
   // With `-o -`, stdout already carries the results.
-  if (output !== STANDARD_STREAM) await print(job, output === undefined, context);
+  if (output === STANDARD_STREAM) return;
+  const { printer } = context;
+  const { outStyle: style } = printer;
+  const lines = [
+    `${style.bold(sanitize(job.id))}  ${sanitize(job.status)}, ${formatCount(job.processed)} of ${plural(job.total, 'link')} done`,
+  ];
+  if (output === undefined && job.results.length > 0) {
+    const shown = job.results.slice(0, TABLE_ROWS);
+    const head = ['target URL', 'short URL', 'error'];
+    const rows = shown.map((item) => [
+      item.target_url,
+      item.short_url ?? '',
+      foreign(item.error ?? ''),
+    ]);
+    lines.push(await renderTable({ head, rows, style }));
+    const more = job.results.length - shown.length;
+    if (more > 0) {
+      lines.push(`and ${plural(more, 'more result')}: -o results.csv writes all of them to a file`);
+    }
+  }
+  printer.result(job, lines.join('\n'));
 }
 
 async function writeResults(
@@ -132,31 +152,6 @@ async function writeResults(
   }
   printer.note(`Wrote ${plural(results.length, 'result')} to ${path}.`);
   if (kept !== undefined) printer.note(`What was in it before is in ${kept}.`);
-}
-
-async function print(job: Job, withResults: boolean, context: Context): Promise<void> {
-  const { printer, globals } = context;
-  if (globals.json === true) {
-    printer.json(job);
-    return;
-  }
-  const style = printer.outStyle;
-  const done = `${formatCount(job.processed)} of ${plural(job.total, 'link')} done`;
-  printer.data(`${style.bold(sanitize(job.id))}  ${sanitize(job.status)}, ${done}`);
-  if (!withResults || job.results.length === 0) return;
-  printer.data(
-    await renderTable({
-      head: ['target URL', 'short URL', 'error'],
-      rows: job.results
-        .slice(0, TABLE_ROWS)
-        .map((item) => [item.target_url, item.short_url ?? '', foreign(item.error ?? '')]),
-      style,
-    }),
-  );
-  if (job.results.length > TABLE_ROWS) {
-    const more = plural(job.results.length - TABLE_ROWS, 'more result');
-    printer.data(`and ${more}: -o results.csv writes all of them to a file`);
-  }
 }
 
 const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
