@@ -10,6 +10,7 @@ import {
 } from './config/settings.ts';
 import type { Io } from './io.ts';
 import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
+import { proxyFetch } from './proxy-fetch.ts';
 
 /** Options that every command takes, as parsed. */
 export interface GlobalOptions extends AccountOptions, PrinterOptions {
@@ -88,10 +89,7 @@ export class Context {
   /** A client for `account`. The SDK is loaded here and not before: help and usage errors need none of it. */
   async client(account: Account, options: Partial<ShortlinkOptions> = {}): Promise<Shortlink> {
     this.printer.hide(account.apiKey);
-    const [{ Shortlink }, { proxyFetch }] = await Promise.all([
-      import('@shortlink/sdk'),
-      import('./proxy-fetch.ts'),
-    ]);
+    const { Shortlink } = await import('@shortlink/sdk');
     return new Shortlink({
       apiKey: account.apiKey,
       baseUrl: account.baseUrl,

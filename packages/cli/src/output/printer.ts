@@ -101,9 +101,10 @@ export class Printer {
     else this.data(text);
   }
 
-  /** How a command ended, with `--json`. Where results take stdout, it is an event. */
-  summary(value: object, isStdoutTaken: boolean): void {
-    if (isStdoutTaken) this.event({ event: 'summary', ...value });
+  /** How a command ended, with `--json`. Where the results of one of `files` take stdout, it is an event. */
+  summary(value: object, files: readonly { output: string }[]): void {
+    if (!this.options.json) return;
+    if (files.some(({ output }) => output === '-')) this.event({ event: 'summary', ...value });
     else this.json(value);
   }
 

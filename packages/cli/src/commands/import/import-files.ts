@@ -8,7 +8,6 @@ import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
-import { STANDARD_STREAM } from '../declare.ts';
 import type { ImportInput } from './import.ts';
 import { type FileOutcome, importFile } from './import-file.ts';
 import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
@@ -58,10 +57,7 @@ export async function importFiles(
       exitCode ||= EXIT_CODES.error;
     });
   }
-  if (context.globals.json === true) {
-    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    context.printer.summary({ ...summary, exit_code: exitCode }, isStdoutTaken);
-  }
+  context.printer.summary({ ...summary, exit_code: exitCode }, files);
   return exitCode;
 }
 

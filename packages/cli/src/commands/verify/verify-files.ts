@@ -10,7 +10,6 @@ import { FINDINGS, type Finding } from '../../verify/judge.ts';
 import { type Tally, verifyTable } from '../../verify/run-verify.ts';
 import { openTable, type Table } from '../../verify/table.ts';
 import { VERSION } from '../../version.ts';
-import { STANDARD_STREAM } from '../declare.ts';
 import { untilClosed } from '../import/import-file.ts';
 import type { VerifyInput } from './verify.ts';
 
@@ -60,13 +59,9 @@ async function verifyTables(
   }
   const isWrong = results.some(({ ok, links }) => ok < links);
   const exitCode = isWrong ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
-  if (globals.json === true) {
-    const exit_code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
-    const { requests } = asker;
-    const summary = { version: 1, command: 'verify', exit_code, requests, files: results };
-    const isStdoutTaken = files.some(({ output }) => output === STANDARD_STREAM);
-    printer.summary(summary, isStdoutTaken);
-  }
+  const exit_code = signal.aborted ? EXIT_CODES.interrupted : exitCode;
+  const { requests } = asker;
+  printer.summary({ version: 1, command: 'verify', exit_code, requests, files: results }, files);
   if (signal.aborted) throw interruptedError();
   return exitCode;
 }
