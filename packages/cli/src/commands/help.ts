@@ -95,18 +95,15 @@ function formatHelp(command: Command, helper: Help): string {
 
   paragraphs.push(`${helper.styleTitle('Usage:')} ${helper.commandUsage(command)}`);
   paragraph(helper.commandDescription(command));
-  list(
-    'Commands:',
-    helper
-      .visibleCommands(command)
-      .filter((sub) => isRoot || sub.name() !== 'help')
-      .map((sub) => [helper.subcommandTerm(sub), helper.subcommandDescription(sub)]),
+  const subs = helper.visibleCommands(command).filter((sub) => isRoot || sub.name() !== 'help');
+  const commands = subs.map(
+    (sub) => [helper.subcommandTerm(sub), helper.subcommandDescription(sub)] as const,
   );
+  list('Commands:', commands);
+  const all = helper.visibleArguments(command);
   list(
     'Arguments:',
-    helper
-      .visibleArguments(command)
-      .map((argument) => [argument.name(), helper.argumentDescription(argument)]),
+    all.map((one) => [one.name(), helper.argumentDescription(one)]),
   );
   const shown = helper.visibleOptions(command).filter(({ long }) => isRoot || long !== '--help');
   const groups = Map.groupBy(shown, ({ helpGroupHeading = 'Options:' }) =>
@@ -115,7 +112,7 @@ function formatHelp(command: Command, helper: Help): string {
   for (const [heading, options] of groups) {
     list(
       heading,
-      options.map((option) => [helper.optionTerm(option), helper.optionDescription(option)]),
+      options.map((one) => [helper.optionTerm(one), helper.optionDescription(one)]),
     );
   }
   const codes = exitCodesOf(command).map(([code, text]) => `${code.padStart(5)}  ${text}`);

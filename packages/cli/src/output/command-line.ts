@@ -10,19 +10,12 @@ const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 export function commandLine(argv: readonly string[], waitMs?: number): string {
   const words: string[] = ['shortlink'];
   for (let index = 0; index < argv.length; index++) {
-    const word = argv[index] ?? '';
-    if (waitMs !== undefined && word === '--max-wait') {
-      index++;
-    } else if (waitMs !== undefined && word.startsWith('--max-wait=')) {
-      // Replaced by the longer one below.
-    } else if (word === '--api-key') {
-      words.push(word, '"$SHORTLINK_API_KEY"');
-      index++;
-    } else if (word.startsWith('--api-key=')) {
-      words.push('--api-key="$SHORTLINK_API_KEY"');
-    } else if (word !== '--restart') {
-      words.push(quote(word));
-    }
+    const [, flag = '', joint = ''] = /^(--[a-z-]+)(?:$|(=))/.exec(argv[index] ?? '') ?? [];
+    const isWait = flag === '--max-wait' && waitMs !== undefined;
+    if (flag === '--api-key') words.push(`${flag}${joint || ' '}"$SHORTLINK_API_KEY"`);
+    else if (flag !== '--restart' && !isWait) words.push(quote(argv[index] ?? ''));
+    // Its value is the next word.
+    if ((flag === '--api-key' || isWait) && joint === '') index++;
   }
   if (waitMs !== undefined) words.push('--max-wait', durationFlag(waitMs));
   return words.join(' ');
