@@ -66,12 +66,10 @@ function option(flags: string, description: string, details: Details = {}): Opti
 }
 
 /** How a table is read. */
-export const INPUT = () => [
-  option(
-    '--map <field=column>',
-    `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out; may be given several times`,
-    { parse: mapParser(LINK_FIELDS) },
-  ),
+export const tableOptions = (map: string, fields: readonly string[]) => [
+  option('--map <field=column>', `${map}; may be given several times`, {
+    parse: mapParser(fields),
+  }),
   option('--input-format <format>', 'format of the input', {
     choices: INPUT_FORMATS,
     fallback: 'auto',
@@ -92,6 +90,12 @@ export const INPUT = () => [
     parse: parseCount(0, 1_000_000),
   }),
 ];
+
+const INPUT = () =>
+  tableOptions(
+    `fill a field (${LINK_FIELDS.join(', ')}) from a column; title= leaves a field out`,
+    LINK_FIELDS,
+  );
 
 const LINKS = () => [
   option('--tag <tag>', 'tag of rows that have none; may be given several times', {
@@ -195,7 +199,7 @@ const SAFETY = () => [
 ];
 
 /** Parses `field=column`, which may be given once for each of `fields`. */
-export function mapParser<F extends string>(fields: readonly F[]) {
+function mapParser<F extends string>(fields: readonly F[]) {
   return (value: string, previous: unknown): Partial<Record<F, string>> => {
     const known = (previous ?? {}) as Partial<Record<F, string>>;
     const at = value.indexOf('=');

@@ -6,7 +6,7 @@ import type { VerifySettings } from '../../verify/run-verify.ts';
 import type { TableSettings } from '../../verify/table.ts';
 import { declareCommand, type Perform, parseCount, STANDARD_STREAM } from '../declare.ts';
 import { identityOf } from '../import/import.ts';
-import { INPUT, mapParser } from '../import/options.ts';
+import { tableOptions } from '../import/options.ts';
 
 /** Fields of `--map`. */
 export const TABLE_FIELDS = [
@@ -73,14 +73,9 @@ export function declareVerify(program: Command, perform: Perform): void {
     .option('--concurrency <n>', 'rows asked at once', parseCount(1, 256), 8)
     .option('--rpm <n>', 'requests per minute at most (default: no limit)', parseCount(1, 1e6));
   command.optionsGroup('Input:');
-  for (const option of INPUT()) {
-    const name = option.attributeName();
-    if (name === 'map') {
-      option.argParser(mapParser(TABLE_FIELDS));
-      option.description =
-        'name the column of a field (short_url, target_url); may be given several times';
-    }
-    if (name !== 'tagSeparator') command.addOption(option);
+  const map = `name the column of a field (${TABLE_FIELDS.join(', ')})`;
+  for (const option of tableOptions(map, TABLE_FIELDS)) {
+    if (option.attributeName() !== 'tagSeparator') command.addOption(option);
   }
 }
 
