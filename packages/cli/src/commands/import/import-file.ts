@@ -133,14 +133,14 @@ async function ended(
   summary: ImportSummary,
   { context: { argv }, expectNoChanges }: Run,
 ): Promise<Pick<FileOutcome, 'exitCode' | 'stopped' | 'next'>> {
-  const { stopped, file } = summary;
+  const { stopped, file, unsent } = summary;
+  const exitCode = exitCodeOfImport(summary);
   if (stopped === undefined) {
-    const isUnexpected = expectNoChanges && summary.unsent > 0;
-    const exitCode = isUnexpected ? EXIT_CODES.changes : exitCodeOfImport(summary);
-    return { exitCode, stopped, next: undefined };
+    const isUnexpected = expectNoChanges && unsent > 0;
+    return { exitCode: isUnexpected ? EXIT_CODES.changes : exitCode, stopped, next: undefined };
   }
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
-  const { reason, waitMs, mustDecide } = stopped;
+  const { reason, waitMs, mustDecide, message, hint = cause?.hint } = stopped;
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how = present(
@@ -150,13 +150,8 @@ async function ended(
   ).join(', ');
   return {
     // For the reason 'error', the error itself decides about the exit code.
-    exitCode:
-      reason === 'error' && cause !== undefined ? cause.exitCode : exitCodeOfImport(summary),
-    stopped: {
-      reason,
-      message: cause?.message ?? stopped.message,
-      hint: stopped.hint ?? cause?.hint,
-    },
+    exitCode: reason === 'error' ? (cause?.exitCode ?? exitCode) : exitCode,
+    stopped: { reason, message: cause?.message ?? message, hint },
     next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { systemReason } from '@shortlink/tables/basics';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
-import type { Account, Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { plural, present } from '../../format.ts';
 import { inputError } from '../../import/errors.ts';
 import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
@@ -23,9 +23,11 @@ export async function importFiles(
   const { dryRun, expectNoChanges, stateDir, rpm: requestsPerMinute, maxWait } = options;
   // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
   if (options.summary !== undefined) await writeSummary(options.summary, '');
-  const account = dryRun ? await accountIfAny(context) : await context.account();
-  // Without an address, a dry run compares with the links of no service.
-  const baseUrl = (await context.settings()).baseUrl?.value ?? NO_SERVICE;
+  const { apiKey, baseUrl: address } = await context.settings();
+  // A dry run needs no account. Without an address, it compares with the links of no service.
+  const isKnown = apiKey !== undefined && address !== undefined;
+  const account = isKnown || !dryRun ? await context.account() : undefined;
+  const baseUrl = address?.value ?? NO_SERVICE;
   if (stateDir !== undefined && !dryRun) await mkdir(stateDir, { recursive: true });
   const watch = await watchImports({ requestsPerMinute, maxWait }, context);
   const limits = { requestsPerMinute, maxRetryAfterMs: maxWait };
@@ -87,12 +89,6 @@ async function inOrder(
     if (!isGood) return [settings, ...files.filter((other) => other !== settings)];
   }
   return files;
-}
-
-/** The account, for a dry run, which needs none. */
-async function accountIfAny(context: Context): Promise<Account | undefined> {
-  const { apiKey, baseUrl } = await context.settings();
-  return apiKey === undefined || baseUrl === undefined ? undefined : await context.account();
 }
 
 async function report(

@@ -11,7 +11,6 @@ import type { Printer } from '../../output/printer.ts';
 import { foreign } from '../../output/sanitize.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
-/** Shows imports while they run. See {@link watchImports}. */
 export type ImportWatch = Awaited<ReturnType<typeof watchImports>>;
 /** Shows the import of one file. */
 export type FileWatch = ReturnType<ImportWatch['begin']>;
@@ -96,7 +95,6 @@ function show(event: ImportEvent, file: string, printer: Printer): void {
   }
 }
 
-/** How a user stops an import. See {@link stopSignals}. */
 export type StopSignals = ReturnType<typeof stopSignals>;
 
 /** The first Ctrl-C aborts `soft`: no new batch is sent, and those in flight end. The second aborts `hard`: waits and requests end at once. */
