@@ -85,12 +85,8 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   const shortlink = await context.client(await context.account());
   try {
     const link = await context.interruptible((signal) => shortlink.links.create(body, { signal }));
-    if (context.globals.json === true) {
-      context.printer.json(link);
-    } else {
-      context.printer.data(sanitize(link.short_url));
-      reportCreated({ ...NOTHING, created: 1 }, context);
-    }
+    context.printer.result(link, sanitize(link.short_url));
+    reportCreated({ ...NOTHING, created: 1 }, context);
     return EXIT_CODES.ok;
   } catch (error) {
     const { isOutcomeUnknown } = await import('@shortlink/sdk');

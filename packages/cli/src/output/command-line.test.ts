@@ -16,3 +16,12 @@ test('an API key is replaced, --restart is left out', () => {
     'shortlink --api-key="$SHORTLINK_API_KEY" usage',
   );
 });
+
+test.each([['--max-wait', '2m'], ['--max-wait=2m'], []])(
+  'a wait that is too short is replaced by one that is long enough: %s %s',
+  (...words) => {
+    const argv = ['import', ...words, 'a.csv'];
+    expect(commandLine(argv, 7_200_000)).toBe('shortlink import a.csv --max-wait 3h');
+    expect(commandLine(argv)).toBe(['shortlink', ...argv].join(' '));
+  },
+);
