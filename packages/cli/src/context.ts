@@ -56,10 +56,8 @@ export class Context {
     return this.#config;
   }
 
-  /** @param newProfile - for commands that make a profile: one that doesn't exist yet is no error */
   async settings(newProfile = false): Promise<ResolvedSettings> {
-    const { globals: flags, io } = this;
-    return resolveSettings({ flags, env: io.env, config: await this.config(), newProfile });
+    return resolveSettings(this.globals, this.io.env, await this.config(), newProfile);
   }
 
   /** The account, or an error that says how to name one. */

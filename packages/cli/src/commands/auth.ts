@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { withProfile, writeConfig } from '../config/config-file.ts';
+import { writeConfig } from '../config/config-file.ts';
 import {
   API_KEY_PATTERN,
   isBaseUrl,
@@ -58,8 +58,8 @@ async function login(context: Context): Promise<ExitCode> {
   }
   const config = await context.config();
   const profile = settings.profile.value;
-  const stored = { base_url: account.baseUrl, api_key: account.apiKey };
-  await writeConfig(context.configPath, withProfile(config, profile, stored));
+  config.profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
+  await writeConfig(context.configPath, config);
   printer.ended(
     'success',
     `Logged in to ${account.baseUrl} with the key ${maskKey(account.apiKey)}`,
@@ -137,12 +137,13 @@ async function askAccount(
 async function logout(context: Context): Promise<ExitCode> {
   const { profile } = await context.settings();
   const config = await context.config();
-  const { api_key: stored, ...rest } = config.profiles[profile.value] ?? {};
-  if (stored === undefined) {
+  const stored = config.profiles[profile.value];
+  if (stored?.api_key === undefined) {
     context.printer.note(`Profile ${profile.value} has no API key.`);
     return EXIT_CODES.ok;
   }
-  await writeConfig(context.configPath, withProfile(config, profile.value, rest));
+  stored.api_key = undefined;
+  await writeConfig(context.configPath, config);
   context.printer.ended('success', `Removed the API key of profile ${profile.value}`);
   context.printer.note(
     `  The config file is ${context.configPath}\n  The key stays valid on the server until it is revoked there.`,

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { withProfile, writeConfig } from '../config/config-file.ts';
+import { writeConfig } from '../config/config-file.ts';
 import type { Config } from '../config/config-schema.ts';
 import {
   isBaseUrl,
@@ -72,13 +72,14 @@ async function changeSetting(
     );
   }
   const config = await context.config();
-  const change = name === 'profile' ? withDefault : withBaseUrl;
-  await writeConfig(context.configPath, await change(config, value, context));
+  if (name === 'profile') setDefault(config, value);
+  else await setBaseUrl(config, value, context);
+  await writeConfig(context.configPath, config);
   context.printer.ended('success', `Saved in ${context.configPath}`);
   return EXIT_CODES.ok;
 }
 
-function withDefault(config: Config, profile: string): Config {
+function setDefault(config: Config, profile: string): void {
   if (!PROFILE_PATTERN.test(profile)) {
     throw usageError('A profile name may hold letters, digits and . _ - only.');
   }
@@ -88,10 +89,10 @@ function withDefault(config: Config, profile: string): Config {
       `Create it with: shortlink auth login --profile ${profile}`,
     );
   }
-  return { ...config, profile };
+  config.profile = profile;
 }
 
-async function withBaseUrl(config: Config, value: string, context: Context): Promise<Config> {
+async function setBaseUrl(config: Config, value: string, context: Context): Promise<void> {
   if (!isBaseUrl(value)) {
     throw usageError(
       'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
@@ -107,7 +108,7 @@ async function withBaseUrl(config: Config, value: string, context: Context): Pro
       `Store the address with its own key: shortlink auth login --base-url ${base_url}${profileFlag(profile)}`,
     );
   }
-  return withProfile(config, profile.value, { ...stored, base_url });
+  config.profiles[profile.value] = { ...stored, base_url };
 }
 
 async function listSettings(context: Context): Promise<ExitCode> {

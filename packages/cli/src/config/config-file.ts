@@ -38,15 +38,6 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
   }
 }
 
-/** The config with the profile added or replaced. */
-export function withProfile(
-  config: Config,
-  name: string,
-  profile: Config['profiles'][string],
-): Config {
-  return { ...config, profiles: { ...config.profiles, [name]: profile } };
-}
-
 async function readIfThere(path: string): Promise<{ text: string; mode: number } | undefined> {
   try {
     const { mode } = await stat(path);

@@ -23,21 +23,21 @@ export interface AccountOptions {
   profile?: string | undefined;
 }
 
-interface SettingsInput {
-  flags: AccountOptions;
-  env: Io['env'];
-  config: Config;
-  /** `true` for commands that create profiles: the profile need not exist yet. */
-  newProfile?: boolean | undefined;
-}
-
 /**
  * Flag, then environment, then config file. Empty environment variables count as not set. A stored key is used for the address that it
  * was stored with, and for no other one.
+ *
+ * @param newProfile - for commands that make a profile: one that doesn't exist yet is no error
  */
-export function resolveSettings(input: SettingsInput): ResolvedSettings {
-  const { flags, env, config } = input;
-  const profile = resolveProfile(input);
+export function resolveSettings(
+  flags: AccountOptions,
+  env: Io['env'],
+  config: Config,
+  newProfile: boolean,
+): ResolvedSettings {
+  const named = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
+  const profile = named ?? { value: 'default', source: 'default' };
+  checkProfile(profile, config, newProfile);
   const { api_key: key, base_url: address } = config.profiles[profile.value] ?? {};
   const baseUrl = first(flags.baseUrl, env['SHORTLINK_BASE_URL'], address);
   if (baseUrl !== undefined) {
@@ -57,21 +57,18 @@ export function resolveSettings(input: SettingsInput): ResolvedSettings {
   return { profile, apiKey, baseUrl, otherAddress };
 }
 
-function resolveProfile({ flags, env, config, newProfile }: SettingsInput): Setting {
-  const set = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
-  const { value, source }: Setting = set ?? { value: 'default', source: 'default' };
+function checkProfile({ value, source }: Setting, config: Config, newProfile: boolean): void {
   if (!PROFILE_PATTERN.test(value)) {
     throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
   }
   const isNamed = source === 'flag' || source === 'environment';
-  if (isNamed && newProfile !== true && !Object.hasOwn(config.profiles, value)) {
+  if (isNamed && !newProfile && !Object.hasOwn(config.profiles, value)) {
     const names = Object.keys(config.profiles);
     throw usageError(
       `There is no profile ${JSON.stringify(value)} (${source}).`,
       `${names.length > 0 ? `Profiles: ${names.join(', ')}\n` : ''}Create it with: shortlink auth login --profile ${value}`,
     );
   }
-  return { value, source };
 }
 
 function first(
