@@ -76,16 +76,16 @@ async function waitForJob(
   };
   status.start(() => waitStatus(id, latest));
   try {
-    const job = await context.interruptible((signal) =>
-      shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
-    );
-    status.stop();
+    const job = await context
+      .interruptible((signal) =>
+        shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
+      )
+      .finally(status.stop);
     await showJob(job, output, context);
     return job.results.some((item) => (item.error ?? '') !== '')
       ? EXIT_CODES.rowsFailed
       : EXIT_CODES.ok;
   } catch (error) {
-    status.stop();
     const { JobFailedError } = await import('@shortlink/sdk');
     // A failed job may have created links too.
     if (JobFailedError.isInstance(error)) await showJob(error.job, output, context);

@@ -15,8 +15,8 @@ export interface Status
 
 /** One line on stderr, which `start` shows, now and again and again, in place of the one before, and `stop` takes away. */
 interface StatusLine {
-  start(status: () => Status): void;
-  stop(): void;
+  readonly start: (status: () => Status) => void;
+  readonly stop: () => void;
 }
 
 /** Often enough to look alive; each redraw costs a write to the terminal. */

@@ -51,15 +51,12 @@ function noAccount(): never {
  * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
  * results that could not be written.
  */
-export function untilClosed(
-  stdout: OutputStream,
-  watch: Pick<FileWatch, 'end'>,
-): ImportDeps['stdout'] {
+export function untilClosed(stdout: OutputStream, endStatus: () => void): ImportDeps['stdout'] {
   let isClosed = false;
   return {
     write(bytes, done) {
       // Results and the status line may be on the same terminal.
-      watch.end();
+      endStatus();
       const shown = stdout.isTTY ? sanitizeData(Buffer.from(bytes).toString()) : bytes;
       stdout.write(shown, (error) => {
         if (isClosedPipe(error)) isClosed = true;
@@ -106,7 +103,7 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
     const summary = await runImport(settings, {
       client: run.client ?? NO_CLIENT,
       stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
-      stdout: untilClosed(context.io.stdout, watch),
+      stdout: untilClosed(context.io.stdout, watch.end),
       onEvent: watch.onEvent,
       decide: deciderOf(context, watch, stop.soft),
       signal: stop.hard,

@@ -60,7 +60,7 @@ export async function watchImports(
         /** After the first Ctrl-C. Returns what the run still does. */
         onStopping: () => current.onStopping(),
         /** Takes the status line away. */
-        end: () => status.stop(),
+        end: status.stop,
       };
     },
   };

@@ -108,7 +108,7 @@ async function verifyFile(
   const status = await openStatusLine(io, printer);
   status.start(() => statusOf(result, elapsedMs()));
   try {
-    const stdout = untilClosed(io.stdout, { end: () => status.stop() });
+    const stdout = untilClosed(io.stdout, status.stop);
     const kept = await verifyTable(table, settings, { asker, stdout, tally: result });
     if (kept !== undefined) printer.warn(`What ${output} held before is kept as ${kept}.`);
   } finally {
