@@ -32,13 +32,7 @@ import {
   whyStopped,
   wouldStop,
 } from './report/summary.ts';
-import {
-  asksWhose,
-  findOut,
-  type SendNewRows,
-  sendNewRows,
-  traitsOf,
-} from './send/send-new-rows.ts';
+import { findOut, type SendNewRows, sendNewRows, traitsIfNeeded } from './send/send-new-rows.ts';
 import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
@@ -186,14 +180,12 @@ async function importInput(
 /** What an import would do, where only the service may know of links. */
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
   const { checked, settings, deps } = known;
-  const { evidence, journal, found: first } = known;
-  const isOpen = first.new + first.unknown > 0 || asksWhose(evidence, journal, settings);
-  const service = isOpen ? await traitsOf(settings, deps) : undefined;
-  const found = service === undefined ? known.found : await findOut(known, service, known.found);
+  const service = await traitsIfNeeded(known, known.found);
+  const found = await findOut(known, service, known.found);
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };
   if (found.new === 0) return after;
-  return { ...after, forecast: planSending(found.new, service?.usage, settings, deps) };
+  return { ...after, forecast: planSending(found.new, service.usage, settings, deps) };
 }
 
 async function listsOf(known: SendNewRows): Promise<ImportSummary['lists']> {

@@ -69,13 +69,25 @@ describe('links that another file in the folder names', () => {
     rmSync(world.path('input.csv.results.csv'), { force: true });
     const journal = 'input.csv.shortlink-journal';
     const other = { file: world.path('b.csv') };
-    const hint = `If that file was renamed to this one: --journal ${journal}.`;
+    const hint = `If that file was renamed to this one: --journal ${world.path(journal)}`;
     await expect(world.import(other)).rejects.toMatchObject({
       hint: expect.stringContaining(hint),
     });
     const continued = { ...other, journal: world.path(journal) };
     expect(await world.import(continued)).toMatchObject({ created: 2, unknown: 0 });
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('but not of the journal that --restart has set aside', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    await world.import({ restart: true });
+    world.write('input.csv', file(row(1), row(1)));
+    rmSync(world.path('input.csv.results.csv'));
+    expect(await world.import()).toMatchObject({ created: 1, existing: 1 });
+    rmSync(world.path('input.csv.shortlink-journal'));
+    rmSync(world.path('input.csv.results.csv'));
+    await expect(world.import()).rejects.toThrow('input.csv.shortlink-journal.old');
   });
 
   test('of a rejects file that was corrected and imported by itself', async () => {

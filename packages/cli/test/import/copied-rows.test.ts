@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { linkIdentity, madeFor } from '../../src/import/map/link-identity.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -222,5 +223,17 @@ test('where cells with links were shifted by a row, the journal knows whose they
   world.write('input.csv', [header, ...shifted, ''].join('\n'));
   expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 3, created: 0 });
   expect(inRows()).toEqual([1, 2, 3].map((n) => [url(n), `000000${n}`]));
+  expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+});
+
+test('but a journal that is older than the file takes no link away', async () => {
+  world.write('input.csv', `url\n${url(1)}\n${url(2)}\n`);
+  await world.import(inPlace('input.csv'));
+  // Another machine has filled in what the operator has corrected.
+  const corrected = madeFor(linkIdentity({ target_url: url(3) }, undefined));
+  const [header, first, ...rest] = world.read('input.csv').split('\n');
+  const filled = first?.replace(url(1), url(3)).replace(/[^,]*$/, corrected);
+  world.write('input.csv', [header, filled, ...rest].join('\n'));
+  expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 2, created: 0 });
   expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
 });

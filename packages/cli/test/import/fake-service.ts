@@ -155,6 +155,8 @@ export class FakeService {
       codes?: string[];
     } = JSON.parse(text);
     if (body.codes !== undefined) {
+      const fault = this.onLookup(0);
+      if (fault !== undefined) return answer(fault.status, fault.body);
       const results = body.codes.map((code) => ({
         links: this.links.filter((link) => link.code === code),
       }));

@@ -54,6 +54,22 @@ test('links of a lost journal that the service knows are those of their rows', a
   expect(world.service.requests).toBe(requests);
 });
 
+test.each([401, 503])('a run with nothing to do needs no service: %s', async (status) => {
+  await world.import(filled());
+  loseJournal();
+  moveOn(undefined);
+  world.service.usage = () => ({ type: 'answer', status, body: { error: 'no' } });
+  expect(await world.import(filled())).toMatchObject({ existing: 3, stopped: undefined });
+});
+
+test('nor one that fails when it is asked', async () => {
+  await world.import(filled());
+  loseJournal();
+  moveOn(['lookup']);
+  world.service.onLookup = () => ({ type: 'answer', status: 500, body: { error: 'no' } });
+  expect(await world.import(filled())).toMatchObject({ existing: 3, stopped: undefined });
+});
+
 test('a service that can not be asked is trusted', async () => {
   await world.import();
   loseJournal();

@@ -26,8 +26,8 @@ export const COMMAND_LINE: readonly Mutant[] = [
   mutant(
     'summary file left empty',
     `${COMMAND}/import-files.ts`,
-    'await writeSummary(options.summary, toSafeJson(summary, 2));',
-    'await writeSummary(options.summary, "");',
+    'await writeSummary(options.summary, toSafeJson(summary, 2)).catch',
+    'await writeSummary(options.summary, "").catch',
   ),
   mutant(
     'warnings printed as text between events',

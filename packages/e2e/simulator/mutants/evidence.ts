@@ -83,7 +83,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'files under other names not read',
     `${SEND}/send-new-rows.ts`,
-    'await filesBeside(settings, journal.path, deps)',
+    'await filesBeside(settings, journal, deps)',
     '[]',
   ),
   {

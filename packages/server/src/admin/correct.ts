@@ -104,7 +104,14 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
         const text = (name: string) => String(values.get(name) ?? '') || undefined;
         const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
         const where = `${source.name}, ${source.unit} ${line}: `;
-        changes.push({ code: text(named) ?? '', target_url, title, ifTarget, where, problem });
+        changes.push({
+          code: text('code') ?? text('shorturl') ?? '',
+          target_url,
+          title,
+          ifTarget,
+          where,
+          problem,
+        });
       }
     }
   } finally {

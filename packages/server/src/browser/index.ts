@@ -73,7 +73,7 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
     },
   };
   const { db, save, release } = await openDatabase(options.database, options.wasm);
-  migrate(db, migrations, clock.now());
+  migrate(db, migrations, clock.now(), true, () => undefined);
   const store = inlineStore(db, url);
   const service = await startTestService(store, url, { ...options, now: clock.now });
   const { answer, stop, apiKey, accountId, faults } = service;

@@ -19,8 +19,23 @@ export interface MigrationReport {
   to: number;
 }
 
-/** Throws for a schema that a newer version of this program has migrated, and unless `mayMigrate` also for one that must be migrated. */
-export function checkVersion(name: string, version: number, newest: number, mayMigrate = true) {
+/** The last step before those that no release had were made one: with it, a schema is the same as with ours of that version. */
+const LAST_UNRELEASED = 'moving';
+
+/** The last step of a schema: of an empty database, version 0. */
+export type LastStep = Pick<Migration, 'version' | 'name'>;
+
+/**
+ * Throws for a schema that a newer version of this program has migrated, or one that had other steps, and unless `mayMigrate` also for one that must
+ * be migrated.
+ */
+export function checkVersion(
+  name: string,
+  { version, name: step }: LastStep,
+  steps: readonly Migration[],
+  mayMigrate = true,
+) {
+  const newest = steps.at(-1)?.version ?? 0;
   const found = `The database ${name} has schema version ${version}`;
   if (version > newest) {
     throw new StoreError(
@@ -28,8 +43,13 @@ export function checkVersion(name: string, version: number, newest: number, mayM
       `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`,
     );
   }
-  if (version > 2 && version < 11)
-    throw new StoreError('too_old', `${found}, which no release had.`);
+  const isOurs = steps.some((one) => one.version === version && one.name === step);
+  if (version > 0 && !isOurs && step !== LAST_UNRELEASED) {
+    throw new StoreError(
+      'too_old',
+      `${found} (${step}), which no release had. Export its links with the program that made it, and import them into a new database.`,
+    );
+  }
   if (mayMigrate || version === newest) return;
   const advice =
     version === 0
@@ -38,15 +58,16 @@ export function checkVersion(name: string, version: number, newest: number, mayM
   throw new StoreError('too_old', `${advice}, run: shortlink-server migrate`);
 }
 
-/** Version of the last migration; 0 for a database without tables. Throws for the tables of another program. */
-export function* readVersion(name: string, allTables: Statement): Reading<number> {
+/** Throws for the tables of another program. */
+export function* readLastStep(name: string, allTables: Statement): Reading<LastStep> {
   const tables = yield* rowsOf<{ name: string }>(allTables);
-  if (tables.length === 0) return 0;
+  const none = { version: 0, name: '' };
+  if (tables.length === 0) return none;
   if (!tables.some((table) => table.name === 'schema_migrations')) {
     const message = `The database ${name} holds other tables; it isn't one of shortlink-server.`;
     throw new StoreError('corrupt', message);
   }
-  const newest = yield* rowOf<{ version: number | null }>(sql`
-    SELECT max(version) AS version FROM schema_migrations`);
-  return newest?.version ?? 0;
+  const last = yield* rowOf<LastStep>(sql`
+    SELECT version, name FROM schema_migrations ORDER BY version DESC LIMIT 1`);
+  return last ?? none;
 }

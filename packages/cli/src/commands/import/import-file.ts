@@ -145,11 +145,13 @@ async function ended(
     argv.includes('--restart') && 'with the links that the service has already',
     isStream(file) && 'pipe the same input into',
   ).join(', ');
+  // The name of a pipe that the shell has made ends with it.
+  const again = isStream(file) ? argv.map((word) => (word === file ? '-' : word)) : argv;
   return {
     // For the reason 'error', the error itself decides about the exit code.
     exitCode: reason === 'error' ? (cause?.exitCode ?? exitCode) : exitCode,
     stopped: { reason, message: cause?.message ?? message, hint },
-    next: canContinue ? `${how}: ${commandLine(argv, waitMs)}` : undefined,
+    next: canContinue ? `${how}: ${commandLine(again, waitMs)}` : undefined,
   };
 }
 

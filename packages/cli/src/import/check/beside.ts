@@ -6,6 +6,7 @@ import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
 import { isJournal } from '../journal/database.ts';
+import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -19,7 +20,7 @@ const JOURNAL = /\.shortlink-journal$/;
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
 /** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
-const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|\.orig|~)?$/i;
+const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
 
 /** Files of a folder that are looked at. One with more is no folder for link files. */
 const MAX_FILES = 1_000;
@@ -30,14 +31,16 @@ const MAX_FILES = 1_000;
  */
 export async function filesBeside(
   { file, output, rejects, known = [] }: ImportSettings,
-  journal: string,
+  journal: Pick<Journal, 'path' | 'hasLinks'>,
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ): Promise<string[]> {
   const real = await realpath(file).catch(() => file);
   const written = [output, rejects].filter((path) => path !== '-');
-  const ours = await Promise.all([file, real, journal, ...written].map(placeOf));
+  const ours = await Promise.all([journal.path, file, real, ...written].map(placeOf));
   const own = new Set([...ours, ...(await Promise.all(known.map(placeOf)))]);
   const folders = new Set(ours.map((path) => dirname(path)));
+  // With `--restart`, other links than those of the journal before were wanted.
+  const isSetAside = (path: string) => journal.hasLinks() && path.startsWith(`${ours[0]}.old`);
   const found: string[] = [];
   const isStreamed = isStream(file);
   for (const folder of folders) {
@@ -49,10 +52,10 @@ export async function filesBeside(
       const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;
       onEvent({ type: 'warning', message });
     }
-    const others = file === '-' ? [] : names.filter((name) => !isEvidence(name));
+    const others = isStreamed ? [] : names.filter((name) => !isEvidence(name)).sort();
     for (const name of [...paths.slice(0, MAX_FILES), ...others.slice(0, MAX_FILES)]) {
       const path = join(folder, name);
-      const isOther = own.has(path) || !(await isFilled(path));
+      const isOther = own.has(path) || isSetAside(path) || !(await isFilled(path));
       if (!isOther && (isEvidence(name) || isRenamedJournal(path))) found.push(path);
     }
   }
@@ -77,10 +80,11 @@ async function placeOf(path: string): Promise<string> {
 
 /** How to go on with the journal of a file that was renamed, among these names. It can settle what it has left open. */
 export async function renamedHint(names: readonly string[], file: string): Promise<string> {
-  for (const name of names.filter((one) => JOURNAL.test(one))) {
+  for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL.test(one))) {
     const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL, ''));
-    if (!(await isFilled(owner)))
-      return ` If that file was renamed to this one: --journal ${name}.`;
+    if (await isFilled(owner)) continue;
+    const path = join(dirname(file), name);
+    return ` If that file was renamed to this one: --journal ${path.includes(' ') ? JSON.stringify(path) : path}`;
   }
   return '';
 }
@@ -130,7 +134,8 @@ async function readOther(
     if (deps.signal.aborted || message === undefined) throw error;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
-      `${JOURNAL.test(path) ? 'Restore it from a copy.' : hint} If it has nothing to do with these rows, move it away, or run with --on-similar create.`,
+      // What is said of a run's own journal is to name another one.
+      `${hint.includes('--journal') ? 'Restore it from a copy.' : hint} If it has nothing to do with these rows, move it into another folder, or run with --on-similar create.`,
     );
   }
 }

@@ -7,7 +7,7 @@ import type { RowRules } from '../map/row-rules.ts';
 import type { RejectsFile } from '../report/rejects.ts';
 import type { ImportDeps, ImportSettings, Reject } from '../types.ts';
 import type { Evidence } from './evidence.ts';
-import { NamedLinks } from './named-links.ts';
+import type { NamedLinks } from './named-links.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rejects that are shown at once; all of them are in the rejects file. */
@@ -36,10 +36,12 @@ export interface Checked {
   claims: number;
 }
 
+type EvidenceOfRows = Pick<Evidence, 'keepsRows' | 'addRow'> & { named: Pick<NamedLinks, 'add'> };
+
 /** For a file of which only the rows themselves are checked. */
-export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'> = {
+export const NO_EVIDENCE: EvidenceOfRows = {
   keepsRows: false,
-  named: new NamedLinks(),
+  named: { add: () => {} },
   addRow: () => {},
 };
 
@@ -50,7 +52,7 @@ export const NO_EVIDENCE: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'> = {
 export async function checkInput(
   { input, layout, rules }: ImportSource,
   settings: Pick<ImportSettings, 'defaults'>,
-  evidence: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'>,
+  evidence: EvidenceOfRows,
   rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
   /** Addresses that short URLs of the service begin with. */

@@ -67,11 +67,16 @@ const FIT_BY_JOURNAL = `
     SELECT number, max(CASE WHEN link.pair <> row.pair THEN 0 ELSE 1 + (link.content = row.content) END) AS fit
     FROM temp.row JOIN temp.link ON link.short_url = row.own WHERE source = 0 AND row.fit IS NULL GROUP BY number
   ) AS found WHERE row.number = found.number`;
-/** Short URLs that were moved to other rows. Of several links with one short URL, any will do. */
+/**
+ * Short URLs that were moved to other rows: those that the journal knows for the target of another row. Where no row asks for that any more, the
+ * journal is older than the file. Of several links with one short URL, any will do.
+ */
 const MISFIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = 0 WHERE number IN (
-    SELECT number FROM temp.row JOIN temp.link ON link.short_url = row.own
-    WHERE source = 0 AND row.fit > 0 GROUP BY number HAVING max(link.pair = row.pair) = 0
+    SELECT number FROM (
+      SELECT number, max(link.pair) AS wanted FROM temp.row JOIN temp.link ON link.short_url = row.own
+      WHERE source = 0 AND row.fit > 0 GROUP BY number HAVING max(link.pair = row.pair) = 0
+    ) WHERE wanted IN (SELECT pair FROM temp.row)
   )`;
 const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
 
@@ -85,23 +90,30 @@ const DISOWN = `
   )`;
 export const OWN_LINKS = [FIT_BY_JOURNAL, MISFIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
-export const COPIED = 'temp.row WHERE named IN (SELECT own FROM temp.row WHERE own IS NOT NULL)';
+/** Whether another row has the link that the cells of a row name. Links are looked up: a list of all of them would be made anew for each page. */
+const isOfOther = (rows: string) =>
+  `EXISTS (SELECT 1 FROM temp.row AS other WHERE other.own = ${rows}.named)`;
+
+export const COPIED = `temp.row WHERE named IS NOT NULL AND ${isOfOther('row')}`;
 
 /** Rows whose cells name a link to another target than theirs, which no other row has. */
-const HAS_FORMER = `fit = 0 AND named NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
+const hasFormer = (rows: string) => `fit = 0 AND named IS NOT NULL AND NOT ${isOfOther(rows)}`;
 
 /**
- * The links of such rows, each with the first row whose target it seems to be made for. `made_for` has 20 bits of a target, so that among many
- * edited rows some agree by chance: only where half of these links have such a row, a column was sorted or shifted without the others.
+ * Rows whose target such a link seems made for: a column was sorted or shifted without the others. `made_for` has 20 bits of a target, so that
+ * among many rows some agree by chance: it has to be half of these links, more than one, and twice as many as chance gives.
  */
 export const MOVED = `
   WITH lost AS MATERIALIZED (
     SELECT named, min(made / ${MADE_VALUES}) AS target FROM temp.row
-    WHERE ${HAS_FORMER} AND named NOT IN (SELECT short_url FROM temp.link WHERE short_url IS NOT NULL) GROUP BY named
+    WHERE ${hasFormer('row')} AND named NOT IN (SELECT short_url FROM temp.link WHERE short_url IS NOT NULL) GROUP BY named
   ), moved AS MATERIALIZED (
-    SELECT min(number), key, content, pair, lost.named FROM free_row JOIN lost ON target = key / ${KEYS_OF_MADE} GROUP BY lost.named
+    SELECT min(number), line, lost.named FROM free_row JOIN lost ON target = key / ${KEYS_OF_MADE} GROUP BY lost.named
+  ), counts AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM moved) AS links, (SELECT count(*) FROM lost) AS all_links, (SELECT count(*) FROM free_row) AS rows
   )
-  SELECT * FROM moved WHERE 2 * (SELECT count(*) FROM moved) >= (SELECT count(*) FROM lost)`;
+  SELECT line, named AS short_url, links AS lines FROM moved CROSS JOIN counts
+  WHERE links > 1 AND 2 * links >= all_links AND links * ${2 ** 53 / KEYS_OF_MADE} > 2 * all_links * rows ORDER BY line LIMIT ${FIRST_LINES}`;
 
 /**
  * Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. Rows that say that their
@@ -199,9 +211,9 @@ export const CHANGED_ROWS = `(
 export const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM ${CHANGED_ROWS} ORDER BY line LIMIT ${FIRST_LINES}`;
 
-/** The new ones of these rows, but for those whose link is that of another row after all. */
+/** The new ones of these rows, but for those whose link the journal knows to be that of another row. */
 export const FORMER = `
-  SELECT line, named AS short_url FROM free_row WHERE ${HAS_FORMER} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
+  SELECT line, named AS short_url FROM free_row WHERE ${hasFormer('free_row')} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
 /** Rows without a link whose target has links that could be theirs, or others: of equal rows, each with another one, as far as there are. */

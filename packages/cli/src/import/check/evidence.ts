@@ -17,11 +17,11 @@ import { InOrder } from './in-order.ts';
 import { NamedLinks } from './named-links.ts';
 import {
   type Comparison,
-  lineOf,
+  type FirstRows,
   readComparison,
+  readFirst,
   readLinks,
   readMatches,
-  readMoved,
   readNumbers,
   readPairs,
   valuesOf,
@@ -200,18 +200,11 @@ export class Evidence {
     return this.#db.prepare(sql.ANY_OTHER).get() !== undefined;
   }
 
-  /** Adds the links of rows that ask for others by now as possible ones of rows that ask for what they seem made for. Returns whether any are. */
-  addMoved(): boolean {
-    const moved = this.#hasOwn ? readMoved(this.#db) : [];
-    for (const link of moved) this.#addOther(link, null);
-    return moved.length > 0;
-  }
-
   /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
-  similar(): { lines: number; first: { line: number; short_url: string }[] } {
-    const found = this.#db.prepare(sql.SIMILAR).all();
-    return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
-  }
+  similar = (): FirstRows => readFirst(this.#db, sql.SIMILAR);
+
+  /** Rows whose target is the one that a link of another row seems made for, which asks for another one by now. */
+  moved = (): FirstRows => readFirst(this.#db, sql.MOVED, this.#hasOwn);
 
   async compare(): Promise<Comparison> {
     await this.#keepRows();

@@ -43,7 +43,9 @@ export class NamedLinks {
     signal: AbortSignal,
   ): Promise<void> {
     const links = this.notAt(baseUrl);
-    const results = await client.links.lookup({ codes: links.map(({ code }) => code) }, { signal });
+    // A spreadsheet takes some cells with codes for numbers.
+    const codes = links.map(({ short_url }) => short_url.slice(short_url.lastIndexOf('/') + 1));
+    const results = await client.links.lookup({ codes }, { signal });
     const known = new Set(links.filter((_, index) => (results[index]?.links.length ?? 0) > 0));
     for (const [address, [first, ...rest]] of this.#samples) {
       if (first === undefined || !links.includes(first)) continue;

@@ -78,13 +78,15 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
   };
 }
 
-/** Links of rows that ask for others by now, each as one of the row that it seems made for. */
-export function readMoved(db: Database): Values[] {
-  const moved = db.prepare(sql.MOVED).all();
-  return moved.map(({ key, content, pair, named }) => {
-    const row = [Number(key), Number(content), String(pair)];
-    return [sql.KNOWN_BY.beside, ...row, null, String(named), null];
-  });
+/** How many rows there are of a kind, and the first of them, each with a link. */
+export interface FirstRows {
+  lines: number;
+  first: { line: number; short_url: string }[];
+}
+
+export function readFirst(db: Database, query: string, isAny = true): FirstRows {
+  const found = isAny ? db.prepare(query).all() : [];
+  return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
 }
 
 /** The states of the matched rows, in the order of the input, each with the cell `made_for`. */

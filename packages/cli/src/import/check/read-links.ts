@@ -3,7 +3,7 @@ import { type Input, openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import type { Layout } from '../layout.ts';
-import { linkIdentity, readMadeFor } from '../map/link-identity.ts';
+import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
 import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -82,18 +82,19 @@ function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
 
 /** A file that lost its end names no links of the rows behind it. Not all programs end the last line of a table, but its cells are all there. */
 async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layout): Promise<void> {
-  const { made_for } = layout.resultColumns;
+  const { made_for, short_url } = layout.resultColumns;
   if (row.object !== undefined || packing !== undefined) return;
   if (layout.plan.format !== 'jsonl') {
     if (made_for === undefined) return;
-    const made = row.cells[made_for]?.trim();
+    const [made = '', url] = [row.cells[made_for]?.trim(), row.cells[short_url ?? -1]?.trim()];
     const isWhole = row.cells.length >= layout.plan.columns.length;
-    if (isWhole && (!made || readMadeFor(made) !== null)) return;
+    if (isWhole && (made === '' ? !url : isWholeMadeFor(made))) return;
   }
   const { size } = await stat(path);
   const file = await open(path, 'r');
   const { buffer } = await file.read(Buffer.alloc(2), 0, 2, size - 2).finally(() => file.close());
-  if (buffer.includes('\n')) return;
+  // In UTF-16, a line feed has two bytes.
+  if (/\n\0?$/.test(buffer.toString('latin1'))) return;
   throw inputError(
     `${name} is cut off: its last line, ${row.line}, has no end, and the links behind it are not known`,
     'Restore it from a copy. If nothing is missing, complete that line.',

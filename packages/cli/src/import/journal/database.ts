@@ -122,7 +122,7 @@ function prepareSchema(db: DatabaseSync, path: string, file = path): void {
   if (version < VERSION) {
     throw inputError(
       `${path} is a journal of an earlier release of shortlink`,
-      'Move it away and run the same command with --known and the results file of that import: the links in it are not created again.',
+      'Move it into another folder, and run the same command with --known and the results file of that import: the links in it are not created again.',
     );
   }
   const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -180,7 +180,7 @@ function lookAt(path: string): Stats | undefined {
 function damaged(path: string, how: string) {
   return inputError(
     `${path} is damaged: ${how}`,
-    'Keep it, and run with another --journal and with --known and the results file: the links in it are not created again.',
+    'Keep it in another folder, and run with --known and the results file: the links in it are not created again.',
   );
 }
 

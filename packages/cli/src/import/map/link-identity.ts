@@ -99,10 +99,16 @@ export function madeFor(identity: Pick<LinkIdentity, 'key' | 'content'>): string
   return writeMadeFor(madeNumber(identity));
 }
 
+/** Whether a cell has all digits of `made_for`. */
+export function isWholeMadeFor(cell: string): boolean {
+  return /^x?[0-9a-f]{8}$/i.test(cell);
+}
+
 /** The number in a cell `made_for`; null where there is none, or a part. Spreadsheets take some for numbers, and drop the zeros before them. */
 export function readMadeFor(cell: string): number | null {
-  const isWhole = /^(?:x?[0-9a-f]{8}|\d{1,7})$/i.test(cell);
-  return isWhole ? Number.parseInt(cell.replace(/^x/i, ''), 16) : null;
+  return isWholeMadeFor(cell) || /^\d{1,7}$/.test(cell)
+    ? Number.parseInt(cell.replace(/^x/i, ''), 16)
+    : null;
 }
 
 /** The cell of such a number. One like 492697e0 begins with an x: a spreadsheet would keep 4.93E+05 of it. */

@@ -17,13 +17,15 @@ export interface OwnFiles {
   willWrite(content: string): void;
   /** Whether a file may be replaced for what it holds. @default none */
   isOurs?(path: string): Promise<boolean>;
+  /** Whether one may that is wholly in the new one: nobody remembers what was written. @default false */
+  remembersNone?: boolean;
 }
 
 /** For an output that nobody remembers: what is replaced is kept. */
 export const NO_OWN_FILES: OwnFiles = { hasWritten: () => false, willWrite: () => {} };
 
 /**
- * Keeps a file that is neither ours nor empty nor wholly in the new one: as `<path>.old`, or with a number where that name is taken.
+ * Keeps a file that is neither ours nor empty: as `<path>.old`, or with a number where that name is taken.
  *
  * @param next - the file that replaces it, and its fingerprint
  */
@@ -36,7 +38,8 @@ export async function keepChanged(
   if (stats === undefined || stats.size === 0) return undefined;
   const found = await fingerprint(target);
   if (found === next.content || ownFiles.hasWritten(found)) return undefined;
-  if ((await ownFiles.isOurs?.(target)) || (await hasLinesOf(next.path, target))) return undefined;
+  if (await ownFiles.isOurs?.(target)) return undefined;
+  if (ownFiles.remembersNone && (await hasLinesOf(next.path, target))) return undefined;
   for (let number = 1; ; number += 1) {
     const name = `${target}.old${number === 1 ? '' : number}`;
     try {

@@ -211,10 +211,17 @@ describe('a file that a person changed', () => {
     ['a line that is too long to compare', 'a'.repeat(6e6), `${'a'.repeat(6e6)}\nb\n`, true],
   ])('is kept where something would be lost: %s', async (_, before, after, isKept) => {
     writeFileSync(at('out.csv'), before);
-    const output = await openOutput(at('out.csv'), { stdout, ownFiles: ownFiles() });
+    const forgotten = { ...ownFiles(), remembersNone: true };
+    const output = await openOutput(at('out.csv'), { stdout, ownFiles: forgotten });
     await output.write(after);
     expect(await output.finish()).toBe(isKept ? at('out.csv.old') : undefined);
     expect(readFileSync(at('out.csv'))).toEqual(Buffer.from(after));
+  });
+
+  test('is kept where a person took lines out, as far as is known what was written', async () => {
+    await write(at('out.csv'), 'a\nb\n');
+    writeFileSync(at('out.csv'), 'a\n');
+    expect(await write(at('out.csv'), 'a\nb\n')).toBe(at('out.csv.old'));
   });
 
   test('a fingerprint says which content may be replaced, whatever its time', async () => {

@@ -41,6 +41,7 @@ export async function openResults(
   const ownFiles: OwnFiles = {
     hasWritten: (content) => content === input || own.hasWritten(content),
     willWrite: (content) => own.willWrite(content),
+    remembersNone: journal.written.length === 0,
   };
   return await openOutput(output, {
     stdout,

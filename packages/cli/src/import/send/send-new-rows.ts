@@ -1,11 +1,14 @@
 import type { Usage } from '@shortlink/sdk';
 import type { Row } from '@shortlink/tables/basics';
 import { asCliError, EXIT_CODES } from '../../cli-error.ts';
+import { plural } from '../../format.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
+import type { FirstRows } from '../check/read-evidence.ts';
+import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import {
@@ -51,7 +54,7 @@ export interface ServiceTraits {
 }
 
 /** @throws AuthenticationError when the key is not valid: then nothing could be sent either */
-export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<ServiceTraits> {
+async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<ServiceTraits> {
   const usage = await retrieveUsage(deps);
   const lists = (feature: string) => usage?.features?.includes(feature) === true;
   const { idempotency = lists('idempotency'), restart } = settings;
@@ -59,7 +62,7 @@ export async function traitsOf(settings: ImportSettings, deps: ImportDeps): Prom
 }
 
 /** Whether rows or files name links of which the journal doesn't know whether they are links of this service. */
-export function asksWhose(
+function asksWhose(
   { named }: Pick<Ask['evidence'], 'named'>,
   journal: Pick<Journal, 'hasLinks'>,
   { baseUrl, restart }: Pick<ImportSettings, 'baseUrl' | 'restart'>,
@@ -69,17 +72,35 @@ export function asksWhose(
   );
 }
 
+const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
+
+/** What the service is like, where rows may be sent to it; also where it may say whose links are, if it can be reached. */
+export async function traitsIfNeeded(
+  { evidence, journal, settings, deps }: SendNewRows,
+  found: Found,
+): Promise<ServiceTraits> {
+  if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
+  const isAsked = asksWhose(evidence, journal, settings);
+  return isAsked ? await traitsOf(settings, deps).catch(() => NO_TRAITS) : NO_TRAITS;
+}
+
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
   { source, checked, evidence, journal, settings, deps }: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
+  const isOpen = found.new + found.unknown > 0;
   if (canAsk && asksWhose(evidence, journal, settings)) {
-    await evidence.named.refuseUnknown(settings.baseUrl, deps.client, deps.signal);
+    await evidence.named
+      .refuseUnknown(settings.baseUrl, deps.client, deps.signal)
+      .catch((error) => {
+        // Where nothing is to be created, nobody needs the service.
+        if (isOpen || isRefusal(error)) throw error;
+      });
   }
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
-  if (found.new + found.unknown === 0 || (canAsk && isEmpty)) return found;
+  if (!isOpen || (canAsk && isEmpty)) return found;
   const ask = { evidence, journal, settings, deps };
   if (canAsk) {
     await askService(ask);
@@ -87,11 +108,23 @@ export async function findOut(
   }
   const isAsked = !settings.restart && settings.onSimilar !== 'create';
   if (!isAsked) return found;
-  const names = await readBeside(await filesBeside(settings, journal.path, deps), ask);
-  const moved = `Other rows of ${source.input.name} name them, as if a column had been sorted by itself`;
-  const how = evidence.addMoved() ? moved : `${names.join(', ')} names them`;
+  const paths = await filesBeside(settings, journal, deps);
+  const names = await readBeside(paths, ask);
+  refuseMoved(evidence.moved(), source.input.name);
+  if (paths.length === 0) return found;
+  const how = `${names.join(', ')} names them`;
   const hint = await renamedHint(names, settings.file);
   return foundOf(checked, await decideSimilar(ask, how, hint));
+}
+
+/** Only a look at both tells whether a link that seems made for a target is that of its row. */
+function refuseMoved({ lines, first }: FirstRows, name: string): void {
+  if (lines === 0) return;
+  const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
+  throw inputError(
+    `${plural(lines, 'row of', 'rows of')} ${name} ${lines === 1 ? 'asks' : 'ask'} for links that other rows name, as if a column had been sorted by itself (${shown}${lines > first.length ? ', …' : ''}), so nothing was sent`,
+    'Put what belongs together into one row again. To create other links: --on-similar create.',
+  );
 }
 
 /**
@@ -103,7 +136,7 @@ export async function findOut(
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   const { checked, evidence, journal, settings, deps } = input;
   let { found } = input;
-  let service: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
+  let service = NO_TRAITS;
   let forecast: Forecast | undefined;
   let result: SendResult | undefined;
   let failure: Sent['failure'];
@@ -114,8 +147,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     const isFirst = round === 1;
     result = undefined;
     try {
-      if (isFirst && (found.new + found.unknown > 0 || asksWhose(evidence, journal, settings)))
-        service = await traitsOf(settings, deps);
+      if (isFirst) service = await traitsIfNeeded(input, found);
       // Where the service can be asked, nothing is sent again that it may have carried out.
       const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
       const settled = await settleOpenBatches({

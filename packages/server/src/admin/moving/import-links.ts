@@ -86,7 +86,10 @@ function describe({ name, columns }: Source, from: SourceName): string {
   if (from === OWN) return `${name}: an export of this service`;
   const fields = fieldsOf(from);
   const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
-    .filter((field) => !fields[field]?.some((column) => columns.has(column)))
+    .filter((field) => {
+      const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field];
+      return !where.some((one) => fields[one]?.some((column) => columns.has(column)));
+    })
     .map((field) => LACKS[field]);
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
   return `${name}: an export of ${from}${without}`;
@@ -134,7 +137,9 @@ class Import {
     for (const [file, { source, from }] of this.#files.entries()) {
       const isOwn = from === OWN;
       const { rules } = this.#settings;
-      const newRules = isOwn ? { ...rules, isOwnHost: ANY_HOST.isOwnHost } : rules;
+      const newRules = isOwn
+        ? { ...rules, isOwnHost: ANY_HOST.isOwnHost, fineOrigins: new Set<string>() }
+        : rules;
       const lax = { ...rules, ...ANY_HOST, fineOrigins: new Set<string>() };
       const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
@@ -145,7 +150,9 @@ class Import {
       }
       await flush();
     }
-    if (this.#files.some(({ from }) => from === OWN)) await this.#lookForIds();
+    // It reads all links.
+    const isNew = this.#counts.created > 0;
+    if (isNew && this.#files.some(({ from }) => from === OWN)) await this.#lookForIds();
     for (const [what, links] of counted) {
       this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }

@@ -47,7 +47,7 @@ async function openTable(input: Input): Promise<Source> {
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
   const isTwice = (key: string, at: number) => key !== '' && places.get(key) !== at;
   const twice = columns.find((column, at) => isTwice(columnKey(column), at));
-  if (twice !== undefined) {
+  if (twice !== undefined && layout.plan.format !== 'jsonl') {
     throw new CommandFailed(`${input.name}: two columns are called ${JSON.stringify(twice)}`);
   }
   const keyOf = keys();

@@ -208,10 +208,13 @@ function isActive(value: (field: keyof Service) => unknown, { now, lost }: Readi
   return !isSet(off) && !hasEnded && !hasPassword;
 }
 
-/** A day whose order is clear: ISO 8601, or with the name of its month. */
-const DAY = /^(\d{4})[-/](\d\d)[-/](\d\d)(?!\d)|[a-z]{3}/i;
+/** ISO 8601, also as databases write it: with a blank, and a zone of hours alone. */
+const ISO =
+  /^(\d{4})[-/](\d\d)[-/](\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|UTC|GMT|([+-]\d\d):?(\d\d)?)?)?$/i;
 
-const ZONE = /(?:\d\s*Z|UTC|GMT|[+-]\d\d:?\d\d|\b[ECMP][SD]T)(?:\s*\(.*\))?$/i;
+/** Other days are clear by the name of their month only. */
+const MONTH = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
+const ZONE = /(?:\bZ|(?:UTC|GMT)?[+-]\d\d:?\d\d|UTC|GMT|\b[ECMP][SD]T)(?:\s*\(.*\))?$/i;
 
 const DAY_MS = 86_400_000;
 
@@ -220,10 +223,19 @@ function timeOf(value: unknown, now: number): number {
   const text = String(value ?? '').trim();
   if (text === '') return now;
   if (/^\d{10}(?:\d{3})?$/.test(text)) return Number(text.padEnd(13, '0'));
-  const [isClear, year, month, day] = DAY.exec(text) ?? [];
-  const time = Date.parse(ZONE.test(text) ? text : `${text} UTC`);
-  const isDay = day === undefined || Number(day) <= daysOf(Number(year), Number(month));
-  if (isClear === undefined || !isDay || Number.isNaN(time)) {
+  const [, year, month, day, clock = '00:00', , hours, minutes = '00'] = ISO.exec(text) ?? [];
+  let time = Number.NaN;
+  if (day !== undefined && Number(day) <= daysOf(Number(year), Number(month))) {
+    const zone = hours === undefined ? 'Z' : `${hours}:${minutes}`;
+    time = Date.parse(`${year}-${month}-${day}T${clock}${zone}`);
+  } else if (MONTH.test(text)) {
+    const there = Date.parse(`${text.replace(ZONE, '')} UTC`);
+    const numbers = text.split(/\d+:/)[0]?.match(/\d+/g) ?? [];
+    // The 30th of February would be a day of March.
+    const isDay = numbers.some((number) => Number(number) === new Date(there).getUTCDate());
+    if (isDay) time = ZONE.test(text) ? Date.parse(text) : there;
+  }
+  if (Number.isNaN(time)) {
     throw new Error(
       `${JSON.stringify(text)} is no time, or not clear; write it as 2022-10-24T10:40:37Z`,
     );

@@ -85,6 +85,9 @@ const END_TIMEOUT_MS = 2_000;
  * after minutes. How they end makes no difference.
  */
 export async function endSoon(ending: Promise<unknown>): Promise<void> {
-  const timeout = delay(END_TIMEOUT_MS, undefined, { ref: false });
-  await Promise.race([ending.catch(() => undefined), timeout]);
+  const ended = new AbortController();
+  const timeout = delay(END_TIMEOUT_MS, undefined, { signal: ended.signal });
+  await Promise.race([ending, timeout]).catch(() => undefined);
+  ended.abort();
+  await timeout.catch(() => undefined);
 }

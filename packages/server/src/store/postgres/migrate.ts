@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientBase } from 'pg';
-import { checkVersion, type Migration, type MigrationReport, readVersion } from '../migration.ts';
+import { checkVersion, type Migration, type MigrationReport, readLastStep } from '../migration.ts';
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
-import { IDLE_IN_TRANSACTION_TIMEOUT_MS, LOCK_TIMEOUT_MS } from './connection.ts';
+import { IDLE_IN_TRANSACTION_TIMEOUT_MS } from './connection.ts';
 import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout } from './postgres-errors.ts';
 
@@ -23,8 +23,11 @@ const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
 const LOCK_WAIT_MS = 60_000;
 
-/** A step waits no longer than a request for what others have locked; PostgreSQL ends it when this process is paused. */
-const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
+/** How long a step waits for what others have locked, in milliseconds. Requests wait behind it, so that it is tried again instead. */
+const STEP_LOCK_MS = 300;
+
+/** PostgreSQL ends a step when this process is paused. */
+const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${STEP_LOCK_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 /** How often a change of a table is tried that others are using, a second apart. */
 const LOCK_TRIES = 30;
@@ -63,12 +66,14 @@ export async function migrate(
   options: MigrateOptions,
 ): Promise<MigrationReport> {
   const newest = migrations.at(-1)?.version ?? 0;
-  const found = await schemaVersion(client, options.name);
-  checkVersion(options.name, found, newest, options.mayMigrate);
+  const last = await lastStep(client, options.name);
+  const found = last.version;
+  checkVersion(options.name, last, migrations, options.mayMigrate);
   if (found === newest) return { from: newest, to: newest };
   await lock(options);
-  const from = await schemaVersion(client, options.name);
-  checkVersion(options.name, from, newest);
+  const now = await lastStep(client, options.name);
+  const from = now.version;
+  checkVersion(options.name, now, migrations);
   for (const migration of migrations) {
     if (migration.version > from) await apply(client, migration, options.now);
   }
@@ -163,6 +168,10 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
 /** Tables in the schema that we work in. */
 const TABLES = sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
 
-export function schemaVersion(client: ClientBase, name: string): Promise<number> {
-  return readAsync(readVersion(name, TABLES), ({ text }) => look(client, text));
+export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
+  return (await lastStep(client, name)).version;
+}
+
+function lastStep(client: ClientBase, name: string) {
+  return readAsync(readLastStep(name, TABLES), ({ text }) => look(client, text));
 }

@@ -251,8 +251,6 @@ export const migrations: readonly Migration[] = [
     version: 12,
     name: 'targets',
     sql: `
-    -- Creates wait behind this while it waits for a transaction that is open. It is tried again.
-    SET LOCAL lock_timeout = 300;
     ALTER TABLE links ADD COLUMN IF NOT EXISTS target_number bigint;
 
     CREATE OR REPLACE FUNCTION forget_target_number() RETURNS trigger LANGUAGE plpgsql AS $$

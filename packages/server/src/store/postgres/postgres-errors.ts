@@ -77,7 +77,9 @@ export function toStoreError(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const [reason, words] = reasonOf(error) ?? ['internal', `failed: ${message}`];
-  return new StoreError(reason, `The database ${name} ${words}.`, { cause: error });
+  // Which table it lacks is in the message.
+  const detail = error instanceof DatabaseError && error.code === '42P01' ? `: ${message}` : '';
+  return new StoreError(reason, `The database ${name} ${words}${detail}.`, { cause: error });
 }
 
 function reasonOf(error: unknown): [StoreErrorReason, string] | undefined {

@@ -1,4 +1,4 @@
-import { checkVersion, type Migration, type MigrationReport, readVersion } from '../migration.ts';
+import { checkVersion, type Migration, type MigrationReport, readLastStep } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations.ts';
@@ -15,21 +15,25 @@ const VERSION_TABLE = `
 /** Wait between two steps, in which a server of the version before writes what it has, in milliseconds. */
 const PAUSE_MS = 100;
 
-const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 
 /**
  * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
  * all. A new database gets all of them in one. Two processes that start at once run each step once.
+ *
+ * @param pause - waits between two steps; a page must not, and shares its database with nobody
  */
 export function migrate(
   db: Database,
   migrations: readonly Migration[],
   now: number,
   mayMigrate = true,
+  pause: () => unknown = wait,
 ): MigrationReport {
   const newest = migrations.at(-1)?.version ?? 0;
-  const from = schemaVersion(db);
-  checkVersion(db.path, from, newest, mayMigrate);
+  const last = lastStep(db);
+  const from = last.version;
+  checkVersion(db.path, last, migrations, mayMigrate);
   // The common case begins no transaction, which would wait for a writer in another process.
   for (let version = from; version < newest; ) {
     version = runSteps(db, migrations, now);
@@ -62,5 +66,9 @@ function runSteps(db: Database, migrations: readonly Migration[], now: number): 
 const TABLES = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
 
 export function schemaVersion(db: Database): number {
-  return db.read(readVersion(db.path, TABLES));
+  return lastStep(db).version;
+}
+
+function lastStep(db: Database) {
+  return db.read(readLastStep(db.path, TABLES));
 }
