@@ -152,6 +152,12 @@ describe('files beside an input', () => {
     await expect(world.import(week2())).rejects.toThrow('a.csv.gz');
   });
 
+  test('that are cut off in their last short URL are said to be cut off', async () => {
+    world.write(RESULTS, world.read(RESULTS).slice(0, -30));
+    rmSync(world.path('input.csv.shortlink-journal'));
+    await expect(world.import()).rejects.toThrow(`${RESULTS} is cut off: its last line, 3,`);
+  });
+
   test('that are JSON Lines without the end of the last one are refused', async () => {
     const lines = world.path('lines.jsonl');
     world.write(

@@ -53,18 +53,20 @@ export async function readLinks(
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refuse = lostLinkGuard(input.name, layout, []);
     let last: Row | undefined;
+    let unclear: Row | undefined;
     for await (const rows of readRows(input, layout)) {
       last = rows.at(-1);
       for (const row of rows) {
         refuse(row);
         const claim = claimOf(input.name, row, layout);
-        if (claim.own === undefined) refuseUnclear(input.name, row, layout);
+        if (claim.own === undefined && isUnclear(row, layout)) unclear ??= row;
         if (only !== undefined && claim.own?.short_url.startsWith(`${only}/`) !== true) continue;
         if (source < KNOWN_BY.beside) evidence.named.add(input.name, claim.own);
         evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
       }
     }
     if (last !== undefined) await refuseCut(input, last, layout);
+    if (unclear !== undefined) throw unclearError(input.name, unclear, layout);
     return [];
   } catch (error) {
     // The option is for the input.
@@ -107,12 +109,19 @@ export async function isFilled(path: string): Promise<boolean> {
   return stats?.isFile() === true && stats.size > 0;
 }
 
-/** A link that could not be read would be created again. */
-function refuseUnclear(name: string, row: Row, layout: Layout): void {
-  const url = row.object?.['short_url'] ?? row.cells[layout.resultColumns.short_url ?? -1] ?? '';
-  if (typeof url !== 'string' || url.trim() === '' || strayText(row, layout) === undefined) return;
-  throw inputError(
-    `${name}, line ${row.line}: ${shown(url)} could be the short URL of a link, or something else`,
+/** Whether a row seems to name a link that can't be read: it would be created again. */
+function isUnclear(row: Row, layout: Layout): boolean {
+  return urlOf(row, layout).trim() !== '' && strayText(row, layout) !== undefined;
+}
+
+function unclearError(name: string, row: Row, layout: Layout) {
+  return inputError(
+    `${name}, line ${row.line}: ${shown(urlOf(row, layout))} could be the short URL of a link, or something else`,
     'Where it is one, write it with https:// and its code, or created as the status. Otherwise take the row out.',
   );
+}
+
+function urlOf(row: Row, { resultColumns }: Layout): string {
+  const url = row.object?.['short_url'] ?? row.cells[resultColumns.short_url ?? -1];
+  return typeof url === 'string' ? url : '';
 }
