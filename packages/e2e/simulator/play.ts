@@ -92,30 +92,28 @@ class Stage {
     const quiet = quietly(last);
     this.#service.unlimit();
     let ended: Ended;
-    let [isRefused, hasMoved] = [false, false];
+    let hasMoved = false;
+    let onSimilar = 'stop' as Decisions['onSimilar'];
     for (let round = 0; ; round += 1) {
       const { onUnknown } = user;
       // A user who was stopped looks at the rows, and decides.
       const isDecided = round > 0 && onUnknown === 'stop';
       const policy = isDecided ? user.decides : onUnknown;
-      ended = await this.#playRun(quiet, { ...this.#decide(policy, isRefused), hasMoved });
+      ended = await this.#playRun(quiet, { onUnknown: policy, onSimilar, hasMoved });
       const refusal = refusalOf(ended);
       if (refusal !== undefined) {
-        // Nothing was sent, since links may or may not be those of the rows: the user has read why.
-        [isRefused, hasMoved] = [true, this.#files.setAside(refusal.message)];
+        // Nothing was sent, since links may or may not be those of the rows: the user has read why. Targets that changed places were meant to.
+        const isMoved = refusal.message.includes('sorted by itself');
+        onSimilar = isMoved || onSimilar === 'create' ? 'create' : user.onSimilar;
+        hasMoved = this.#files.setAside(refusal.message);
       } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
         break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
-    const again = await this.#playRun(quiet, this.#decide(policy, isRefused));
+    const again = await this.#playRun(quiet, { onUnknown: policy, onSimilar });
     checkNothingToDo(ended, again, this.#network.exchanges.slice(before), user);
-  }
-
-  #decide(onUnknown: Decisions['onUnknown'], isRefused: boolean) {
-    const onSimilar = isRefused ? this.#scenario.user.onSimilar : 'stop';
-    return { onUnknown, onSimilar } as const;
   }
 
   async #playRun(plan: RunPlan, decided: Omit<Decisions, 'known'>): Promise<Ended> {
