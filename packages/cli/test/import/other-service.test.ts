@@ -77,6 +77,22 @@ test('a service that can not be asked is trusted', async () => {
   expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
 });
 
+test('nobody is asked where the journal knows links of the service, or its own host is in their addresses', async () => {
+  world.service.features = ['lookup'];
+  await world.import(filled());
+  const { requests } = world.service;
+  expect(await world.import(filled())).toMatchObject({ existing: 3 });
+  loseJournal();
+  expect(await world.import({ ...filled(), baseUrl: SHORT })).toMatchObject({ existing: 3 });
+  expect(world.service.requests).toBe(requests);
+});
+
+test('results of the service that the journal knows are none of another one', async () => {
+  await world.import({ baseUrl: 'https://other.example' });
+  moveOn(undefined);
+  expect(await world.import()).toMatchObject({ existing: 0, created: 3 });
+});
+
 test('results whose short URLs are on the host of the service are its own, whatever the journal knows of another one', async () => {
   const here = { baseUrl: SHORT };
   await world.import(here);

@@ -140,9 +140,7 @@ describe('a file is refused that', () => {
 
   test('is damaged', () => {
     openLocked(path).close();
-    const bytes = readFileSync(path);
-    bytes.fill(0xff, 100);
-    writeFileSync(path, bytes);
+    writeFileSync(path, readFileSync(path).fill(0xff, 100));
     expectError(() => openLocked(path), 'is damaged', '--known');
   });
 
