@@ -11,24 +11,42 @@ const HEADER_NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** Values of header fields that `fetch` takes: no control characters, one byte each (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** What these checks refuse is not shown: it may hold anything. */
+const isFunction = (value: unknown, name: string) =>
+  typeof value === 'function' || refuse(name, 'a function');
+const isObject = (value: unknown, name: string) =>
+  Object(value) === value || refuse(name, 'an object');
+const isSignal = (value: { aborted?: unknown }, name: string) =>
+  typeof value.aborted === 'boolean' || refuse(name, 'an AbortSignal');
+
 /** What an option must be, by its name, which means the same wherever it is given. A name that ends in `Ms` is a duration. */
-const CHECKS: Readonly<Record<string, (value: never) => unknown>> = {
+const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> = {
   batchSize: (value) => value === 'auto' || count('batchSize', value, 1, MAX_BATCH_LINKS),
   concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
-  fetch: (value) => typeof value === 'function' || refuse('fetch', 'a function'),
+  fetch: isFunction,
+  fetchOptions: isObject,
   headers,
+  hooks: isObject,
   // On, off, or a key given by the caller.
   idempotency: (value) =>
     typeof value === 'boolean' ||
     isIdempotencyKey(value) ||
     refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters'),
+  idempotencyKey: isFunction,
+  logger: isObject,
   maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
   maxRetries: (value) => count('maxRetries', value, 0),
+  onBatch: isFunction,
+  onJobProgress: isFunction,
+  onProgress: isFunction,
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
   requestsPerMinute: (value) => {
     const isGood = typeof value === 'number' && value > 0;
     that(isGood, 'requestsPerMinute', value, 'more than 0 requests');
   },
+  resume: (value) => isIterable(value) || refuse('resume', 'a list of batches'),
+  signal: isSignal,
+  stopSignal: isSignal,
 };
 
 export type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
@@ -54,7 +72,7 @@ export function given<T extends object>(options: T | null | undefined, words: st
   for (const name of names) {
     const value: unknown = Reflect.get(all, name);
     if (value === null || value === undefined) continue;
-    CHECKS[name]?.(value as never);
+    CHECKS[name]?.(value as never, name);
     if (name.endsWith('Ms')) amount(name, value, 'milliseconds');
     given[name] = value;
   }

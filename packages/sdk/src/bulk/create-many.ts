@@ -211,7 +211,8 @@ function fillIn(options: check.Given<CreateManyOptions>, hasIdempotency: boolean
 
 /** What an earlier run recorded, in the order of the source. */
 function checkRecords(resume: Iterable<BatchRecord>): readonly BatchRecord[] {
-  const records = [...resume].sort((a, b) => a.first - b.first);
+  const records = Array.from(resume, (record): BatchRecord => Object(record));
+  records.sort((a, b) => a.first - b.first);
   let end = 0;
   for (const { first, count, state } of records) {
     const isRange = Number.isInteger(first) && first >= 0 && Number.isInteger(count) && count > 0;

@@ -126,6 +126,18 @@ describe('readData', () => {
     });
   });
 
+  it('keeps every digit of ids that are larger than a number holds', () => {
+    const ids = '{"id":9007199254740993,"code":"c","short_url":"s","title":":12345678901234567"}';
+    expect(link(ids)).toMatchObject({ id: '9007199254740993', title: ':12345678901234567' });
+    const accepted = response('{"job_id": 1234567890123456789, "total":2}', 202);
+    expect(readData(accepted, readBatch, redact)).toMatchObject({
+      job_id: '1234567890123456789',
+      total: 2,
+    });
+    const large = '{"code":"c","short_url":"s","click_count":12345678901234567890.5}';
+    expect(link(large)).toMatchObject({ click_count: 12345678901234567000 });
+  });
+
   it('reads a job as it is', () => {
     expect(readData(response(JSON.stringify(JOB)), readJob, redact)).toEqual(JOB);
   });

@@ -66,15 +66,15 @@ export function readError(
   return createApiError({ message, status, body, headers, retryAfterMs });
 }
 
-/** `__proto__`, however it is escaped. More than that matches, which costs time only. */
-const MAY_HOLD_PROTO = /__proto__|\\u00[5-7]/;
+/** `__proto__`, however it is escaped, or a large number. More than these matches, which costs time only. */
+const NEEDS_CARE = /__proto__|\\u00[5-7]|:\s?\d{16}/;
 
 /**
  * The reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
  */
 function parseJson(text: string, redact: Redact): unknown {
-  if (!MAY_HOLD_PROTO.test(text) && redact(text) === text) return JSON.parse(text);
-  return parseWithoutProto(text, (key, item) =>
+  if (!NEEDS_CARE.test(text) && redact(text) === text) return JSON.parse(text);
+  return parseCarefully(text, (key, item) =>
     key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item,
   );
 }
@@ -87,15 +87,23 @@ function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
       if (!isObject(item)) return item;
       return Object.fromEntries(Object.entries(item).map(([name, field]) => [redact(name), field]));
     };
-    return readErrorBody(parseWithoutProto(text, clean));
+    return readErrorBody(parseCarefully(text, clean));
   } catch {
     return undefined;
   }
 }
 
-/** `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype. */
-function parseWithoutProto(text: string, revive: (key: string, item: unknown) => unknown): unknown {
-  return JSON.parse(text, (key, item) => (key === '__proto__' ? undefined : revive(key, item)));
+/**
+ * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype, and with each
+ * digit of an id of 64 bits, as a string, where the engine tells how a number was written.
+ */
+function parseCarefully(text: string, revive: (key: string, item: unknown) => unknown): unknown {
+  const exact = (key: string, item: unknown, { source = '' }: { source?: string } = {}) => {
+    if (key === '__proto__') return undefined;
+    const isRounded = typeof item === 'number' && item > Number.MAX_SAFE_INTEGER;
+    return revive(key, isRounded && /^\d+$/.test(source) ? source : item);
+  };
+  return JSON.parse(text, exact);
 }
 
 /** Words for a response that brings none of its own, such as the page of a proxy. */
