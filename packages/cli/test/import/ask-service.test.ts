@@ -475,6 +475,21 @@ describe('a batch in flight at a crash', () => {
     expect(world.service.links).toHaveLength(4);
   });
 
+  test('gives no row a link that redirects in another way than the row asked for', async () => {
+    const rows = ['https://example.com/1,T,', 'https://example.com/1,T,301'];
+    const none = { idempotency: false, batchSize: 1, onUnknown: 'skip' } as const;
+    world.write('input.csv', `url,title,redirect_type\n${rows.join('\n')}\n`);
+    let looks = 0;
+    world.wallClock = () => looks++ * 120_000;
+    // Of two requests without a response, the second one alone was carried out.
+    world.service.fault = (n, [link = { target_url: '' }]) =>
+      n < 2 ? { type: 'lost', created: 'redirect_type' in link } : undefined;
+    expect(await world.import(none)).toMatchObject({ created: 2, unknown: 0 });
+    const made = world.service.links.map((link) => [link.code, 'redirect_type' in link]);
+    expect(made.map(([, isPermanent]) => isPermanent)).toEqual([true, false]);
+    expect(codesOf()).toEqual([made[1]?.[0], made[0]?.[0]]);
+  });
+
   test('whose outcome stays unknown has new rows', async () => {
     world.service.features = [];
     world.write('input.csv', file(row(1), row(2)));

@@ -38,7 +38,7 @@ export const TABLES = `
     id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, made INTEGER, was_open INTEGER
   );
   CREATE TEMP TABLE match (number INTEGER PRIMARY KEY, link INTEGER);
-  CREATE TEMP TABLE settled (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT);
+  CREATE TEMP TABLE settled (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, found INTEGER);
   CREATE TEMP VIEW free_link AS
     SELECT id, source, short_url IS NULL AS is_open, ${FREE}
     WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
@@ -264,15 +264,20 @@ const DROP_ELSEWHERE = `
     WHERE source < ${KNOWN_BY.service} AND key <> now AND id NOT IN (SELECT link FROM temp.match)
   ) RETURNING id`;
 
-/** The n-th link that may exist is the n-th that was found of the same target, title and tags. */
-export const SETTLE = `
-  INSERT INTO temp.settled SELECT unsettled.id, unsettled.key, unsettled.content, unsettled.pair, link.code, link.short_url FROM (
-    SELECT id, key, pair, content, content / ${REDIRECTS} AS words,
-      row_number() OVER (PARTITION BY key, pair, content / ${REDIRECTS} ORDER BY id) AS n FROM temp.link WHERE ${UNSETTLED}
-  ) AS unsettled JOIN (
-    SELECT id, key, pair, words, row_number() OVER (PARTITION BY key, pair, words ORDER BY id) AS n
-    FROM free_link WHERE source = ${KNOWN_BY.service}
-  ) AS other USING (key, pair, words, n) JOIN temp.link ON link.id = other.id ORDER BY unsettled.id`;
+/**
+ * The n-th link that may exist is the n-th that was found of those that are alike in \`columns\`, where neither has a partner yet. Links that
+ * redirect as they were asked to go first.
+ */
+const settleBy = (columns: string) => `
+  INSERT INTO temp.settled SELECT open.id, open.key, open.content, open.pair, link.code, link.short_url, link.id FROM (
+    SELECT *, row_number() OVER (PARTITION BY ${columns} ORDER BY id) AS n FROM (
+      SELECT id, key, pair, content, content / ${REDIRECTS} AS words FROM temp.link WHERE ${UNSETTLED}
+    ) WHERE id NOT IN (SELECT id FROM temp.settled)
+  ) AS open JOIN (
+    SELECT id, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY id) AS n
+    FROM free_link WHERE source = ${KNOWN_BY.service} AND id NOT IN (SELECT found FROM temp.settled)
+  ) AS other USING (${columns}, n) JOIN temp.link ON link.id = other.id ORDER BY open.id`;
+export const SETTLE = [settleBy('key, pair, content'), settleBy('key, pair, words')];
 /** Bound: the numbers of the links of a batch, from the first to the one after the last. */
 export const SETTLED_IN_BATCH =
   'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';

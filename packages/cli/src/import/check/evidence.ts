@@ -168,7 +168,7 @@ export class Evidence {
       this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
       this.#db.exec('DELETE FROM temp.settled');
-      this.#db.exec(sql.SETTLE);
+      for (const step of sql.SETTLE) this.#db.exec(step);
       const inBatch = this.#db.prepare(sql.SETTLED_IN_BATCH);
       this.#journal.settle(({ firstLink, size }) => {
         const found = inBatch.all(firstLink, firstLink + size);
