@@ -7,6 +7,7 @@ import { addRows, checkInput, type ImportSource, NO_EVIDENCE } from './check/che
 import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
 import { writeError } from './errors.ts';
+import { removeLeftovers } from './hidden-files.ts';
 import { isStream } from './is-stream.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
@@ -63,8 +64,10 @@ export async function runImport(
     const open = settings.dryRun ? peekJournal : openJournal;
     const path = await journalPath(settings, input);
     const { baseUrl, restart, file } = settings;
-    journal = open({ path, baseUrl, restart, input: isStream(file) ? undefined : file });
+    const warn = (message: string) => deps.onEvent({ type: 'warning', message });
+    journal = open({ path, baseUrl, restart, input: isStream(file) ? undefined : file, warn });
     if (!settings.dryRun) {
+      await removeLeftovers(path);
       await syncFolder(dirname(path)).catch((cause) => {
         throw writeError(path, cause);
       });

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
@@ -77,6 +78,101 @@ describe.each(Object.entries(DAMAGES))('results %s name links', (_, damage) => {
     });
     await createsNothing(world.import({ ...week2, onSimilar: 'reuse' }));
   });
+});
+
+/** What becomes of the file of a journal. */
+const JOURNAL_DAMAGES: Record<string, (path: string) => void> = {
+  'cut in half': (path) => truncateSync(path, readFileSync(path).length / 2),
+  'of a few bytes': (path) => truncateSync(path, 7),
+  'of zeros': (path) => writeFileSync(path, Buffer.alloc(9_000)),
+  'of text': (path) => writeFileSync(path, 'url\n'),
+  'of another program': (path) => {
+    rmSync(path);
+    const db = new DatabaseSync(path);
+    db.exec('CREATE TABLE other (id)');
+    db.close();
+  },
+};
+
+describe.each(['', 'state/'])('in the folder "%s" of the input', (folder) => {
+  const paths = () => {
+    const [journal, output, rejects] = ['shortlink-journal', 'results.csv', 'rejects.csv'].map(
+      (end) => world.path(`${folder}input.csv.${end}`),
+    );
+    return { journal, output, rejects } as Record<'journal' | 'output' | 'rejects', string>;
+  };
+
+  beforeEach(async () => {
+    mkdirSync(world.path('state'));
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import(paths());
+    world.write('input.csv', file(row(1), row(2), row(3)));
+  });
+
+  test.each(Object.entries(JOURNAL_DAMAGES))(
+    'a journal %s is refused until what is said about it is done',
+    async (_, damage) => {
+      const { journal, output } = paths();
+      damage(journal);
+      const refusal = expect.objectContaining({
+        message: expect.stringContaining(journal),
+        hint: expect.stringMatching(
+          /copy\. Without one, move it into a folder of its own, .*--known/,
+        ),
+      });
+      for (const dryRun of [false, true])
+        await expect(world.import({ ...paths(), dryRun })).rejects.toEqual(refusal);
+      // Beside the input, another run would find it again.
+      const other = { ...paths(), journal: `${journal}2`, output: world.path('other.csv') };
+      renameSync(output, world.path('results-of-june'));
+      await expect(world.import(other)).rejects.toEqual(refusal);
+      mkdirSync(world.path('its-own'));
+      renameSync(journal, world.path('its-own/journal'));
+      const known = [world.path('results-of-june')];
+      expect(await world.import({ ...paths(), known })).toMatchObject({ created: 1, existing: 2 });
+    },
+  );
+
+  test('a journal of 0 bytes is refused where nothing else names the links', async () => {
+    const { journal, output } = paths();
+    truncateSync(journal);
+    renameSync(output, world.path('aside'));
+    for (const dryRun of [true, false, false]) {
+      await expect(world.import({ ...paths(), dryRun })).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining(`${journal} has lost its content`),
+        hint: expect.stringContaining('remove it, or run with --on-similar create'),
+      });
+    }
+    renameSync(world.path('aside'), output);
+    expect(await world.import(paths())).toMatchObject({ created: 1, existing: 2 });
+    rmSync(journal);
+    rmSync(output);
+    expect(await world.import(paths())).toMatchObject({ created: 3 });
+  });
+
+  test('results of 0 bytes are refused where nothing else names the links, unless the user names them', async () => {
+    const { journal, output } = paths();
+    truncateSync(output);
+    expect(await world.import(paths())).toMatchObject({ created: 1, existing: 2 });
+    truncateSync(output);
+    rmSync(journal);
+    const usual = { ...paths(), usualNames: { output: true, rejects: true } };
+    await expect(world.import(usual)).rejects.toThrow(`${output} has lost its content`);
+    expect(await world.import({ ...usual, onSimilar: 'create' })).toMatchObject({ created: 3 });
+    rmSync(journal);
+    truncateSync(output);
+    expect(await world.import(paths())).toMatchObject({ created: 3 });
+  });
+});
+
+test('a service that can be asked knows the links of a journal of 0 bytes', async () => {
+  world.service.features = ['lookup'];
+  world.write('input.csv', file(row(1), row(2)));
+  await world.import();
+  rmSync(world.path(RESULTS));
+  truncateSync(world.path('input.csv.shortlink-journal'));
+  expect(await world.import()).toMatchObject({ created: 0, existing: 2 });
 });
 
 describe('files beside an input', () => {

@@ -90,14 +90,14 @@ export const EVIDENCE: readonly Mutant[] = [
     name: 'journals under other names not read',
     patches: [
       {
-        file: `${CHECK}/beside.ts`,
-        find: 'const JOURNAL = /\\.shortlink-journal$/;',
-        replace: 'const JOURNAL = /\\.no-journal$/;',
+        file: `${JOURNAL}/file.ts`,
+        find: 'export const JOURNAL_NAME = /\\.shortlink-journal$/;',
+        replace: 'export const JOURNAL_NAME = /\\.no-journal$/;',
       },
       {
         file: `${CHECK}/beside.ts`,
         find: '    return isJournal(path);',
-        replace: '    return isJournal(path) && path === JOURNAL.source;',
+        replace: '    return isJournal(path) && path === JOURNAL_NAME.source;',
       },
     ],
   },
@@ -110,11 +110,6 @@ export const EVIDENCE: readonly Mutant[] = [
   {
     name: 'damaged journal begun anew',
     patches: [
-      {
-        file: `${JOURNAL}/database.ts`,
-        find: 'import { closeSync,',
-        replace: 'import { rmSync, closeSync,',
-      },
       {
         file: `${JOURNAL}/database.ts`,
         find: "      db.exec('BEGIN EXCLUSIVE; COMMIT');",

@@ -90,6 +90,15 @@ export function renameSync(from: string, to: string): void {
   });
 }
 
+/** A second name for a file. */
+export function linkSync(from: string, to: string): void {
+  operation('link', to, true, () => {
+    const { disk } = theWorld();
+    if (disk.get(to) !== undefined) throw systemError('EEXIST', 'link', to);
+    disk.setName(to, lookUp(from, 'link'));
+  });
+}
+
 export function mkdtempSync(prefix: string): string {
   return `${prefix}${theWorld().random.bits().toString(36)}`;
 }

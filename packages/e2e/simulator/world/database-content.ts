@@ -3,6 +3,8 @@ import type { DatabaseContent, FileNode } from './disk.ts';
 
 type Rows = Record<string, SQLInputValue>[];
 
+const SETTING = /PRAGMA (\w+) = (\d+);?/g;
+
 /**
  * A database file. What SQL does is SQLite's own work, on a database in memory; what is simulated is the file around it: locks,
  * commits that reach the disk or don't, and disks that fail. A database is made once and emptied for the next scenario, since its
@@ -92,13 +94,16 @@ export class Content implements DatabaseContent {
     return this.hasTables ? this.prepare('SELECT records FROM seal').get()?.['records'] : undefined;
   }
 
-  /** Makes the tables of the file, once for all the files that this database stands for. */
-  createTables(sql: string): void {
-    const setting = /PRAGMA (\w+) = (\d+);?/g;
-    for (const [, name = '', value] of sql.matchAll(setting)) {
+  /** Takes the settings of a text that makes the tables of the file. */
+  takeSettings(sql: string): void {
+    for (const [, name = '', value] of sql.matchAll(SETTING)) {
       this.#settings.set(name, Number(value));
     }
-    this.db.exec(sql.replace(setting, ''));
+  }
+
+  /** Makes the tables of the file, once for all the files that this database stands for. */
+  createTables(sql: string): void {
+    this.db.exec(sql.replace(SETTING, ''));
     const made = this.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.#tables = made.map((row) => String(row['name']));
   }

@@ -183,6 +183,7 @@ export class SimulatedDatabase {
 
   #createTables(sql: string): void {
     const content = this.#content;
+    content.takeSettings(sql);
     if (!content.hasTables) {
       // Outside of the transaction, so that the tables stay when it is rolled back. The file has them once it is committed.
       content.db.exec('COMMIT');

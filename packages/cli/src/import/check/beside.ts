@@ -5,7 +5,7 @@ import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
-import { isJournal } from '../journal/database.ts';
+import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
@@ -13,8 +13,6 @@ import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
-
-const JOURNAL = /\.shortlink-journal$/;
 
 /** That of standard input. It is there only where the import of the same rows was not completed. */
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
@@ -46,7 +44,7 @@ export async function filesBeside(
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
     const isEvidence = (name: string) =>
-      isStreamed ? STDIN_JOURNAL.test(name) : JOURNAL.test(name) || TABLE.test(name);
+      isStreamed ? STDIN_JOURNAL.test(name) : JOURNAL_NAME.test(name) || TABLE.test(name);
     const paths = names.filter(isEvidence).sort();
     if (paths.length > MAX_FILES) {
       const message = `${folder} has ${formatCount(paths.length)} tables, of which ${formatCount(MAX_FILES)} were searched for links of these rows.`;
@@ -80,8 +78,8 @@ async function placeOf(path: string): Promise<string> {
 
 /** How to go on with the journal of a file that was renamed, among these names. It can settle what it has left open. */
 export async function renamedHint(names: readonly string[], file: string): Promise<string> {
-  for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL.test(one))) {
-    const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL, ''));
+  for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL_NAME.test(one))) {
+    const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL_NAME, ''));
     if (await isFilled(owner)) continue;
     const path = join(dirname(file), name);
     return ` If that file was renamed to this one: --journal ${path.includes(' ') ? JSON.stringify(path) : path}`;
@@ -115,7 +113,7 @@ async function readOther(
 ): Promise<void> {
   const source = KNOWN_BY.beside;
   try {
-    if (!JOURNAL.test(path) && !isRenamedJournal(path)) {
+    if (!JOURNAL_NAME.test(path) && !isRenamedJournal(path)) {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
       const file = { path, source, isOfLines: false, mayBeOther: true, origins };
       await readLinks(file, evidence, settings, deps);
@@ -134,8 +132,7 @@ async function readOther(
     if (deps.signal.aborted || message === undefined) throw error;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
-      // What is said of a run's own journal is to name another one.
-      `${hint.includes('--journal') ? 'Restore it from a copy.' : hint} If it has nothing to do with these rows, move it into another folder, or run with --on-similar create.`,
+      `${hint} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,
     );
   }
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
-import { hasContent, inTransaction, openLocked, openPrivate, refuseIrregular } from './database.ts';
+import { inTransaction, openLocked, openPrivate } from './database.ts';
+import { hasContent, refuseIrregular } from './file.ts';
 
 let path: string;
 beforeEach(async () => {
@@ -92,7 +93,7 @@ describe('the database of a journal', () => {
     const { exec: real } = DatabaseSync.prototype;
     const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
     const opens = () =>
-      exec.mock.calls.filter(([sql]) => sql.startsWith('PRAGMA page_size')).length;
+      exec.mock.calls.filter(([sql]) => sql.startsWith('PRAGMA busy_timeout')).length;
     try {
       openLocked(path).close();
       expect(opens()).toBe(1);

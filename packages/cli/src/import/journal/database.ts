@@ -1,12 +1,31 @@
-import { closeSync, constants, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { systemReason } from '@shortlink/tables/basics';
 import { CliError } from '../../cli-error.ts';
 import { inputError, placeWithoutRoom, writeError } from '../errors.ts';
+import { partialName } from '../hidden-files.ts';
+import {
+  ALLOW,
+  APPLICATION,
+  damaged,
+  hasContent,
+  incomplete,
+  notAJournal,
+  notWritable,
+  refuseIrregular,
+  UPGRADE,
+} from './file.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
-/** `PRAGMA application_id` of a journal: "SLJ" in ASCII and a version. One of a higher version was written by a newer release. */
-const APPLICATION = 0x534c4a;
+/** The last byte of `PRAGMA application_id`. A higher one was written by a newer release. */
 const VERSION = 0x32;
 
 /** Bytes of a page. The texts of a batch are long, so that larger pages are written faster; a small batch writes few of them. */
@@ -27,7 +46,7 @@ const SCHEMA = `
   ) STRICT;
   CREATE TABLE seal (id INTEGER PRIMARY KEY, records INTEGER NOT NULL) STRICT;
   ${ROOM}
-  PRAGMA application_id = ${APPLICATION * 256 + VERSION};`;
+  PRAGMA application_id = ${APPLICATION * 256 + VERSION}`;
 
 /**
  * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with
@@ -41,14 +60,14 @@ export function openLocked(path: string): DatabaseSync {
     const before = inodeOf(path);
     const db = openDatabase(path);
     try {
-      db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
+      db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
       db.exec('PRAGMA locking_mode = EXCLUSIVE');
       db.exec('BEGIN EXCLUSIVE; COMMIT');
       // A run that ends without having recorded anything removes its journal: then this lock is one of a file without a name.
       if (before === inodeOf(path) || opens === MAX_OPENS) {
         // Without a write-ahead log, the file itself has everything that is committed.
         db.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; ${BOUNDED_MEMORY}`);
-        prepareSchema(db, path);
+        prepareSchema(db, path, { isCut: true });
         return db;
       }
       db.close();
@@ -64,16 +83,23 @@ export function openLocked(path: string): DatabaseSync {
  *
  * @param path - of what it is a copy of, for messages
  */
-export function openPrivate(copy: string, path = copy): DatabaseSync {
+export function openPrivate(copy: string, path = copy, isCut = false): DatabaseSync {
   const db = openDatabase(copy);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
-    prepareSchema(db, path, copy);
+    if (existsSync(`${copy}-journal`)) checkUndone(db, path);
+    prepareSchema(db, path, { file: copy, isCut });
     return db;
   } catch (error) {
     db.close();
     throw readableError(path, error);
   }
+}
+
+/** What SQLite undoes in a file to which it does not belong may damage more than the records. */
+function checkUndone(db: DatabaseSync, path: string): void {
+  const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() ?? {};
+  if (found !== 'ok') throw damaged(path, String(found));
 }
 
 /** Runs `work` in one transaction, which is on disk when this returns. */
@@ -93,9 +119,24 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
-function openDatabase(path: string): DatabaseSync {
+/** Whether a run was killed in a transaction, which SQLite undoes when the journal is opened, and no other run uses it. */
+export function isInTransaction(path: string): boolean {
+  const db = openDatabase(path, true);
   try {
-    return new (loadSqlite().DatabaseSync)(path);
+    db.prepare('SELECT 1 FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    return (
+      error instanceof Error && 'errcode' in error && error.errcode === SQLITE_READONLY_ROLLBACK
+    );
+  } finally {
+    db.close();
+  }
+}
+
+function openDatabase(path: string, readOnly = false): DatabaseSync {
+  try {
+    return new (loadSqlite().DatabaseSync)(path, { readOnly });
   } catch (error) {
     throw readableError(path, error);
   }
@@ -104,123 +145,70 @@ function openDatabase(path: string): DatabaseSync {
 /** Settings that touch the file, so that it must be locked first. */
 const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
-function prepareSchema(db: DatabaseSync, path: string, file = path): void {
+/** `PRAGMA user_version` of a journal that was found with 0 bytes: what it knew before is lost. */
+const WAS_CUT = 1;
+
+export function wasCut(db: DatabaseSync): boolean {
+  return db.prepare('PRAGMA user_version').get()?.['user_version'] === WAS_CUT;
+}
+
+/** @param isCut - whether a journal without tables has lost them */
+function prepareSchema(db: DatabaseSync, path: string, { file = path, isCut = false }): void {
   const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) {
-    inTransaction(db, path, () => db.exec(SCHEMA));
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    const version = isCut ? WAS_CUT : 0;
+    inTransaction(db, path, () => db.exec(`${SCHEMA}; PRAGMA user_version = ${version}`));
     return;
   }
   const id = read('application_id');
   if (id >> 8 !== APPLICATION) throw notAJournal(path);
   const version = id & 0xff;
   if (version > VERSION) {
-    throw inputError(
-      `${path} was written by a newer release of shortlink`,
-      'Update shortlink, or name another file: --journal FILE',
-    );
+    throw inputError(`${path} was written by a newer release of shortlink`, 'Update shortlink.');
   }
   if (version < VERSION) {
-    throw inputError(
-      `${path} is a journal of an earlier release of shortlink`,
-      'Move it into another folder, and run the same command with --known and the results file of that import: the links in it are not created again.',
-    );
+    throw inputError(`${path} is a journal of an earlier release of shortlink`, UPGRADE);
   }
-  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes < read('page_size') * read('page_count')) throw incomplete(path);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats && stats.size < read('page_size') * read('page_count')) throw incomplete(path);
   const room = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room'").get();
   if (room === undefined) inTransaction(db, path, () => db.exec(ROOM));
 }
 
-/** Creates the file, readable by its owner only, and rejects a file that is no journal. */
+/**
+ * Creates the file where there is none, readable by its owner only. It gets its name once it is whole: a journal of 0 bytes is the work of
+ * something else, such as a copy on a full disk.
+ */
 function prepareFile(path: string): void {
   refuseIrregular(path);
+  const isThere = existsSync(path);
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const draft = partialName(path);
   try {
     // Not through a symbolic link or a pipe that somebody creates in this moment. Windows has neither flag.
-    const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-    closeSync(openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600));
+    const flags = isThere ? O_NOFOLLOW | O_NONBLOCK : O_CREAT | O_EXCL;
+    closeSync(openSync(isThere ? path : draft, O_WRONLY | flags, 0o600));
   } catch (cause) {
-    throw notWritable(path, cause);
+    throw notWritable(path, cause, isThere ? ALLOW : undefined);
+  }
+  if (!isThere) {
+    openPrivate(draft, path).close();
+    nameJournal(draft, path);
   }
   hasContent(path);
 }
 
-function notWritable(path: string, cause: unknown) {
-  return inputError(
-    `${path} can't be written: ${systemReason(cause)}`,
-    'Name another file: --journal FILE. Or put all that an import writes into another folder: --state-dir FOLDER',
-  );
-}
-
-/**
- * A folder from someone else, such as from an archive, could lead the journal elsewhere with a symbolic link, or block it with a pipe.
- *
- * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
- */
-export function refuseIrregular(path: string): void {
-  for (const part of [path, `${path}-journal`]) {
-    const stats = lookAt(part);
-    if (stats === undefined || stats.isFile()) continue;
-    const other = stats.isDirectory() ? 'a directory' : 'a pipe or device';
-    const what = stats.isSymbolicLink() ? 'a symbolic link' : other;
-    throw inputError(
-      `${part} can't be the journal: it is ${what}`,
-      'Remove it, or name another file: --journal FILE',
-    );
-  }
-}
-
-function lookAt(path: string): Stats | undefined {
+/** Gives a new journal its name, unless another run was faster. */
+function nameJournal(draft: string, path: string): void {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch (cause) {
-    throw notWritable(path, cause);
+    linkSync(draft, path);
+  } catch {
+    // Some file systems have no hard links.
+    if (!existsSync(path)) copyFileSync(draft, path, constants.COPYFILE_EXCL);
+  } finally {
+    rmSync(draft, { force: true });
   }
-}
-
-function damaged(path: string, how: string) {
-  return inputError(
-    `${path} is damaged: ${how}`,
-    'Keep it in another folder, and run with --known and the results file: the links in it are not created again.',
-  );
-}
-
-export function incomplete(path: string) {
-  return damaged(path, 'a part of it is missing, as in a copy that was made while an import ran');
-}
-
-const DATABASE_MAGIC = 'SQLite format 3\0';
-
-/**
- * Whether a file is more than empty.
- *
- * @throws CliError (exit code 2) when it is no database
- */
-export function hasContent(path: string): boolean {
-  const bytes = Buffer.alloc(DATABASE_MAGIC.length);
-  const file = openSync(path, 'r');
-  const length = readSync(file, bytes, 0, bytes.length, 0);
-  closeSync(file);
-  const text = bytes.toString('latin1', 0, length);
-  if (!DATABASE_MAGIC.startsWith(text)) throw notAJournal(path);
-  if (length > 0 && text !== DATABASE_MAGIC) throw incomplete(path);
-  return length > 0;
-}
-
-/** Where a database has its `application_id`. */
-const ID_OFFSET = 68;
-
-/** Whether a file is a journal, whatever its name is. */
-export function isJournal(path: string): boolean {
-  const bytes = Buffer.alloc(ID_OFFSET + 4);
-  const file = openSync(path, 'r');
-  readSync(file, bytes, 0, bytes.length, 0);
-  closeSync(file);
-  const isDatabase = bytes.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
-  return isDatabase && bytes.readUInt32BE(ID_OFFSET) >> 8 === APPLICATION;
-}
-
-function notAJournal(path: string) {
-  return inputError(`${path} is not an import journal`, 'Name another file: --journal FILE');
 }
 
 function inodeOf(path: string): number | undefined {
@@ -229,6 +217,7 @@ function inodeOf(path: string): number | undefined {
 
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
+const SQLITE_READONLY_ROLLBACK = SQLITE_READONLY | (3 << 8);
 const SQLITE_IOERR = 10;
 const SQLITE_IOERR_WRITE = SQLITE_IOERR | (3 << 8);
 const SQLITE_CORRUPT = 11;
@@ -247,7 +236,7 @@ export function readableError(path: string, error: unknown): unknown {
         'Wait until it ends: two runs at once would create the same links twice.',
       );
     case SQLITE_READONLY:
-      return notWritable(path, systemError('EACCES', error));
+      return notWritable(path, systemError('EACCES', error), ALLOW);
     case SQLITE_FULL:
       return writeError(placeWithoutRoom(path), systemError('ENOSPC', error));
     case SQLITE_IOERR:

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import zlib from 'node:zlib';
-import { incomplete, inTransaction } from './database.ts';
+import { inTransaction } from './database.ts';
+import { incomplete } from './file.ts';
 import { Room } from './room.ts';
 
 /** What a record says. `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */

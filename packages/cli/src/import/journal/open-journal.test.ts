@@ -259,6 +259,59 @@ test('a journal that is cut off is named, and a copy of it at any moment is whol
   }
 });
 
+describe('what SQLite has begun when a run is killed', () => {
+  /** A folder with a journal of some records, as a run leaves it that is killed in a transaction. Returns copies of it from before. */
+  async function killed(): Promise<{ path: string; copies: string[] }> {
+    const [folder, elsewhere] = [await testFolder(), await testFolder()];
+    const path = join(folder, 'journal');
+    const copies = ['first', 'last'].map((name) => join(elsewhere, name));
+    for (const copy of copies) {
+      run(path, copy);
+      copyFileSync(path, copy);
+    }
+    const journal = openJournal({ path, baseUrl: URL, restart: false });
+    record(journal, 'c');
+    // With little memory, it writes into the file before the transaction ends.
+    journal.db.exec('PRAGMA cache_size = 1; BEGIN; DELETE FROM seal');
+    for (let n = 0; n < 20; n += 1)
+      journal.db.exec('INSERT INTO room (bytes) VALUES (zeroblob(30000))');
+    const left = ['', '-journal'].map(
+      (end) => [`${path}${end}`, readFileSync(`${path}${end}`)] as const,
+    );
+    journal.db.exec('ROLLBACK');
+    journal.close();
+    for (const [name, bytes] of left) writeFileSync(name, bytes);
+    return { path, copies };
+  }
+
+  test('is undone in its own file', async () => {
+    const { path, copies } = await killed();
+    expect(peek(path)).toEqual([...copies, 'c']);
+    run(path);
+    expect(namesBeside(path)).toEqual(['journal']);
+    expect(peek(path)).toEqual([...copies, 'c']);
+  });
+
+  test('is no part of a file that was restored from a copy', async () => {
+    const { path, copies } = await killed();
+    const [first = '', last = ''] = copies;
+    for (const [copy, known] of [
+      [first, [first]],
+      [last, copies],
+    ] as const) {
+      const undo = readFileSync(`${path}-journal`);
+      copyFileSync(copy, path);
+      expect(peek(path)).toEqual(known);
+      const warnings: string[] = [];
+      const warn = (message: string) => warnings.push(message);
+      openJournal({ path, baseUrl: URL, restart: false, warn }).close();
+      expect(warnings).toEqual([expect.stringContaining(`${path}-journal.old`)]);
+      expect(peek(path)).toEqual(known);
+      writeFileSync(`${path}-journal`, undo);
+    }
+  });
+});
+
 describe('a copy of the one file that was made while it was written', () => {
   const PAGE = 8_192;
 

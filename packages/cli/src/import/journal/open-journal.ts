@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
-import { hasContent, openLocked, openPrivate, refuseIrregular } from './database.ts';
+import { isInTransaction, openLocked, openPrivate } from './database.ts';
+import { hasContent, refuseIrregular } from './file.ts';
 import { Journal } from './journal.ts';
 
 /** Which journal is opened, and for what. */
@@ -22,6 +23,8 @@ export interface JournalSettings {
   restart: boolean;
   /** The input, whose journal it is; undefined for standard input, whose journal is named by its content. */
   input?: string | undefined;
+  /** Called with what the user may have to know. */
+  warn?: ((message: string) => void) | undefined;
 }
 
 /**
@@ -30,8 +33,10 @@ export interface JournalSettings {
  *
  * @throws CliError (exit code 2) when another run holds it, or the file is something else, or the journal of another input
  */
-export function openJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
+export function openJournal(settings: JournalSettings): Journal {
+  const { path, baseUrl, restart, input } = settings;
   refuseIrregular(path);
+  setStaleAside(settings);
   const { kept, written } = restart ? setAside(path, baseUrl) : { written: [] };
   let db: DatabaseSync;
   try {
@@ -83,26 +88,72 @@ function isOther(file: string, input: string): boolean {
  * Removes a journal that knows no link, and restores the one that was set aside for it, if any. It stays where it knows which files an
  * import has written.
  */
-function endEmpty({ path, written }: Journal, kept: string | undefined, ofFile: boolean): void {
+function endEmpty(
+  { path, written, wasCut }: Journal,
+  kept: string | undefined,
+  ofFile: boolean,
+): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
-  else if (!ofFile || written.length === 0) rmSync(path, { force: true });
+  else if (!wasCut && (!ofFile || written.length === 0)) rmSync(path, { force: true });
 }
+
+/**
+ * SQLite undoes the transaction in which a run was killed, by a file that it has left. Where the journal was restored from a copy since, that file
+ * is none of it.
+ */
+function setStaleAside({ path, baseUrl, warn }: JournalSettings): void {
+  const left = undoOf(path);
+  if (!existsSync(path) || !existsSync(left) || !isInTransaction(path)) return;
+  const isWhole = (undoes: boolean) => {
+    try {
+      readCopy(path, baseUrl, undoes).close();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (isWhole(true) || !isWhole(false)) return;
+  const kept = moveAside(left);
+  warn?.(`${path} was restored from a copy. What a killed run had left of it is kept as ${kept}.`);
+}
+
+/** Where SQLite keeps what a transaction has replaced. */
+const undoOf = (path: string) => `${path}-journal`;
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
 export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
-  const isThere = !restart && existsSync(path);
-  const folder = isThere ? mkdtempSync(join(tmpdir(), 'shortlink-journal-')) : undefined;
-  const remove = () => folder && rmSync(folder, { recursive: true, force: true });
+  if (restart || !existsSync(path)) {
+    const db = openPrivate('', path);
+    return new Journal(path, db, baseUrl, () => db.close());
+  }
+  let journal: Journal;
   try {
-    const db = openPrivate(folder === undefined ? '' : copyJournal(path, folder), path);
-    const journal = new Journal(path, db, baseUrl, () => {
+    journal = readCopy(path, baseUrl, true);
+  } catch (error) {
+    if (!existsSync(undoOf(path))) throw error;
+    journal = readCopy(path, baseUrl, false);
+  }
+  try {
+    takeOver(journal, input);
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+}
+
+/** @param undoes - whether a transaction in which a run was killed is undone */
+function readCopy(path: string, baseUrl: string, undoes: boolean): Journal {
+  const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const db = openPrivate(copyJournal(path, folder, undoes), path, true);
+    return new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
     });
-    if (isThere) takeOver(journal, input);
-    return journal;
   } catch (error) {
     remove();
     throw error;
@@ -136,19 +187,19 @@ function moveAside(path: string): string {
 /** How often a journal is copied that changes meanwhile. */
 const MAX_COPIES = 5;
 
-/** Copies a journal, and what undoes a commit in which a run was killed, while nobody writes to it. */
-function copyJournal(path: string, folder: string): string {
+/** Copies a journal, and what undoes a transaction, while nobody writes to it. */
+function copyJournal(path: string, folder: string, undoes: boolean): string {
   const copy = join(folder, 'journal');
   const stateOf = (part: string) => {
     const stats = statSync(part, { throwIfNoEntry: false });
     return `${stats?.size} ${stats?.mtimeMs}`;
   };
-  const state = () => stateOf(path) + stateOf(`${path}-journal`);
+  const state = () => stateOf(path) + stateOf(undoOf(path));
   for (let tries = 1; tries <= MAX_COPIES; tries += 1) {
     const before = state();
     if (hasContent(path)) copyFileSync(path, copy);
-    rmSync(`${copy}-journal`, { force: true });
-    if (existsSync(`${path}-journal`)) copyFileSync(`${path}-journal`, `${copy}-journal`);
+    rmSync(undoOf(copy), { force: true });
+    if (undoes && existsSync(undoOf(path))) copyFileSync(undoOf(path), undoOf(copy));
     if (state() === before) return copy;
   }
   throw inputError(

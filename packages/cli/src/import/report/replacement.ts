@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { inputError, writeError } from '../errors.ts';
+import { nameBeside, partialName, removeLeftovers } from '../hidden-files.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { hasCode, ignoreMissing, keepChanged, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
@@ -22,7 +23,7 @@ export async function openReplacement(
   ownFiles: OwnFiles,
 ): Promise<OutputFile> {
   await removeLeftovers(target);
-  const temporary = nameBeside(target, `${randomBytes(12).toString('hex')}.partial`);
+  const temporary = partialName(target);
   const hash = createHash('sha256');
   let handle: FileHandle | undefined;
   // `wx` follows no symbolic link, and the name can't be guessed.
@@ -156,25 +157,4 @@ async function isCut(target: string): Promise<boolean> {
 function wholeName(target: string): string {
   const id = createHash('sha256').update(basename(target)).digest('hex').slice(0, 24);
   return nameBeside(target, `${id}.whole`);
-}
-
-/** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
-const LEFTOVER_MS = 24 * 60 * 60 * 1000;
-
-/** A hidden file of ours beside a target. File names have at most 255 bytes. */
-function nameBeside(target: string, end: string): string {
-  return join(dirname(target), `.${basename(target).slice(0, 60)}.${end}`);
-}
-
-async function removeLeftovers(target: string): Promise<void> {
-  const start = nameBeside(target, '');
-  for (const name of await readdir(dirname(target))) {
-    const path = join(dirname(target), name);
-    const isOurs =
-      path.startsWith(start) && /^[0-9a-f]{24}\.partial$/.test(path.slice(start.length));
-    const stats = isOurs ? await lstat(path).catch(() => undefined) : undefined;
-    if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
-      await rm(path, { force: true });
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Usage } from '@shortlink/sdk';
 import type { Row } from '@shortlink/tables/basics';
 import { asCliError, EXIT_CODES } from '../../cli-error.ts';
@@ -108,6 +109,7 @@ export async function findOut(
   }
   const isAsked = !settings.restart && settings.onSimilar !== 'create';
   if (!isAsked) return found;
+  await refuseCut(found, journal, settings);
   const paths = await filesBeside(settings, journal, deps);
   const names = await readBeside(paths, ask);
   refuseMoved(evidence.moved(), source.input.name);
@@ -115,6 +117,22 @@ export async function findOut(
   const how = `${names.join(', ')} names them`;
   const hint = await renamedHint(names, settings.file);
   return foundOf(checked, await decideSimilar(ask, how, hint));
+}
+
+/** Nothing but a file of 0 bytes has known the links of these rows, if there are any. */
+async function refuseCut(
+  { existing, unknown }: Found,
+  journal: Journal,
+  { output, usualNames }: ImportSettings,
+): Promise<void> {
+  if (existing + unknown > 0 || !journal.isEmpty) return;
+  const results = usualNames?.output ? await stat(output).catch(() => undefined) : undefined;
+  const cut = journal.wasCut ? journal.path : results?.size === 0 && output;
+  if (!cut) return;
+  throw inputError(
+    `${cut} has lost its content, as on a full disk, and with it the links that it has named`,
+    'Restore it from a copy. If these rows were never imported, remove it, or run with --on-similar create.',
+  );
 }
 
 /** Only a look at both tells whether a link that seems made for a target is that of its row. */

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** A hidden file of ours beside a target. File names have at most 255 bytes. */
+export function nameBeside(target: string, end: string): string {
+  return join(dirname(target), `.${basename(target).slice(0, 60)}.${end}`);
+}
+
+/** For a file that gets the name of its target once it is whole. Nobody can guess it. */
+export function partialName(target: string): string {
+  return nameBeside(target, `${randomBytes(12).toString('hex')}.partial`);
+}
+
+/** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
+const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+
+/** Removes what killed runs have left of new versions of a file. */
+export async function removeLeftovers(target: string): Promise<void> {
+  const start = nameBeside(target, '');
+  for (const name of await readdir(dirname(target))) {
+    const path = join(dirname(target), name);
+    const isOurs =
+      path.startsWith(start) && /^[0-9a-f]{24}\.partial$/.test(path.slice(start.length));
+    const stats = isOurs ? await lstat(path).catch(() => undefined) : undefined;
+    if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
+      await rm(path, { force: true });
+    }
+  }
+}

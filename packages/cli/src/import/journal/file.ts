@@ -1,0 +1,104 @@
+import { closeSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { systemReason } from '@shortlink/tables/basics';
+import type { CliError } from '../../cli-error.ts';
+import { inputError } from '../errors.ts';
+
+/** How journals are named, unless the user names them. */
+export const JOURNAL_NAME = /\.shortlink-journal$/;
+
+/** What to do with a journal that can't be used. In a folder of the import, the next run would find it again. */
+const SET_ASIDE =
+  'move it into a folder of its own, and run the same command with --known and the results file of that import: the links in it are not created again.';
+const RESTORE = `Restore it from a copy. Without one, ${SET_ASIDE}`;
+export const UPGRADE = `This release can't read it: ${SET_ASIDE}`;
+
+/** What to do where the journal itself is no obstacle. */
+const ELSEWHERE =
+  'Name another file: --journal FILE. Or put all that an import writes into another folder: --state-dir FOLDER';
+
+/** What to do where the journal is there. */
+export const ALLOW = 'Let this user read and write it: it knows which links exist.';
+
+export function notWritable(path: string, cause: unknown, hint = ELSEWHERE): CliError {
+  return inputError(`${path} can't be written: ${systemReason(cause)}`, hint);
+}
+
+export function damaged(path: string, how: string): CliError {
+  return inputError(`${path} is damaged: ${how}`, RESTORE);
+}
+
+export function incomplete(path: string): CliError {
+  return damaged(path, 'a part of it is missing, as in a copy that was made while an import ran');
+}
+
+export function notAJournal(path: string): CliError {
+  const hint = JOURNAL_NAME.test(path) ? RESTORE : 'Name another file: --journal FILE';
+  return inputError(`${path} is not an import journal`, hint);
+}
+
+/**
+ * A folder from someone else, such as from an archive, could lead the journal elsewhere with a symbolic link, or block it with a pipe.
+ *
+ * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
+ */
+export function refuseIrregular(path: string): void {
+  for (const part of [path, `${path}-journal`]) {
+    const stats = lookAt(part);
+    if (stats === undefined || stats.isFile()) continue;
+    const other = stats.isDirectory() ? 'a directory' : 'a pipe or device';
+    const what = stats.isSymbolicLink() ? 'a symbolic link' : other;
+    throw inputError(
+      `${part} can't be the journal: it is ${what}`,
+      'Remove it, or name another file: --journal FILE',
+    );
+  }
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw notWritable(path, cause);
+  }
+}
+
+const DATABASE_MAGIC = 'SQLite format 3\0';
+
+/**
+ * Whether a file is more than empty.
+ *
+ * @throws CliError (exit code 2) when it is no database, or this user may not read it
+ */
+export function hasContent(path: string): boolean {
+  const text = firstBytes(path, DATABASE_MAGIC.length).toString('latin1');
+  if (!DATABASE_MAGIC.startsWith(text)) throw notAJournal(path);
+  if (text !== '' && text !== DATABASE_MAGIC) throw incomplete(path);
+  return text !== '';
+}
+
+/** `PRAGMA application_id` of a journal, without its last byte, which is a version: "SLJ" in ASCII. */
+export const APPLICATION = 0x534c4a;
+
+/** Where a database has its `application_id`. */
+const ID_OFFSET = 68;
+
+/** Whether a file is a journal, whatever its name is. */
+export function isJournal(path: string): boolean {
+  const bytes = firstBytes(path, ID_OFFSET + 4);
+  const isDatabase = bytes.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
+  return (
+    isDatabase && bytes.length > ID_OFFSET && bytes.readUInt32BE(ID_OFFSET) >> 8 === APPLICATION
+  );
+}
+
+function firstBytes(path: string, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  try {
+    const file = openSync(path, 'r');
+    const read = readSync(file, bytes, 0, length, 0);
+    closeSync(file);
+    return bytes.subarray(0, read);
+  } catch (cause) {
+    throw inputError(`${path} can't be read: ${systemReason(cause)}`, ALLOW);
+  }
+}
