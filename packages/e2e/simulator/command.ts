@@ -18,7 +18,7 @@ export function argvOf(settings: ImportSettings, maxWaitMs: number, how: Command
   const option = (name: string, value: unknown) => (value === undefined ? [] : [name, `${value}`]);
   const flag = (name: string, isSet: boolean | undefined) => (isSet ? [name] : []);
   const { file, inPlace, outputFormat, output, known = [], defaults, addTags = [] } = settings;
-  const isNamed = !inPlace && outputFormat === 'jsonl';
+  const isNamed = !inPlace && settings.usualNames?.output === false;
   return [
     ...flag('--json', how.isJson),
     ...flag('--quiet', how.isQuiet),
@@ -50,8 +50,8 @@ export function argvOf(settings: ImportSettings, maxWaitMs: number, how: Command
 
 /** The settings that the command line gives where it says no more than {@link argvOf}. */
 function expectedOf(settings: ImportSettings, { hasSummary }: CommandTraits): object {
-  const { known = [], inPlace, outputFormat } = settings;
-  const hasUsualOutput = !inPlace && outputFormat !== 'jsonl';
+  const { known = [], inPlace } = settings;
+  const hasUsualOutput = !inPlace && settings.usualNames?.output === true;
   return {
     ...settings,
     known: known.length === 0 ? undefined : known,

@@ -1,9 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { type Input, inputGuard, openInput } from '@shortlink/tables';
 import { systemReason } from '@shortlink/tables/basics';
-import { addRows, checkInput, type ImportSource, NO_EVIDENCE } from './check/check-input.ts';
+import { addRows, checkInput, type ImportSource } from './check/check-input.ts';
 import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
 import { writeError } from './errors.ts';
@@ -86,32 +84,6 @@ export async function runImport(
       const message = `The temporary copy of ${input.name} can't be removed: ${systemReason(error)}.`;
       deps.onEvent({ type: 'warning', message });
     });
-  }
-}
-
-/**
- * Whether an input can be imported, as far as its file alone tells. Nothing is written, and nobody is asked. A pipe can be read only once,
- * so it is not looked at.
- */
-export async function canBeImported(
-  settings: ImportSettings,
-  deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
-): Promise<boolean> {
-  const stats = await stat(settings.file).catch(() => undefined);
-  if (stats?.isFile() !== true) return stats !== undefined && !stats.isDirectory();
-  let input: Input | undefined;
-  try {
-    input = await openInput(settings.file, Readable.from([]));
-    const source = await sourceOf(input, settings, async () => {});
-    const origins = [new URL(settings.baseUrl).origin];
-    const checked = await checkInput(source, settings, NO_EVIDENCE, undefined, deps, origins);
-    const { rejected = 0 } = checked ?? {};
-    const counts = { rejected, rejectsFile: undefined };
-    return stoppedByRejects(input.name, counts, settings.maxRejects) === undefined;
-  } catch {
-    return false;
-  } finally {
-    await input?.dispose();
   }
 }
 

@@ -18,6 +18,8 @@ export const NO_SERVICE = 'http://localhost/';
 export interface ImportSettings extends TableSettings {
   /** Path of the input, or `-` for standard input. */
   file: string;
+  /** The other inputs of the command, as long as none is imported: a link of an equal row may become that of a row. */
+  others?: readonly string[] | undefined;
   /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
   /** Path, or `-` for standard output. */

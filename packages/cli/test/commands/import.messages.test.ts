@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidOptionError, PermissionError, RateLimitError } from '@shortlink/sdk';
 import { describe, expect, test } from 'vitest';
@@ -174,7 +174,7 @@ describe('several files', () => {
   );
 
   test('a file that is not there, and one that stops in the middle', async () => {
-    const { run, service, input, bad, last, bodies } = await files(GOOD);
+    const { run, service, input, bad, last, bodies } = await files('url\nhttps://example.com/z\n');
     const missing = await cli(['import', input, join(input, 'no')], { env: service.env });
     expect(missing.exitCode).toBe(2);
     expect(bodies()).toEqual([]);
@@ -182,6 +182,30 @@ describe('several files', () => {
     const full = await run();
     expect(full.exitCode).toBe(5);
     expect(full.stderr).toContain(`Not imported: ${bad}, ${last}`);
+  });
+
+  test('rows of the second that the first has too: nothing is sent before somebody decides', async () => {
+    const { run, service, bad, last, bodies } = await files(GOOD.replace('/b', '/z'));
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('1 row asks for links to targets that have some already');
+    expect(stderr).toContain('second.csv names them (line 2:');
+    expect(stderr).toContain('To use these links: --on-similar reuse.');
+    expect(stderr).toContain(`warning: Not imported: ${bad}, ${last}`);
+    expect(bodies()).toEqual([]);
+    expect((await run(['--on-similar', 'reuse'])).exitCode).toBe(0);
+    expect(service.created.map((url) => url.at(-1))).toEqual(['a', 'b', 'z', 'c']);
+    // By now, each file knows its own.
+    expect((await run()).exitCode).toBe(0);
+    expect(await readFile(`${bad}.results.csv`, 'utf8')).toContain('/z,');
+  });
+
+  test('equal rows of two files get a link each where the user wants others', async () => {
+    const { run, service } = await files(GOOD);
+    expect((await run(['--on-similar', 'create'])).exitCode).toBe(0);
+    expect(service.created).toHaveLength(5);
+    expect((await run()).exitCode).toBe(0);
+    expect(service.created).toHaveLength(5);
   });
 
   test('all that are good are imported, in their order', async () => {

@@ -28,7 +28,8 @@ export function settingsOf(
     output: paths.results,
     outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
     rejects: paths.rejects,
-    usualNames: { output: true, rejects: true },
+    // Of an empty file that is mounted under the usual name, nobody could tell whether it has lost its content.
+    usualNames: { output: user.mounted === undefined && user.format !== 'jsonl', rejects: true },
     journal: user.fromStdin ? { folder: paths.folder } : paths.journal,
     restart: plan.restart,
     defaults: {

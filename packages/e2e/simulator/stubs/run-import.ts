@@ -2,8 +2,6 @@
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
 import { theWorld } from '../world/world.ts';
 
-export { canBeImported } from '../../../cli/src/import/run-import.ts';
-
 export function runImport(settings: ImportSettings, deps: ImportDeps): Promise<ImportSummary> {
   const { runImport: run } = theWorld().process;
   if (run === undefined) throw new Error('this program was not started with a command line');

@@ -31,7 +31,7 @@ export interface FileOutcome extends ImportOutcome {
   next: string | undefined;
 }
 
-/** For a dry run without an account, in which no service is asked. */
+/** For a run in which no service is asked, such as a dry run without an account. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: noAccount, lookup: noAccount },
   usage: { retrieve: noAccount },
@@ -91,28 +91,66 @@ function deciderOf(
   };
 }
 
+/** What the import of a file gets from the process. */
+function depsOf(
+  { file }: ImportSettings,
+  watch: FileWatch,
+  { client, context, stop }: Pick<Run, 'client' | 'context' | 'stop'>,
+): ImportDeps {
+  return {
+    client: client ?? NO_CLIENT,
+    stdin: file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
+    stdout: untilClosed(context.io.stdout, watch.end),
+    onEvent: watch.onEvent,
+    decide: deciderOf(context, watch, stop.soft),
+    signal: stop.hard,
+    stopSignal: stop.soft,
+    requestCount: watch.requestCount,
+    now: () => performance.now(),
+    uptime: () => uptime() * 1_000,
+    wallClock: Date.now,
+  };
+}
+
+/**
+ * Whether a file can be imported, as far as it and what lies beside it tell: nothing is written, and nobody is asked. Links of equal rows of
+ * the other files may exist by then.
+ */
+export async function canBeImported(
+  settings: ImportSettings,
+  { watch, context, stop }: Pick<Run, 'watch' | 'context' | 'stop'>,
+): Promise<boolean> {
+  const shown = watch.begin(settings.file);
+  try {
+    const { runImport } = await import('../../import/run-import.ts');
+    const { onEvent, decide, ...deps } = depsOf(settings, shown, {
+      context,
+      stop,
+      client: undefined,
+    });
+    const others = decide === undefined ? settings.others : [];
+    const { rejected } = await runImport(
+      { ...settings, dryRun: true, others },
+      { ...deps, onEvent: (event) => event.type === 'validating' && onEvent(event) },
+    );
+    return settings.maxRejects === 'all' || rejected <= settings.maxRejects;
+  } catch {
+    return false;
+  } finally {
+    shown.end();
+  }
+}
+
 /** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
 export async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
-  const { context, stop } = run;
+  const { stop } = run;
   const watch = run.watch.begin(settings.file);
   stop.onSoft = watch.onStopping;
   const startedAt = performance.now();
   try {
     const { runImport } = await import('../../import/run-import.ts');
     if (run.client === undefined) watch.onEvent({ type: 'warning', message: NOT_ASKED });
-    const summary = await runImport(settings, {
-      client: run.client ?? NO_CLIENT,
-      stdin: settings.file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
-      stdout: untilClosed(context.io.stdout, watch.end),
-      onEvent: watch.onEvent,
-      decide: deciderOf(context, watch, stop.soft),
-      signal: stop.hard,
-      stopSignal: stop.soft,
-      requestCount: watch.requestCount,
-      now: () => performance.now(),
-      uptime: () => uptime() * 1_000,
-      wallClock: Date.now,
-    });
+    const summary = await runImport(settings, depsOf(settings, watch, run));
     return { ...(await ended(summary, run)), summary, warnings: watch.warnings };
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;

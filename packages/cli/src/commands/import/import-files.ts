@@ -9,8 +9,8 @@ import { printImportSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
 import type { ImportInput } from './import.ts';
-import { type FileOutcome, importFile } from './import-file.ts';
-import { type ImportWatch, type StopSignals, stopSignals, watchImports } from './watch-import.ts';
+import { canBeImported, type FileOutcome, importFile, type Run } from './import-file.ts';
+import { stopSignals, watchImports } from './watch-import.ts';
 
 /**
  * Imports one file after the other, once all of them were looked at. A file that ends early (bad rows, a limit, Ctrl-C) ends the run,
@@ -37,7 +37,7 @@ export async function importFiles(
   const outcomes: FileOutcome[] = [];
   try {
     const all = files.map((settings) => ({ ...settings, baseUrl }));
-    for (const settings of await inOrder(all, watch, stop)) {
+    for (const settings of await inOrder(all, { watch, context, stop })) {
       if (outcomes.length > 0) context.printer.drawing('');
       const outcome = await importFile(settings, { client, watch, stop, context, expectNoChanges });
       outcomes.push(outcome);
@@ -73,20 +73,13 @@ async function writeSummary(path: string, text: string): Promise<void> {
 /** The files, a bad one first: it ends the run with its own message before anything of the others is sent. */
 async function inOrder(
   files: readonly ImportSettings[],
-  watch: ImportWatch,
-  { soft: stopSignal, hard: signal }: StopSignals,
+  run: Pick<Run, 'watch' | 'context' | 'stop'>,
 ): Promise<readonly ImportSettings[]> {
   if (files.length === 1 || files.some(({ dryRun }) => dryRun)) return files;
-  const { canBeImported } = await import('../../import/run-import.ts');
   for (const settings of files) {
-    const { onEvent, end } = watch.begin(settings.file);
-    const isGood = await canBeImported(settings, {
-      signal,
-      stopSignal,
-      onEvent: (event) => event.type === 'validating' && onEvent(event),
-    });
-    end();
-    if (!isGood) return [settings, ...files.filter((other) => other !== settings)];
+    const others = files.filter((other) => other !== settings);
+    const first = { ...settings, others: others.map(({ file }) => file) };
+    if (!(await canBeImported(first, run))) return [first, ...others];
   }
   return files;
 }

@@ -23,7 +23,7 @@ const MAX_CONCURRENCY = 64;
 
 /** Settings that follow from several options, or from one of another name. */
 type Derived =
-  | ('file' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
+  | ('file' | 'others' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
   | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
 
 /** Options of `shortlink import` as commander hands them over. */

@@ -1,5 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { openInput, readRows } from '@shortlink/tables';
 import { asCliError } from '../../cli-error.ts';
 import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
@@ -8,8 +9,11 @@ import type { JournalLink } from '../journal/batches.ts';
 import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
-import type { ClaimOfLink } from '../map/result-columns.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
+import { detectLayout } from '../layout.ts';
+import { linkIdentity } from '../map/link-identity.ts';
+import { type ClaimOfLink, ownLink } from '../map/result-columns.ts';
+import { createRowRules } from '../map/row-rules.ts';
+import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
@@ -28,18 +32,18 @@ const MAX_FILES = 1_000;
  * so has a rejects file that was corrected and imported by itself. An input may be opened by a link from another folder.
  */
 export async function filesBeside(
-  { file, output, rejects, known = [] }: ImportSettings,
+  { file, output, rejects, known = [], others = [] }: ImportSettings,
   journal: Pick<Journal, 'path' | 'hasLinks'>,
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ): Promise<string[]> {
   const real = await realpath(file).catch(() => file);
   const written = [output, rejects].filter((path) => path !== '-');
   const ours = await Promise.all([journal.path, file, real, ...written].map(placeOf));
-  const own = new Set([...ours, ...(await Promise.all(known.map(placeOf)))]);
+  const own = new Set([...ours, ...(await Promise.all([...known, ...others].map(placeOf)))]);
   const folders = new Set(ours.map((path) => dirname(path)));
   // With `--restart`, other links than those of the journal before were wanted.
   const isSetAside = (path: string) => journal.hasLinks() && path.startsWith(`${ours[0]}.old`);
-  const found: string[] = [];
+  const found = [...others];
   const isStreamed = isStream(file);
   for (const folder of folders) {
     const names = await readdir(folder).catch(() => []);
@@ -112,6 +116,9 @@ async function readOther(
   { evidence, journal: own, settings, deps }: Ask,
 ): Promise<void> {
   const source = KNOWN_BY.beside;
+  // One that can't be read is refused itself.
+  if (settings.others?.includes(path))
+    return await readInput(path, { evidence, settings, deps }).catch(() => {});
   try {
     if (!JOURNAL_NAME.test(path) && !isRenamedJournal(path)) {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
@@ -134,6 +141,28 @@ async function readOther(
       `${name} may name links of these rows, and can't be used. ${message}`,
       `${hint} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,
     );
+  }
+}
+
+/** Rows of another input of the command may get a link each. */
+async function readInput(
+  path: string,
+  { evidence, settings, deps }: Pick<Ask, 'evidence' | 'settings' | 'deps'>,
+): Promise<void> {
+  const input = await openInput(path, deps.stdin, deps.signal);
+  try {
+    const layout = await detectLayout(input, settings);
+    const rules = createRowRules(layout, settings, layout.isOfLines);
+    for await (const rows of readRows(input, layout)) {
+      for (const row of rows) {
+        const own = ownLink(row, layout);
+        const said = { own, doubt: own === undefined ? NO_RESPONSE : undefined };
+        const identity = linkIdentity(rules.link(row), settings.defaults.domain_id);
+        evidence.addLink(KNOWN_BY.beside, identity, said);
+      }
+    }
+  } finally {
+    await input.dispose();
   }
 }
 

@@ -7,7 +7,6 @@ import type { RowRules } from '../map/row-rules.ts';
 import type { RejectsFile } from '../report/rejects.ts';
 import type { ImportDeps, ImportSettings, Reject } from '../types.ts';
 import type { Evidence } from './evidence.ts';
-import type { NamedLinks } from './named-links.ts';
 import { RowSet } from './row-set.ts';
 
 /** Rejects that are shown at once; all of them are in the rejects file. */
@@ -36,15 +35,6 @@ export interface Checked {
   claims: number;
 }
 
-type EvidenceOfRows = Pick<Evidence, 'keepsRows' | 'addRow'> & { named: Pick<NamedLinks, 'add'> };
-
-/** For a file of which only the rows themselves are checked. */
-export const NO_EVIDENCE: EvidenceOfRows = {
-  keepsRows: false,
-  named: { add: () => {} },
-  addRow: () => {},
-};
-
 /**
  * Checks every row before anything is sent, so that a bad line 900,000 is known before line 1 is sent. Undefined when
  * the user stopped it.
@@ -52,7 +42,7 @@ export const NO_EVIDENCE: EvidenceOfRows = {
 export async function checkInput(
   { input, layout, rules }: ImportSource,
   settings: Pick<ImportSettings, 'defaults'>,
-  evidence: EvidenceOfRows,
+  evidence: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'>,
   rejects: RejectsFile | undefined,
   deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
   /** Addresses that short URLs of the service begin with. */
