@@ -79,6 +79,15 @@ export function entryOf(result: LinkResult, isFinal: boolean): Entry {
   return isFinal ? [result.error] : null;
 }
 
+/** Characters of a reason that are kept where a full disk has no room for more. */
+const SHORT_REASON = 40;
+
+export function withShortReason(entry: Entry): Entry {
+  if (entry === null || entry === 0 || isCreated(entry)) return entry;
+  const [reason, ...failed] = entry;
+  return [reason.slice(0, SHORT_REASON), ...failed];
+}
+
 function isCreated(entry: Entry | undefined): entry is [string, string] {
   return typeof entry === 'object' && typeof entry?.[1] === 'string';
 }

@@ -156,7 +156,7 @@ export function wasCut(db: DatabaseSync): boolean {
 function prepareSchema(db: DatabaseSync, path: string, { file = path, isCut = false }): void {
   const read = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) {
-    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     const version = isCut ? WAS_CUT : 0;
     inTransaction(db, path, () => db.exec(`${SCHEMA}; PRAGMA user_version = ${version}`));
     return;

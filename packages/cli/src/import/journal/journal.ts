@@ -21,6 +21,7 @@ import {
   resultsRecord,
   serviceOf,
   undecided,
+  withShortReason,
 } from './batches.ts';
 import { readableError, wasCut } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
@@ -253,6 +254,7 @@ export class Journal {
   }
 
   close(): void {
+    this.#log.room.release();
     this.#dispose();
   }
 
@@ -277,11 +279,14 @@ export class Journal {
   }
 
   #record(batch: Batch, entries: readonly Entry[], decision: Omit<Decision, 'results'>): void {
-    this.#add([resultsRecord(batch.id, this.#entries(batch), entries, decision)]);
+    const recordOf = (known: readonly Entry[]) => [
+      resultsRecord(batch.id, this.#entries(batch), known, decision),
+    ];
+    this.#add(recordOf(entries), () => recordOf(entries.map(withShortReason)));
   }
 
-  #add(records: readonly NewRecord[]): void {
-    for (const record of this.#log.add(records)) this.#apply(record);
+  #add(records: readonly NewRecord[], shorter?: () => readonly NewRecord[]): void {
+    for (const record of this.#log.add(records, shorter)) this.#apply(record);
   }
 
   #apply(record: LogRecord): void {

@@ -71,10 +71,19 @@ export class Log {
     if (Number(sealed?.['records'] ?? 0) !== this.#count) throw incomplete(this.#path);
   }
 
-  /** Adds records in one step, which are on disk when this returns. Those of a request need room that is not kept for responses. */
-  add(records: readonly NewRecord[]): LogRecord[] {
+  /**
+   * Adds records in one step, which are on disk when this returns. Those of a request need room that is not kept for responses.
+   *
+   * @param shorter - what is added where a full disk has no room for them
+   */
+  add(records: readonly NewRecord[], shorter = () => records): LogRecord[] {
     if (records.some(({ kind }) => kind === 'batch')) this.room.refuseNew();
-    else if (!this.#isWriting) return this.room.use(() => this.#append(records));
+    else if (!this.#isWriting) {
+      return this.room.use(
+        () => this.#append(records),
+        () => this.#append(shorter()),
+      );
+    }
     return this.#append(records);
   }
 

@@ -1,3 +1,4 @@
+import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -64,10 +65,12 @@ test('without room for the responses, nothing is begun', () => {
   expect(() => journal.keepRoom(4 * SIZE)).toThrow(FULL);
 });
 
-test('the room of an earlier run is used again', () => {
+test('the room that a killed run has left is used again', () => {
   journal.keepRoom(4 * SIZE);
   begin();
+  copyFileSync(path, `${path}-killed`);
   journal.close();
+  copyFileSync(`${path}-killed`, path);
   open();
   const before = pages();
   journal.keepRoom(4 * SIZE);
@@ -75,6 +78,28 @@ test('the room of an earlier run is used again', () => {
   expect(pages()).toBe(before);
   journal.keepRoom(40 * SIZE);
   expect(pages()).toBeGreaterThan(before);
+});
+
+test('once nothing is in flight, a journal is as large as what it records', () => {
+  journal.keepRoom(200 * SIZE);
+  begin();
+  journal.keepRoom(200 * SIZE);
+  journal.close();
+  expect(statSync(path).size).toBeLessThan(64 * 1024);
+  open();
+  expect(journal.openBatches()).toHaveLength(1);
+});
+
+test('many long reasons are cut on a full disk, so that none of them is lost', () => {
+  journal.keepRoom(4 * SIZE);
+  const batches = [begin(), begin(), begin(), begin()];
+  fillDisk();
+  const error = `target_url must not lead to ${'a-host-that-is-refused.'.repeat(40)}example`;
+  const results = RESULTS.map(() => ({ status: 'failed' as const, error }));
+  for (const batch of batches) journal.decide(batch, { results, isFinal: true });
+  const [first, ...others] = batches.flatMap((batch) => journal.results(batch));
+  expect(first).toMatchObject({ status: 'failed', error: error.slice(0, 40) });
+  expect(others).toHaveLength(4 * SIZE - 1);
 });
 
 test('the journal of an earlier release gets room too', () => {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { inTransaction, lacksRoom } from './database.ts';
 
-/** Bytes that the results of a link take: its code and its short URL, which may be that of a long domain. */
+/** Bytes that the results of a link take: its code and its short URL, which may be that of a long domain. A longer reason why it was refused is cut where there is no other room. */
 const LINK_BYTES = 80;
 
 /** Bytes for what changes beside the results, in the journal and in the file with which SQLite would undo the change. */
@@ -53,16 +53,29 @@ export class Room {
     if (this.#full !== undefined) throw this.#full.error;
   }
 
-  /** Runs `work`, one transaction; again in the room that was kept, where there is no other. */
-  use<T>(work: () => T): T {
+  /** Gives back what was kept, once nothing is in flight. The file becomes as small as what it records. */
+  release(): void {
+    if (!this.#isKept) return;
+    this.#isKept = false;
+    try {
+      inTransaction(this.#db, this.#path, () => this.#db.exec('DELETE FROM room'));
+      this.#db.exec('PRAGMA incremental_vacuum');
+    } catch {
+      // What is left is used by the next run.
+    }
+  }
+
+  /** Runs `work`, one transaction; again in the room that was kept, where there is no other, and at last what needs less of it. */
+  use<T>(work: () => T, smaller: () => T): T {
     try {
       return work();
     } catch (error) {
-      if (!this.#isKept || !lacksRoom(error)) throw error;
+      if (!lacksRoom(error)) throw error;
+      if (!this.#isKept) return smaller();
       this.#isKept = false;
       this.#full = { error };
       inTransaction(this.#db, this.#path, () => this.#db.exec('DELETE FROM room'));
-      return work();
+      return this.use(work, smaller);
     }
   }
 }
