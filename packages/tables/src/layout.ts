@@ -39,7 +39,7 @@ export async function detectTable(input: Source, settings: TableOptions): Promis
     map: settings.map,
     isMapOptional: settings.isMapOptional === true,
     urlColumn,
-    added: hasHeader ? Object.values(settings.added?.find(columns) ?? {}) : [],
+    added: hasHeader ? Object.values(settings.added?.find(columns, samples) ?? {}) : [],
     samples,
     notes,
   });

@@ -27,7 +27,7 @@ export interface AddedColumns {
   /** Finds the header of such a table at the beginning of a text. The first group is the delimiter. */
   header: RegExp;
   /** Their places, by name; none where the table is not such a one. */
-  find(columns: readonly string[]): Readonly<Record<string, number>>;
+  find(columns: readonly string[], samples?: readonly Row[]): Readonly<Record<string, number>>;
 }
 
 /** The settings, and what the program that reads the table adds to them. */

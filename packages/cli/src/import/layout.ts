@@ -1,6 +1,9 @@
 import { detectTable, type TableLayout } from '@shortlink/tables';
-import type { AddedColumns } from '@shortlink/tables/basics';
-import { findResultColumns, type ResultColumns } from './map/result-columns.ts';
+import type { AddedColumns, Plan, Row } from '@shortlink/tables/basics';
+import { fitOf, linkIdentity, readMadeFor } from './map/link-identity.ts';
+import { findResultColumns, ownLink, type ResultColumns } from './map/result-columns.ts';
+import { createRowRules } from './map/row-rules.ts';
+import type { ImportSettings } from './types.ts';
 
 /** How to read an input, and what an earlier import has made of it. */
 export interface Layout extends Omit<TableLayout, 'samples'> {
@@ -23,15 +26,36 @@ const RESULTS: AddedColumns = {
 const TABLE_OF_LINES =
   /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
 
-/** @throws InputError when the input can't be imported as it is, or an option doesn't fit it */
+type LayoutSettings = Parameters<typeof detectTable>[1] &
+  Partial<Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>>;
+
+/**
+ * Finds out how to read an input. Where a column has lost its name, `made_for` tells which one it is.
+ *
+ * @throws InputError when the input can't be imported as it is, or an option doesn't fit it
+ */
 export async function detectLayout(
   input: Parameters<typeof detectTable>[0],
-  settings: Parameters<typeof detectTable>[1],
+  settings: LayoutSettings,
 ): Promise<Layout> {
-  const { samples, ...table } = await detectTable(input, { ...settings, added: RESULTS });
+  const detect = async (map: LayoutSettings['map']) =>
+    fittingLayout(
+      layoutOf(await detectTable(input, { ...settings, map, added: RESULTS }), input.name),
+      settings,
+    );
+  try {
+    return (await detect(settings.map)).layout;
+  } catch (error) {
+    const named = await detect({ ...settings.map, target_url: '1' }).catch(() => undefined);
+    if (named?.isProven !== true) throw error;
+    return named.layout;
+  }
+}
+
+function layoutOf({ samples, ...table }: TableLayout, name: string): Detected {
   const { columns, format, hasHeader } = table.plan;
   const isLines = format === 'jsonl';
-  const resultColumns = hasHeader && !isLines ? findResultColumns(columns) : {};
+  const resultColumns = hasHeader && !isLines ? findResultColumns(columns, samples) : {};
   // A table of somebody else may end with columns of these names.
   const isRejects =
     columns.at(-2) === 'line' &&
@@ -39,6 +63,50 @@ export async function detectLayout(
     samples.some(({ cells }) => /^\d+$/.test(cells[columns.length - 2] ?? ''));
   // JSON needs no apostrophe before a formula, so one that it holds is the user's own.
   const isOwnFile = !isLines && (isRejects || resultColumns.status !== undefined);
-  const isOfLines = isOwnFile && TABLE_OF_LINES.test(input.name);
-  return { ...table, resultColumns, isRejects, isOwnFile, isOfLines };
+  const isOfLines = isOwnFile && TABLE_OF_LINES.test(name);
+  return { layout: { ...table, resultColumns, isRejects, isOwnFile, isOfLines }, samples };
+}
+
+interface Detected {
+  layout: Layout;
+  samples: readonly Row[];
+}
+
+/** Rows by which columns are chosen. */
+const SAMPLE_ROWS = 100;
+
+/** The layout whose columns are what the links of the first rows were made for, and whether any of these rows says so. */
+function fittingLayout(
+  { layout, samples }: Detected,
+  { map, defaults = {}, addTags, tagSeparator }: LayoutSettings,
+): { layout: Layout; isProven: boolean } {
+  const rows = samples.slice(0, SAMPLE_ROWS).flatMap((row) => {
+    const made = ownLink(row, layout)?.made_for ?? '';
+    return readMadeFor(made) === null ? [] : [{ row, made }];
+  });
+  const withMapping = (mapping: Plan['mapping']) => ({
+    ...layout,
+    plan: { ...layout.plan, mapping },
+  });
+  const fit = (mapping: Plan['mapping']) => {
+    const rules = createRowRules(withMapping(mapping), { defaults, addTags, tagSeparator });
+    return rows.reduce((sum, { row, made }) => {
+      return sum + (fitOf(linkIdentity(rules.link(row), defaults.domain_id), made) ?? 0);
+    }, 0);
+  };
+  const { mapping, columns } = layout.plan;
+  let best = { mapping, fit: fit(mapping) };
+  const results: readonly number[] = Object.values(layout.resultColumns);
+  for (const field of ['target_url', 'title', 'tags'] as const) {
+    if (best.fit === 2 * rows.length) break;
+    if (field !== 'target_url' && (mapping[field] ?? map[field]) !== undefined) continue;
+    for (const index of columns.keys()) {
+      if (results.includes(index) || Object.values(best.mapping).includes(index)) continue;
+      const other = { ...best.mapping, [field]: index };
+      const gain = fit(other) - best.fit;
+      // Short texts agree by chance, and rows may have been edited.
+      if (2 * gain > rows.length) best = { mapping: other, fit: best.fit + gain };
+    }
+  }
+  return { layout: withMapping(best.mapping), isProven: best.fit > 0 };
 }

@@ -3,51 +3,8 @@ import { constants, gunzipSync } from 'node:zlib';
 import { type Input, readRows } from '@shortlink/tables';
 import { shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
-import { detectLayout, type Layout } from '../layout.ts';
-import { fitOf, linkIdentity } from '../map/link-identity.ts';
-import { ownLink, RESULT_COLUMNS, shortUrlColumn } from '../map/result-columns.ts';
-import { createRowRules } from '../map/row-rules.ts';
-import type { ImportSettings } from '../types.ts';
-
-/** How to read a results file. Its import may have been told which column has the targets, as this one was not: then it is the one that made_for fits. */
-export async function detectLinks(input: Input, settings: ImportSettings): Promise<Layout> {
-  const detect = (map: ImportSettings['map']) =>
-    detectLayout(input, { map, isMapOptional: true, inputFormat: 'auto' });
-  const detected = await detect(settings.map).catch(async (error: unknown) => {
-    const named = await detect({ target_url: '1' }).catch(() => undefined);
-    const fitting = named && (await fittingLayout(input, named, settings));
-    if (fitting === undefined) throw error;
-    return fitting;
-  });
-  return (await fittingLayout(input, detected, settings)) ?? detected;
-}
-
-/** Rows by which a column is chosen. */
-const SAMPLE_ROWS = 100;
-
-/** The layout whose column of targets is what the links of the first rows were made for; undefined where no row says so. */
-async function fittingLayout(
-  input: Input,
-  layout: Layout,
-  settings: ImportSettings,
-): Promise<Layout | undefined> {
-  const { mapping, columns } = layout.plan;
-  if (layout.resultColumns.made_for === undefined) return undefined;
-  for await (const rows of readRows(input, layout)) {
-    const samples = rows.slice(0, SAMPLE_ROWS);
-    const choices = [mapping.target_url ?? 0, ...columns.keys()].map((target_url) => {
-      return { ...layout, plan: { ...layout.plan, mapping: { ...mapping, target_url } } };
-    });
-    return choices.find((choice) => {
-      const rules = createRowRules(choice, settings, false);
-      return samples.some((row) => {
-        const identity = linkIdentity(rules.link(row), settings.defaults.domain_id);
-        return (fitOf(identity, ownLink(row, choice)?.made_for ?? '') ?? 0) > 0;
-      });
-    });
-  }
-  return undefined;
-}
+import type { Layout } from '../layout.ts';
+import { RESULT_COLUMNS, shortUrlColumn } from '../map/result-columns.ts';
 
 /**
  * The column of a table without results that holds short URLs.

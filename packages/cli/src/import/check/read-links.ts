@@ -2,14 +2,14 @@ import { open, stat } from 'node:fs/promises';
 import { type Input, openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
-import type { Layout } from '../layout.ts';
+import { detectLayout, type Layout } from '../layout.ts';
 import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
 import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
-import { detectLinks, otherColumn, seemsWritten } from './links-layout.ts';
+import { otherColumn, seemsWritten } from './links-layout.ts';
 
 interface FileOfLinks {
   path: string;
@@ -43,7 +43,9 @@ export async function readLinks(
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
   if (input === undefined) return LEAST_COLUMNS;
   try {
-    const detected = await detectLinks(input, settings).catch(ignoreOther);
+    // Its import may have been told which columns it has, as this one was not.
+    const how = { ...settings, isMapOptional: true, inputFormat: 'auto' } as const;
+    const detected = await detectLayout(input, how).catch(ignoreOther);
     if (detected === undefined) return LEAST_COLUMNS;
     const missing = missingColumns(detected);
     const isOther = missing.length > 0;

@@ -4,6 +4,7 @@ import { inputError } from '../errors.ts';
 import type { Layout } from '../layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
 import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
+import { isWholeMadeFor } from './link-identity.ts';
 
 /** Columns that an import adds to the input's own, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;
@@ -17,11 +18,19 @@ export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input, however their names were retyped: side by side as we write them, the last ones where there are several, and
- * before a column made_for the short URL may have any name; or else all four in any order. Exports of other services have columns such as `code` and `short_url`
+ * The result columns of an input, however their names were retyped: by the first row that an import has filled; or else side by side as we write
+ * them, the last ones where there are several, or all four in any order. Exports of other services have columns such as `code` and `short_url`
  * too, but those are other links.
  */
-export function findResultColumns(columns: readonly string[]): ResultColumns {
+export function findResultColumns(
+  columns: readonly string[],
+  samples: readonly Row[] = [],
+): ResultColumns {
+  for (const { cells } of samples) {
+    const at = cells.findIndex((_, index) => isWritten(cells.slice(index)));
+    if (at !== -1)
+      return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, at + index]));
+  }
   const keys = columns.map(columnKey);
   const names = LEAST_COLUMNS.map(columnKey);
   const madeFor = keys.lastIndexOf(columnKey('made_for'));
@@ -32,12 +41,22 @@ export function findResultColumns(columns: readonly string[]): ResultColumns {
     ...(madeFor !== -1 && { made_for: madeFor }),
   });
   for (let first = keys.length - names.length; first >= 0; first -= 1) {
-    const isNamed = (index: number) => keys[first + index] === names[index];
-    if ([0, 2, 3].every(isNamed) && (isNamed(1) || madeFor === first + names.length)) {
+    if (names.every((name, index) => keys[first + index] === name))
       return found((_, index) => first + index);
-    }
   }
   return names.every((name) => keys.includes(name)) ? found((name) => keys.lastIndexOf(name)) : {};
+}
+
+/** Whether cells begin with what an import writes for a link, and nobody else. */
+function isWritten([
+  code = '',
+  short_url = '',
+  status,
+  ,
+  made_for = '',
+]: readonly string[]): boolean {
+  if (status !== 'created' || !isWholeMadeFor(made_for)) return false;
+  return code !== '' && looksLikeUrl(short_url) && short_url.endsWith(dropFormulaGuard(code));
 }
 
 /**
@@ -58,7 +77,7 @@ export function lostLinkGuard(
   );
   const isWhole = layout.resultColumns.short_url !== undefined;
   const isOurs = (url: string) => origins.some((origin) => isShortUrlAt(url, origin));
-  const isParted = format === 'jsonl' || isPart(missingColumns(present));
+  const isParted = format === 'jsonl' || (!isWhole && isPart(missingColumns(present)));
   const holdsOthers = !isWhole && hasHeader && columns.length > 1;
   const refusePart = (row: Row) => {
     if (!isParted) return;

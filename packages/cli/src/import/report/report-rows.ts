@@ -121,7 +121,8 @@ interface ResultsRow {
 export function resultsTable(layout: Layout, inPlace = false) {
   const { columns } = layout.plan;
   // Of JSON Lines, all keys are known by now.
-  const resultColumns = findResultColumns(columns);
+  const isJsonl = layout.plan.format === 'jsonl';
+  const resultColumns = isJsonl ? findResultColumns(columns) : layout.resultColumns;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
   // What stands where the results go is too much as well: in a row that is too short to be one of ours, or with text that isn't.
