@@ -11,7 +11,7 @@ import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { detectLayout } from './layout.ts';
 import { createRowRules } from './map/row-rules.ts';
-import { refuseInPlace, refuseIrregularInPlace } from './report/in-place.ts';
+import { refuseInPlace, refuseStreamInPlace } from './report/in-place.ts';
 import { fingerprint } from './report/keep-changed.ts';
 import { listUnsent } from './report/list-rows.ts';
 import { openOutput } from './report/output-file.ts';
@@ -49,7 +49,7 @@ export async function runImport(
 ): Promise<ImportSummary> {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
-  if (settings.inPlace) await refuseIrregularInPlace(settings.file);
+  if (settings.inPlace) refuseStreamInPlace(settings.file);
   // Nothing is in flight while standard input is read: the first Ctrl-C ends it.
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
   const input = await openInput(settings.file, deps.stdin, stop).catch((error: unknown) => {

@@ -300,7 +300,7 @@ describe('result columns', () => {
 
   test.each([
     ['with a short URL of another name, used', 'url,title,code,Kurzlink,status,error,made_for'],
-    ['with names of a person, refused', 'url,title,a,Kurzlink,b,c,d'],
+    ['with names of a person', 'url,title,a,Kurzlink,b,c,d'],
     ['without a header, refused', undefined],
   ])('of results whose journal is lost are not ignored: %s', async (_, header) => {
     world.write('input.csv', file(row(1), row(2)));
@@ -309,7 +309,7 @@ describe('result columns', () => {
     const lines = world.read('input.csv.results.csv').split('\n').slice(1);
     world.write('input.csv.results.csv', [...(header ? [header] : []), ...lines].join('\n'));
     const again = world.import();
-    if (header?.includes('status')) expect(await again).toMatchObject({ existing: 2 });
+    if (header !== undefined) expect(await again).toMatchObject({ existing: 2 });
     else await expect(again).rejects.toThrow(/input.csv.results.csv holds short URLs, such as/);
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });

@@ -1,6 +1,5 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { openInput, readRows } from '@shortlink/tables';
 import { asCliError } from '../../cli-error.ts';
 import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
@@ -9,11 +8,8 @@ import type { JournalLink } from '../journal/batches.ts';
 import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
-import { detectLayout } from '../layout.ts';
-import { linkIdentity } from '../map/link-identity.ts';
-import { type ClaimOfLink, ownLink } from '../map/result-columns.ts';
-import { createRowRules } from '../map/row-rules.ts';
-import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
+import type { ClaimOfLink } from '../map/result-columns.ts';
+import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
@@ -116,13 +112,11 @@ async function readOther(
   { evidence, journal: own, settings, deps }: Ask,
 ): Promise<void> {
   const source = KNOWN_BY.beside;
-  // One that can't be read is refused itself.
-  if (settings.others?.includes(path))
-    return await readInput(path, { evidence, settings, deps }).catch(() => {});
+  const isInput = settings.others?.includes(path) === true;
   try {
     if (!JOURNAL_NAME.test(path) && !isRenamedJournal(path)) {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
-      const file = { path, source, isOfLines: false, mayBeOther: true, origins };
+      const file = { path, source, isOfLines: false, mayBeOther: true, origins, isInput };
       await readLinks(file, evidence, settings, deps);
       return;
     }
@@ -135,34 +129,14 @@ async function readOther(
       journal.close();
     }
   } catch (error) {
+    // It is looked at itself.
+    if (isInput) return;
     const { message, hint = 'Mend it.' } = asCliError(error) ?? {};
     if (deps.signal.aborted || message === undefined) throw error;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
       `${hint} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,
     );
-  }
-}
-
-/** Rows of another input of the command may get a link each. */
-async function readInput(
-  path: string,
-  { evidence, settings, deps }: Pick<Ask, 'evidence' | 'settings' | 'deps'>,
-): Promise<void> {
-  const input = await openInput(path, deps.stdin, deps.signal);
-  try {
-    const layout = await detectLayout(input, settings);
-    const rules = createRowRules(layout, settings, layout.isOfLines);
-    for await (const rows of readRows(input, layout)) {
-      for (const row of rows) {
-        const own = ownLink(row, layout);
-        const said = { own, doubt: own === undefined ? NO_RESPONSE : undefined };
-        const identity = linkIdentity(rules.link(row), settings.defaults.domain_id);
-        evidence.addLink(KNOWN_BY.beside, identity, said);
-      }
-    }
-  } finally {
-    await input.dispose();
   }
 }
 

@@ -6,7 +6,7 @@ import { detectLayout, type Layout } from '../layout.ts';
 import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
 import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
-import type { ImportDeps, ImportSettings } from '../types.ts';
+import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
 import { otherColumn, seemsWritten } from './links-layout.ts';
@@ -22,6 +22,8 @@ interface FileOfLinks {
   origins?: readonly string[];
   /** What begins the short URLs of links that count. @default all do */
   only?: string | undefined;
+  /** Whether it is another input of the command, whose rows may get a link each. @default false */
+  isInput?: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ interface FileOfLinks {
  * @throws CliError (exit code 2) when a row of it names a link that can't be read, or it is no table
  */
 export async function readLinks(
-  { path, source, isOfLines, mayBeOther = false, origins, only }: FileOfLinks,
+  { path, source, isOfLines, mayBeOther = false, origins, only, isInput = false }: FileOfLinks,
   evidence: Evidence,
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
@@ -43,12 +45,16 @@ export async function readLinks(
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
   if (input === undefined) return LEAST_COLUMNS;
   try {
+    const { map, defaults, addTags, tagSeparator } = settings;
     // Its import may have been told which columns it has, as this one was not.
-    const how = { ...settings, isMapOptional: true, inputFormat: 'auto' } as const;
-    const detected = await detectLayout(input, how).catch(ignoreOther);
+    const how = { map, defaults, addTags, tagSeparator, isMapOptional: true } as const;
+    const detected = await detectLayout(
+      input,
+      isInput ? settings : { ...how, inputFormat: 'auto' },
+    ).catch(ignoreOther);
     if (detected === undefined) return LEAST_COLUMNS;
     const missing = missingColumns(detected);
-    const isOther = missing.length > 0;
+    const isOther = missing.length > 0 && !isInput;
     const named = isOther && mayBeOther ? await otherColumn(input, detected, origins) : undefined;
     if (isOther && named === undefined) return missing;
     const layout = named === undefined ? detected : { ...detected, resultColumns: named };
@@ -61,6 +67,7 @@ export async function readLinks(
       for (const row of rows) {
         refuse(row);
         const claim = claimOf(input.name, row, layout);
+        if (isInput && claim.own === undefined) claim.doubt = NO_RESPONSE;
         if (claim.own === undefined && isUnclear(row, layout)) unclear ??= row;
         if (only !== undefined && claim.own?.short_url.startsWith(`${only}/`) !== true) continue;
         if (source < KNOWN_BY.beside) evidence.named.add(input.name, claim.own);

@@ -119,16 +119,20 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
-/** Whether a run was killed in a transaction, which SQLite undoes when the journal is opened, and no other run uses it. */
+/**
+ * Whether a run was killed in a transaction, which SQLite undoes when the journal is opened.
+ *
+ * @throws CliError (exit code 2) when another run holds it
+ */
 export function isInTransaction(path: string): boolean {
   const db = openDatabase(path, true);
   try {
     db.prepare('SELECT 1 FROM sqlite_schema').get();
     return false;
   } catch (error) {
-    return (
-      error instanceof Error && 'errcode' in error && error.errcode === SQLITE_READONLY_ROLLBACK
-    );
+    if (!(error instanceof Error && 'errcode' in error)) throw error;
+    if (error.errcode === SQLITE_READONLY_ROLLBACK) return true;
+    throw readableError(path, error);
   } finally {
     db.close();
   }

@@ -101,8 +101,8 @@ export class Journal {
   }
 
   /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
-  accepted(id: number, job: string): void {
-    this.#add([{ kind: 'accepted', batch: id, info: { job } }]);
+  accepted(batch: number, job: string): void {
+    this.#add([{ kind: 'accepted', batch, info: { job } }]);
   }
 
   /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
@@ -121,20 +121,19 @@ export class Journal {
   }
 
   /** The service may have forgotten the key of this request, so that it is not sent again. */
-  expired(id: number): void {
-    this.#add([{ kind: 'expired', batch: id, info: {} }]);
+  expired(batch: number): void {
+    this.#add([{ kind: 'expired', batch, info: {} }]);
   }
 
-  /** Forgets an open batch, so that its rows are new again, but for those whose link is known. */
-  release({ id }: BatchRef): void {
-    this.#add([{ kind: 'release', batch: id, info: {} }]);
+  /** Forgets open batches, so that their rows are new again, but for those whose link is known. */
+  release(...batches: readonly BatchRef[]): void {
+    this.#add(batches.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
   }
 
   /** Forgets links that the response to their request left out, so that their rows are new again. */
   releaseUnanswered(): boolean {
     const lacking = this.batches().filter((batch) => !batch.isOpen && batch.unanswered > 0);
-    if (lacking.length > 0)
-      this.#add(lacking.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
+    if (lacking.length > 0) this.release(...lacking);
     return lacking.length > 0;
   }
 

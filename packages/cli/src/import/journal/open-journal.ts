@@ -49,12 +49,7 @@ export function openJournal(settings: JournalSettings): Journal {
     if (journal.isEmpty) endEmpty(journal, kept, input !== undefined);
     db.close();
   });
-  try {
-    takeOver(journal, input);
-  } catch (error) {
-    journal.close();
-    throw error;
-  }
+  takeOver(journal, input);
   for (const content of written) journal.willWrite(content);
   return journal;
 }
@@ -70,6 +65,7 @@ function takeOver(journal: Journal, input: string | undefined): void {
   if (input === undefined || owner === own) return;
   const other = resolve(folder, owner ?? '');
   if (owner !== undefined && !journal.isEmpty && isOther(other, input)) {
+    journal.close();
     throw inputError(
       `${path} is the journal of another input, ${other}`,
       'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
@@ -98,28 +94,18 @@ function endEmpty(
   else if (!wasCut && (!ofFile || written.length === 0)) rmSync(path, { force: true });
 }
 
-/**
- * SQLite undoes the transaction in which a run was killed, by a file that it has left. Where the journal was restored from a copy since, that file
- * is none of it.
- */
+/** Where SQLite keeps what a transaction has replaced, to undo it where the run is killed. */
+const undoOf = (path: string) => `${path}-journal`;
+
+/** What SQLite would undo in a journal that was restored from a copy since is none of it. */
 function setStaleAside({ path, baseUrl, warn }: JournalSettings): void {
-  const left = undoOf(path);
-  if (!existsSync(path) || !existsSync(left) || !isInTransaction(path)) return;
-  const isWhole = (undoes: boolean) => {
-    try {
-      readCopy(path, baseUrl, undoes).close();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  if (isWhole(true) || !isWhole(false)) return;
-  const kept = moveAside(left);
+  if (!existsSync(path) || !existsSync(undoOf(path)) || !isInTransaction(path)) return;
+  const { journal, undoes } = readWhole(path, baseUrl);
+  journal.close();
+  if (undoes) return;
+  const kept = moveAside(undoOf(path));
   warn?.(`${path} was restored from a copy. What a killed run had left of it is kept as ${kept}.`);
 }
-
-/** Where SQLite keeps what a transaction has replaced. */
-const undoOf = (path: string) => `${path}-journal`;
 
 /** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
 export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
@@ -128,28 +114,37 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
     const db = openPrivate('', path);
     return new Journal(path, db, baseUrl, () => db.close());
   }
-  let journal: Journal;
-  try {
-    journal = readCopy(path, baseUrl, true);
-  } catch (error) {
-    if (!existsSync(undoOf(path))) throw error;
-    journal = readCopy(path, baseUrl, false);
-  }
-  try {
-    takeOver(journal, input);
-    return journal;
-  } catch (error) {
-    journal.close();
-    throw error;
+  const { journal } = readWhole(path, baseUrl);
+  takeOver(journal, input);
+  return journal;
+}
+
+/** How often a journal is copied that another run may change meanwhile. */
+const MAX_COPIES = 5;
+
+/** Reads a copy of a journal: first with what undoes a transaction, and whether that belongs to it. */
+function readWhole(path: string, baseUrl: string): { journal: Journal; undoes: boolean } {
+  for (let copies = 1; ; copies += 1) {
+    const undoes = copies < MAX_COPIES;
+    try {
+      return { journal: readCopy(path, baseUrl, undoes), undoes };
+    } catch (error) {
+      if (undoes && existsSync(undoOf(path))) continue;
+      // Where another run holds it, that is said.
+      isInTransaction(path);
+      throw error;
+    }
   }
 }
 
-/** @param undoes - whether a transaction in which a run was killed is undone */
 function readCopy(path: string, baseUrl: string, undoes: boolean): Journal {
   const folder = mkdtempSync(join(tmpdir(), 'shortlink-journal-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
+  const copy = join(folder, 'journal');
   try {
-    const db = openPrivate(copyJournal(path, folder, undoes), path, true);
+    if (hasContent(path)) copyFileSync(path, copy);
+    if (undoes && existsSync(undoOf(path))) copyFileSync(undoOf(path), undoOf(copy));
+    const db = openPrivate(copy, path, true);
     return new Journal(path, db, baseUrl, () => {
       db.close();
       remove();
@@ -182,28 +177,4 @@ function moveAside(path: string): string {
     renameSync(path, name);
     return name;
   }
-}
-
-/** How often a journal is copied that changes meanwhile. */
-const MAX_COPIES = 5;
-
-/** Copies a journal, and what undoes a transaction, while nobody writes to it. */
-function copyJournal(path: string, folder: string, undoes: boolean): string {
-  const copy = join(folder, 'journal');
-  const stateOf = (part: string) => {
-    const stats = statSync(part, { throwIfNoEntry: false });
-    return `${stats?.size} ${stats?.mtimeMs}`;
-  };
-  const state = () => stateOf(path) + stateOf(undoOf(path));
-  for (let tries = 1; tries <= MAX_COPIES; tries += 1) {
-    const before = state();
-    if (hasContent(path)) copyFileSync(path, copy);
-    rmSync(undoOf(copy), { force: true });
-    if (undoes && existsSync(undoOf(path))) copyFileSync(undoOf(path), undoOf(copy));
-    if (state() === before) return copy;
-  }
-  throw inputError(
-    `${path} is being written by another run`,
-    'Wait until it ends, then run the command again.',
-  );
 }

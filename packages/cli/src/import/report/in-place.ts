@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Input } from '@shortlink/tables';
 import { inputError } from '../errors.ts';
+import { isStream } from '../is-stream.ts';
 import type { Layout } from '../layout.ts';
 
 /** @throws CliError (exit code 2) when there are no columns that could be filled in */
@@ -16,10 +16,8 @@ export function refuseInPlace(
 }
 
 /** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
-export async function refuseIrregularInPlace(file: string): Promise<void> {
-  const stats = await stat(file).catch(() => undefined);
-  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  throw refused(basename(file), 'it is no regular file');
+export function refuseStreamInPlace(file: string): void {
+  if (isStream(file)) throw refused(basename(file), 'it is no regular file');
 }
 
 function refused(name: string, why: string) {
