@@ -57,10 +57,6 @@ export const TABLES = `
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
-/** How many values each of the two takes. */
-export const ROW_COLUMNS = 11;
-export const LINK_COLUMNS = 11;
-
 /** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
 const FIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = found.fit FROM (

@@ -67,8 +67,8 @@ export class Evidence {
     this.#journal = journal;
     this.#db = journal.db;
     this.#db.exec(sql.TABLES);
-    this.#rows = new RowBuffer(this.#db, 'temp.row', sql.ROW_COLUMNS);
-    this.#links = new RowBuffer(this.#db, 'temp.link', sql.LINK_COLUMNS);
+    this.#rows = new RowBuffer(this.#db, 'temp.row');
+    this.#links = new RowBuffer(this.#db, 'temp.link');
     for (const batch of journal.batches()) {
       const links = batch.unanswered > 0 ? journal.linksIn(batch) : [];
       for (const link of links) if (isOpenLink(link)) this.#open.add(link.number);

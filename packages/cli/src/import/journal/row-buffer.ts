@@ -10,15 +10,12 @@ export type Values = readonly (string | number | null)[];
 export class RowBuffer {
   readonly #db: Journal['db'];
   readonly #table: string;
-  readonly #places: string;
   readonly #inserts = new Map<number, StatementSync>();
   #rows: Values[] = [];
 
-  /** @param columns - of the table */
-  constructor(db: Journal['db'], table: string, columns: number) {
+  constructor(db: Journal['db'], table: string) {
     this.#db = db;
     this.#table = table;
-    this.#places = `(${Array(columns).fill('?').join()})`;
   }
 
   add(values: Values): void {
@@ -30,10 +27,10 @@ export class RowBuffer {
     const rows = this.#rows;
     if (rows.length === 0) return;
     this.#rows = [];
-    const values = () => Array(rows.length).fill(this.#places).join();
+    const places = () => rows.map((row) => `(${row.map(() => '?').join()})`).join();
     const insert =
       this.#inserts.get(rows.length) ??
-      this.#db.prepare(`INSERT INTO ${this.#table} VALUES ${values()}`);
+      this.#db.prepare(`INSERT INTO ${this.#table} VALUES ${places()}`);
     this.#inserts.set(rows.length, insert);
     insert.run(...rows.flat());
   }

@@ -59,22 +59,12 @@ export async function keepChanged(
 
 /** Whether a file has every line of an earlier one, in the same order, so that nothing is lost with that. */
 async function hasLinesOf(path: string, earlier: string): Promise<boolean> {
-  const wanted = linesOf(earlier);
   const lines = linesOf(path);
   try {
-    let read = await lines.next();
-    let at = 0;
-    for await (const texts of wanted) {
-      for (const text of texts) {
-        while (!read.done && read.value[at] !== text) {
-          at += 1;
-          if (at < read.value.length) continue;
-          read = await lines.next();
-          at = 0;
-        }
-        if (read.done) return false;
-        at += 1;
-      }
+    for await (const wanted of linesOf(earlier)) {
+      let line = await lines.next();
+      while (!line.done && line.value !== wanted) line = await lines.next();
+      if (line.done) return false;
     }
     return true;
   } finally {
@@ -85,18 +75,18 @@ async function hasLinesOf(path: string, earlier: string): Promise<boolean> {
 /** Longest line that is compared: memory is bounded. */
 const MAX_LINE = 4 * 1024 * 1024;
 
-/** The lines of a file, some at once. Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
-async function* linesOf(path: string): AsyncGenerator<readonly string[]> {
+/** The lines of a file. Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
+async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = '';
   for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
     const lines = (rest + bytes.toString('latin1')).split('\n');
     rest = lines.pop() ?? '';
-    yield lines;
+    yield* lines;
     if (rest.length <= MAX_LINE) continue;
     rest = path;
     break;
   }
-  yield [rest];
+  yield rest;
 }
 
 async function hasContent(path: string, content: string): Promise<boolean> {
