@@ -149,9 +149,10 @@ function openDatabase(path: string, readOnly = false): DatabaseSync {
 /** Settings that touch the file, so that it must be locked first. */
 const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
-/** `PRAGMA user_version` of a journal that was found with 0 bytes: what it knew before is lost. */
+/** `PRAGMA user_version` of a journal of which what it knew before is lost. */
 const WAS_CUT = 1;
 
+/** Whether a journal was found with 0 bytes. */
 export function wasCut(db: DatabaseSync): boolean {
   return db.prepare('PRAGMA user_version').get()?.['user_version'] === WAS_CUT;
 }

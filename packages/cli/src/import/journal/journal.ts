@@ -23,7 +23,7 @@ import {
   undecided,
   withShortReason,
 } from './batches.ts';
-import { readableError, wasCut } from './database.ts';
+import { readableError } from './database.ts';
 import { Log, type LogRecord, type NewRecord } from './log.ts';
 
 /** How many files that were written are remembered. */
@@ -45,8 +45,6 @@ export class Journal {
   readonly service: string;
   /** Links that this run has created have numbers from this one on. */
   firstNewLink = 1;
-  /** Whether its file was found with 0 bytes: what it knew before is lost. */
-  readonly wasCut: boolean;
   /** The input, as seen from the folder of the journal. */
   owner: string | undefined;
   /** SHA-256 of files that imports have written: a file with another content was changed since. */
@@ -68,7 +66,6 @@ export class Journal {
     this.#dispose = dispose;
     try {
       this.#log = new Log(db, path);
-      this.wasCut = wasCut(db);
       for (const record of this.#log.read()) this.#apply(record);
       this.beginCreating();
     } catch (error) {

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { inputError } from '../errors.ts';
-import { isInTransaction, openLocked, openPrivate } from './database.ts';
+import { isInTransaction, openLocked, openPrivate, wasCut } from './database.ts';
 import { hasContent, refuseIrregular } from './file.ts';
 import { Journal } from './journal.ts';
 
@@ -85,13 +85,13 @@ function isOther(file: string, input: string): boolean {
  * import has written.
  */
 function endEmpty(
-  { path, written, wasCut }: Journal,
+  { path, written, db }: Journal,
   kept: string | undefined,
   ofFile: boolean,
 ): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
-  else if (!wasCut && (!ofFile || written.length === 0)) rmSync(path, { force: true });
+  else if (!wasCut(db) && (!ofFile || written.length === 0)) rmSync(path, { force: true });
 }
 
 /** Where SQLite keeps what a transaction has replaced, to undo it where the run is killed. */

@@ -10,6 +10,7 @@ import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { FirstRows } from '../check/read-evidence.ts';
 import { inputError } from '../errors.ts';
+import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import {
@@ -127,7 +128,7 @@ async function refuseCut(
 ): Promise<void> {
   if (existing + unknown > 0 || !journal.isEmpty) return;
   const results = usualNames?.output ? await stat(output).catch(() => undefined) : undefined;
-  const cut = journal.wasCut ? journal.path : results?.size === 0 && output;
+  const cut = wasCut(journal.db) ? journal.path : results?.size === 0 && output;
   if (!cut) return;
   throw inputError(
     `${cut} has lost its content, as on a full disk, and with it the links that it has named`,
