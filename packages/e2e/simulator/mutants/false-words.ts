@@ -54,8 +54,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
       },
       {
         file: `${CHECK}/evidence-sql.ts`,
-        find: `USING (\${columns}, n)`,
-        replace: `USING (\${columns})`,
+        find: `) USING (\${columns}, n)`,
+        replace: `) USING (\${columns})`,
       },
     ],
   },
