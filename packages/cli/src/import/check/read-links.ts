@@ -1,15 +1,22 @@
 import { open, stat } from 'node:fs/promises';
+import { constants, gunzipSync } from 'node:zlib';
 import { type Input, openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import { detectLayout, type Layout } from '../layout.ts';
 import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
-import { claimOf, LEAST_COLUMNS, lostLinkGuard, strayText } from '../map/result-columns.ts';
+import {
+  claimOf,
+  isShortUrlAt,
+  LEAST_COLUMNS,
+  lostLinkGuard,
+  RESULT_COLUMNS,
+  strayText,
+} from '../map/result-columns.ts';
 import { createRowRules } from '../map/row-rules.ts';
 import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
-import { otherColumn, seemsWritten } from './links-layout.ts';
 
 interface FileOfLinks {
   path: string;
@@ -86,6 +93,37 @@ export async function readLinks(
   }
 }
 
+/**
+ * The column of a table without results that holds nothing but short URLs of one host, beside the targets.
+ *
+ * @throws CliError (exit code 2) where it may be that of another service, and the table will be replaced
+ */
+async function otherColumn(
+  input: Input,
+  layout: Layout,
+  origins: readonly string[] | undefined,
+): Promise<Layout['resultColumns'] | undefined> {
+  const { columns, mapping } = layout.plan;
+  const mapped: readonly unknown[] = Object.values(mapping);
+  for await (const rows of readRows(input, layout)) {
+    for (const [index, column] of columns.entries()) {
+      const cells = rows.flatMap((row) => row.cells[index] || []);
+      const [first = ''] = cells;
+      const origin = URL.parse(first)?.origin ?? '';
+      const isOther = mapped.includes(index) || !/^https?:/.test(origin);
+      if (isOther || !cells.every((cell) => isShortUrlAt(cell, origin))) continue;
+      if (origins?.includes(origin)) return { short_url: index };
+      if (origins !== undefined) continue;
+      throw inputError(
+        `${input.name} holds short URLs, such as ${shown(first)}, in ${JSON.stringify(column)}, so their links would be created again`,
+        `Name the columns as an import does: ${RESULT_COLUMNS.join(', ')}. If it is no result of an import, move it away.`,
+      );
+    }
+    break;
+  }
+  return undefined;
+}
+
 function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
   if (resultColumns.short_url !== undefined) return [];
   return LEAST_COLUMNS.filter((column) => !plan.columns.includes(column));
@@ -133,4 +171,36 @@ function unclearError(name: string, row: Row, layout: Layout) {
 function urlOf(row: Row, { resultColumns }: Layout): string {
   const url = row.object?.['short_url'] ?? row.cells[resultColumns.short_url ?? -1];
   return typeof url === 'string' ? url : '';
+}
+
+/** Names of workbooks that an import has written, and of those that it keeps. */
+const WORKBOOK = /\.results\.xlsx(?:\.old\d*)?$/i;
+
+/** What an import writes, and few others: the names of two columns, or the status behind a short URL. */
+const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\b/;
+
+/** Bytes of a file in which that is looked for. */
+const HEAD_BYTES = 65_536;
+
+/** Whether an import seems to have written a file that can't be read, or packed with gzip. In most encodings, the text reads alike. */
+async function seemsWritten(path: string): Promise<boolean> {
+  const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
+  if (file === undefined) return true;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const head = unpacked(buffer.subarray(0, bytesRead));
+    return WRITTEN.test(head.toString('latin1').replaceAll('\0', ''));
+  } finally {
+    await file.close();
+  }
+}
+
+/** The beginning of a file, unpacked as far as it goes. */
+function unpacked(head: Buffer): Buffer {
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return head;
+  try {
+    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    return head;
+  }
 }

@@ -132,30 +132,8 @@ function retypedStatus(object: Readonly<Record<string, unknown>>): string | unde
     : undefined;
 }
 
-/**
- * The column of a table without results that holds nothing but short URLs of one host, beside the targets.
- *
- * @param origins - what they begin with. Default: any address
- */
-export function shortUrlColumn(
-  rows: readonly Row[],
-  { plan: { columns, mapping } }: Pick<Layout, 'plan'>,
-  origins?: readonly string[],
-): { index: number; column: string; first: string } | undefined {
-  const mapped: readonly unknown[] = Object.values(mapping);
-  for (const [index, column] of columns.entries()) {
-    const cells = rows.flatMap((row) => row.cells[index] || []);
-    const [first = ''] = cells;
-    const origin = URL.parse(first)?.origin ?? '';
-    const isOther = mapped.includes(index) || !/^https?:/.test(origin);
-    if (isOther || origins?.includes(origin) === false) continue;
-    if (cells.every((cell) => isShortUrlAt(cell, origin))) return { index, column, first };
-  }
-  return undefined;
-}
-
 /** Whether a URL is an address of the service with one segment after it. */
-function isShortUrlAt(url: string, origin: string): boolean {
+export function isShortUrlAt(url: string, origin: string): boolean {
   return url.startsWith(origin) && /^\/[^/\s?#]+$/.test(trimmed(url).slice(origin.length));
 }
 
