@@ -144,7 +144,13 @@ describe.each(['', 'state/'])('in the folder "%s" of the input', (folder) => {
         hint: expect.stringContaining('remove it, or run with --on-similar create'),
       });
     }
-    renameSync(world.path('aside'), output);
+    // Under another name, its results are evidence too.
+    renameSync(world.path('aside'), world.path('aside.csv'));
+    const reuse = { ...paths(), journal: world.path('cut'), onSimilar: 'reuse' } as const;
+    world.write('cut', '');
+    expect(await world.import(reuse)).toMatchObject({ created: 1, existing: 2 });
+    rmSync(world.path('cut'));
+    renameSync(world.path('aside.csv'), output);
     expect(await world.import(paths())).toMatchObject({ created: 1, existing: 2 });
     rmSync(journal);
     rmSync(output);

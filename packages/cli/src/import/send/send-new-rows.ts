@@ -110,14 +110,14 @@ export async function findOut(
   }
   const isAsked = !settings.restart && settings.onSimilar !== 'create';
   if (!isAsked) return found;
-  await refuseCut(found, journal, settings);
   const paths = await filesBeside(settings, journal, deps);
   const names = await readBeside(paths, ask);
   refuseMoved(evidence.moved(), source.input.name);
-  if (paths.length === 0) return found;
   const how = `${names.join(', ')} names them`;
   const hint = await renamedHint(names, settings.file);
-  return foundOf(checked, await decideSimilar(ask, how, hint));
+  const after = paths.length === 0 ? found : foundOf(checked, await decideSimilar(ask, how, hint));
+  await refuseCut(after, journal, settings);
+  return after;
 }
 
 /** Nothing but a file of 0 bytes has known the links of these rows, if there are any. */
