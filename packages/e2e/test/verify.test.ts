@@ -39,7 +39,7 @@ async function pages(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const PLANTED = 24;
+const PLANTED = 27;
 
 test(`${PLANTED} planted faults are found, and nothing else; no click is counted, and no key is needed`, async () => {
   const site = await pages();
@@ -125,6 +125,16 @@ test(`${PLANTED} planted faults are found, and nothing else; no click is counted
     'not_found',
     short((url) => url.replace(/[^/]+$/, '')),
   );
+  // One letter retyped, and the short URLs of two rows exchanged.
+  plant(
+    40,
+    'not_found',
+    short((url) => url.slice(0, -1) + (url.endsWith('k') ? 'm' : 'k')),
+  );
+  const [one = [], other = []] = [rows[42], rows[43]];
+  [one[2], other[2]] = [other[2] ?? '', one[2] ?? ''];
+  plant(42, 'wrong_target');
+  plant(43, 'wrong_target');
   plant(45, 'gone');
   plant(
     49,

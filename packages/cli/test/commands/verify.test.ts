@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -702,6 +703,26 @@ describe('reports', () => {
     expect(result.stdout).toMatch(
       /^short_url,url,verified,.*\n.*,ok,302,https:\/\/example.com\/a,,\n$/,
     );
+  });
+
+  /** The report of two inputs would be one file with two headers. */
+  test('of two inputs without a name do not go to one standard output', async () => {
+    const { url, seen } = await shortLinks({ '/a': to('https://example.com/a') });
+    const [one, other] = [join(folder, 'one'), join(folder, 'other')];
+    execFileSync('mkfifo', [one, other]);
+    const result = await cli(['verify', one, other]);
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toContain(`The reports of ${one} and ${other} would both go to`);
+    expect(seen).toEqual([]);
+
+    const table = `short_url;title;url\n${url}/a;A;https://example.com/a\n`;
+    const named = await file('links.csv', `url,short_url\nhttps://example.com/a,${url}/a\n`);
+    const written = writeFile(one, table);
+    const both = await cli(['verify', named, one]);
+    await written;
+    expect(both.exitCode, both.stderr).toBe(0);
+    expect(both.stdout).toMatch(/^short_url;title;url;verified;.*\n.*;ok;302;.*\n$/);
+    expect(await readFile(`${named}.verify.csv`, 'utf8')).toMatch(/^url,short_url,verified,/);
   });
 
   test('an input is never written over', async () => {

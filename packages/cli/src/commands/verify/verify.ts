@@ -79,7 +79,7 @@ export function declareVerify(program: Command, perform: Perform): void {
   }
 }
 
-/** @throws CliError for files that would be written over */
+/** @throws CliError for files that would be written over, and reports that would be mixed */
 function parseVerify(files: readonly string[], options: VerifyOptions): VerifyInput {
   const { map = {}, output, ...rest } = options;
   if (output !== undefined && files.length > 1) {
@@ -87,6 +87,13 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
   }
   const inputs = new Set(files.map(identityOf));
   if (inputs.size < files.length) throw usageError('A file is given twice.');
+  const [stream, other] = files.filter(isStream);
+  if (other !== undefined) {
+    throw usageError(
+      `The reports of ${stream} and ${other} would both go to standard output.`,
+      'Verify one after the other.',
+    );
+  }
   const settings = files.map((file) => {
     const usual = isStream(file) ? STANDARD_STREAM : `${file}.verify.csv`;
     const path = output ?? usual;
