@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_ADDRESS } from '../agents.ts';
+import { Cookies } from './cookies.ts';
 
 type Failure = 'timeout' | 'tls_error' | 'unreachable' | 'http_error' | 'not_asked';
 
@@ -36,6 +37,21 @@ const MAX_WAITS = 10;
 
 /** Statuses that may be another one in a moment. */
 const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504];
+/** Redirects of a target that are followed, and how many. */
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+const MAX_REDIRECTS = 20;
+
+/** What the requests of a chain of redirects have in common. */
+interface Chain {
+  /** Tells a status after which a page isn't asked again. */
+  isFinal: (status: number) => boolean;
+  cookies: Cookies;
+}
+
+const unreachable = (where: string): Reply => {
+  return { failure: 'unreachable', problem: `it redirects ${where}` };
+};
+
 const STOPPED: Reply = { failure: 'not_asked', problem: 'the run was stopped before this row' };
 
 /** Sends the requests of one run: in its pace, with its retries, and never with a header that names the account. */
@@ -63,31 +79,44 @@ export class Asker {
   /** Asks a target, and what it redirects to. Many servers respond to HEAD with a wrong error, so an error is asked for again with GET. */
   async target(url: URL): Promise<Reply> {
     // Who is asked too often is there: that is all there is to know about a target.
-    const reply = await this.#ask(url, 'HEAD', (status) => status >= 400);
+    const reply = await this.#follow(url, 'HEAD', (status) => status >= 400);
     const isError = 'location' in reply && reply.status >= 400 && reply.status !== 429;
-    return isError ? await this.#ask(url, 'GET', (status) => status === 429) : reply;
+    return isError ? await this.#follow(url, 'GET', (status) => status === 429) : reply;
   }
 
-  /** @param isFinal - for targets: tells a status after which it isn't asked again */
-  async #ask(url: URL, method: string, isFinal?: (status: number) => boolean): Promise<Reply> {
+  async #follow(target: URL, method: string, isFinal: Chain['isFinal']): Promise<Reply> {
+    const chain = { isFinal, cookies: new Cookies() };
+    let url = target;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      const reply = await this.#ask(url, method, chain);
+      if (!('location' in reply) || reply.location === undefined) return reply;
+      if (!REDIRECTS.includes(reply.status)) return reply;
+      const next = webAddress(reply.location, url);
+      if (next === undefined) return unreachable('to an address that is no http or https URL');
+      url = next;
+    }
+    return unreachable(`more than ${MAX_REDIRECTS} times`);
+  }
+
+  async #ask(url: URL, method: string, chain?: Chain): Promise<Reply> {
     const { maxRetries, signal, requestsPerMinute = Number.POSITIVE_INFINITY } = this.#settings;
-    const isTarget = isFinal !== undefined;
     for (let tries = 0; ; tries += 1) {
       const at = Math.max(this.#nextAt, performance.now());
       this.#nextAt = at + 60_000 / requestsPerMinute;
       await this.#sleep(at - performance.now());
       if (signal.aborted) return STOPPED;
-      const { reply, retryAfterMs, isPassing } = await this.#send(url, method, isTarget);
+      const { reply, retryAfterMs, isPassing } = await this.#send(url, method, chain?.cookies);
       if (signal.aborted) return STOPPED;
       const waitMs = retryAfterMs ?? FIRST_WAIT_MS * 2 ** tries;
       const most = retryAfterMs === undefined || maxRetries === 0 ? maxRetries : MAX_WAITS;
-      const isEnd = !isPassing || (reply.status !== undefined && isFinal?.(reply.status) === true);
-      if (isEnd || tries >= most || waitMs > MAX_WAIT_MS) return reply;
+      const isFinal = reply.status !== undefined && chain?.isFinal(reply.status) === true;
+      if (!isPassing || isFinal || tries >= most || waitMs > MAX_WAIT_MS) return reply;
       await this.#sleep(waitMs);
     }
   }
 
-  async #send(url: URL, method: string, isTarget: boolean) {
+  /** @param cookies - for targets */
+  async #send(url: URL, method: string, cookies: Cookies | undefined) {
     const { timeoutMs, userAgent, signal, fetchShort, fetchTarget } = this.#settings;
     const controller = new AbortController();
     const abort = () => controller.abort();
@@ -95,13 +124,15 @@ export class Asker {
     signal.addEventListener('abort', abort);
     this.requests += 1;
     try {
-      const response = await (isTarget ? fetchTarget : fetchShort)(withoutUser(url), {
+      const cookie = cookies?.for(url);
+      const response = await (cookies ? fetchTarget : fetchShort)(withoutUser(url), {
         method,
-        redirect: isTarget ? 'follow' : 'manual',
+        redirect: 'manual',
         signal: controller.signal,
-        headers: { 'User-Agent': userAgent, Accept: '*/*' },
+        headers: { 'User-Agent': userAgent, Accept: '*/*', ...(cookie && { Cookie: cookie }) },
       });
       const { status, headers } = response;
+      cookies?.keep(headers, url);
       // Only the status and a header are wanted: a body may have no end.
       await response.body?.cancel();
       const reply: Reply = { status, location: textOf(headers.get('location')) };
@@ -128,8 +159,8 @@ export class Asker {
 }
 
 /** An address that can be asked; undefined for any other text. */
-export function webAddress(text: string): URL | undefined {
-  const url = URL.parse(text);
+export function webAddress(text: string, base?: URL): URL | undefined {
+  const url = URL.parse(text, base?.href);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
 }
 
@@ -161,8 +192,6 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  'redirect count exceeded': 'it redirects more than 20 times',
-  'URL scheme must be a HTTP(S) scheme': 'it redirects to an address that is no http or https URL',
   [PRIVATE_ADDRESS]: 'it leads to a private address, which is not asked without --allow-private',
 };
 

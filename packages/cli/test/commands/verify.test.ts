@@ -316,6 +316,63 @@ describe('--targets', () => {
     expect(findings[0]?.[3]).toMatch(/^2..|40[13]$/);
   });
 
+  const withCookie = (page: string): Handler => {
+    return (request, response) => {
+      // Each hop sets another cookie, and deletes the one before.
+      const { cookie = '' } = request.headers;
+      if (cookie === 'two=2') response.writeHead(200).end();
+      else {
+        const set = cookie.includes('one=1')
+          ? ['two=2; Path=/', 'one=; Max-Age=0', 'old=; Expires=Thu, 01 Jan 1970 00:00:00 GMT']
+          : ['one=1; HttpOnly', 'old=x', 'foreign=1; Domain=example.com'];
+        response.writeHead(302, { Location: page, 'Set-Cookie': set }).end();
+      }
+    };
+  };
+
+  test('a page that redirects until its cookies come back is alive, for one row as for the next', async () => {
+    const { url, seen } = await shortLinks({
+      '/a': withCookie('/a'),
+      '/b': withCookie('/b'),
+      '/x': (_, response) => void response.writeHead(302, { Location: `${url}/a` }).end(),
+      '/y': (_, response) => void response.writeHead(302, { Location: `${url}/b` }).end(),
+    });
+    const rows: [string, string][] = [
+      [`${url}/x`, `${url}/a`],
+      [`${url}/y`, `${url}/b`],
+    ];
+    const result = await verify(rows, '--targets', '--concurrency', '1');
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(result.findings.map((cells) => cells[3])).toEqual(['200', '200']);
+    const cookies = seen.map(({ url, headers }) => [url, headers.cookie]);
+    expect(cookies.filter(([path]) => path === '/b')).toEqual([
+      ['/b', undefined],
+      ['/b', 'one=1; old=x'],
+      ['/b', 'two=2'],
+    ]);
+    expect(cookies.filter(([path]) => path === '/x' || path === '/y')).toEqual([
+      ['/x', undefined],
+      ['/y', undefined],
+    ]);
+  });
+
+  test('a cookie of one host is sent to no other', async () => {
+    const { port, seen } = await shortLinks({
+      '/x': (_, response) =>
+        void response.writeHead(302, { Location: `http://127.0.0.1:${port}/page` }).end(),
+      '/page': (_, response) => {
+        const Location = `http://localhost:${port}/next`;
+        response.writeHead(302, { Location, 'Set-Cookie': 'mine=1' }).end();
+      },
+      '/next': to('/last'),
+      '/last': status(200),
+    });
+    const [short, page] = [`http://127.0.0.1:${port}/x`, `http://127.0.0.1:${port}/page`];
+    expect((await verify([[short, page]], '--targets')).exitCode).toBe(0);
+    expect(seen.map((request) => request.url)).toEqual(['/x', '/page', '/next', '/last']);
+    expect(seen.map(({ headers }) => headers.cookie)).toEqual(Array(4).fill(undefined));
+  });
+
   test.each<[string, Handler, RegExp]>([
     ['404', status(404), /its target is dead: the status is 404/],
     ['410', status(410), /the status is 410/],
