@@ -4,7 +4,7 @@ import { inputError } from './errors.ts';
 import { type Head, readHead, type Source } from './head.ts';
 import { mapColumns } from './map-columns.ts';
 import { openQuoteHint } from './read-csv.ts';
-import { createReader, JsonlReader, URL_LIST_COLUMN } from './read-rows.ts';
+import { createReader, URL_LIST_COLUMN } from './read-rows.ts';
 import type { Plan, Row, TableOptions } from './types.ts';
 
 /** How to read a table: the plan, and what only the reader and a writer of the same table need. */
@@ -71,12 +71,12 @@ interface Columns {
 function findColumns(name: string, head: Head, wanted: string | undefined): Columns {
   const { format, text, isWhole, firstLine } = head;
   if (format === 'jsonl') {
-    const reader = new JsonlReader(name, [], firstLine);
+    const columns: string[] = [];
+    const reader = createReader(name, { ...head, columns }, firstLine);
     const samples = reader.push(text);
     if (isWhole) samples.push(...reader.end());
-    // Looking into a row adds its keys to the columns of the reader.
+    // Looking into a row adds its keys to the columns.
     for (const row of samples) void row.cells;
-    const columns = [...reader.columns];
     const [first] = samples;
     if (first !== undefined && columns.length === 0) {
       throw inputError(

@@ -132,3 +132,64 @@ export class PlainRow implements Row {
     return this.#piece.text.slice(this.#start, this.#end);
   }
 }
+
+/** What a line holds that is a row of its own. */
+export type Parsed = Omit<Row, 'line' | 'asCsv'>;
+
+/** Reads text of which each line is a row of its own. */
+export function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
+  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
+}
+
+/**
+ * Makes a row of a line, which is parsed when something of it is asked for: tens of thousands of rows wait at once for their outcome, as
+ * text. Only what the last one holds is kept, which is asked for several times in a row.
+ */
+export function lazyRows(parse: (line: Line) => Parsed): (line: Line) => Row {
+  let last: Line | undefined;
+  let parsed: Parsed = { cells: [] };
+  const parseOnce = (line: Line) => {
+    if (last !== line) parsed = parse(line);
+    last = line;
+    return parsed;
+  };
+  return (line) => new LazyRow(line, parseOnce);
+}
+
+class LazyRow implements Row {
+  readonly #line: Line;
+  readonly #parse: (line: Line) => Parsed;
+
+  constructor(line: Line, parse: (line: Line) => Parsed) {
+    this.#line = line;
+    this.#parse = parse;
+  }
+
+  get line(): number {
+    return this.#line.line;
+  }
+
+  get cells(): readonly string[] {
+    return this.#parse(this.#line).cells;
+  }
+
+  get object(): Row['object'] {
+    return this.#parse(this.#line).object;
+  }
+
+  get text(): string | undefined {
+    return this.#parse(this.#line).text;
+  }
+
+  get book(): Row['book'] {
+    return this.#parse(this.#line).book;
+  }
+
+  get isSum(): boolean | undefined {
+    return this.#parse(this.#line).isSum;
+  }
+
+  get problem(): string | undefined {
+    return this.#parse(this.#line).problem;
+  }
+}

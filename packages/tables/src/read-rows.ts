@@ -3,7 +3,7 @@ import { toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
 import type { TableLayout } from './layout.ts';
-import { type Line, LineSplitter, type RowReader } from './lines.ts';
+import { type Line, LineSplitter, lazyRows, type RowReader, readerOfLines } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
 import type { Plan, Row } from './types.ts';
@@ -59,7 +59,7 @@ export function createReader(
     case 'urls':
       return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
     case 'jsonl':
-      return new JsonlReader(name, plan.columns, firstLine);
+      return readerOfLines(new LineSplitter(name, firstLine), jsonRows(name, plan.columns));
     case 'xlsx':
       return readerOfLines(new LineSplitter(name), bookRows(plan));
     default:
@@ -74,105 +74,39 @@ const MAX_COLUMNS = 1000;
  * JSON Lines: one object a line. Its keys are the columns, in the order in which they first appear; text stands as it
  * is, everything else as JSON. A line that is no object becomes a row with a `problem`, so that one bad line among a
  * million is a reject like any other.
+ *
+ * @param name - of the file in messages
+ * @param columns - gains the keys of each row that is looked into
  */
-export class JsonlReader implements RowReader {
-  /** Every key met so far, in the rows that were looked into. */
-  readonly columns: string[];
-  readonly #indexes: Map<string, number>;
-  readonly #lines: LineSplitter;
-  readonly #name: string;
-  #last: Parsed = { line: 0, cells: [] };
-
-  /**
-   * @param name name of the file in messages
-   * @param columns keys that are known already; new ones are added to it
-   * @param firstLine number of the first line that will be pushed
-   */
-  constructor(name: string, columns: string[] = [], firstLine = 1) {
-    this.#name = name;
-    this.#lines = new LineSplitter(name, firstLine);
-    this.columns = columns;
-    this.#indexes = new Map(columns.map((key, index) => [key, index]));
-  }
-
-  push(text: string): Row[] {
-    return this.#lines.push(text).map((line) => new JsonRow(line, this));
-  }
-
-  end(): Row[] {
-    return this.#lines.end().map((line) => new JsonRow(line, this));
-  }
-
-  /** What a line holds. Only that of the last line is kept, which is asked for several times in a row. */
-  parse(line: Line): Parsed {
-    if (this.#last.line !== line.line) this.#last = this.#parse(line);
-    return this.#last;
-  }
-
-  #parse({ line, text }: Line): Parsed {
+function jsonRows(name: string, columns: string[]): (line: Line) => Row {
+  const indexes = new Map(columns.map((key, index) => [key, index]));
+  const addColumn = (key: string, line: number): number => {
+    if (columns.length === MAX_COLUMNS) {
+      throw inputError(
+        `${name}, line ${line}: more than ${MAX_COLUMNS} different keys so far`,
+        'Each key becomes a column of the results file: leave out those that are not needed.',
+      );
+    }
+    indexes.set(key, columns.length);
+    return columns.push(key) - 1;
+  };
+  return lazyRows(({ line, text }) => {
     const object = parseObject(text);
     if (object === undefined) {
-      return { line, cells: [], text, problem: `not a JSON object: ${shown(text)}` };
+      return { cells: [], text, problem: `not a JSON object: ${shown(text)}` };
     }
     const cells: string[] = [];
     for (const key in object) {
       const value = object[key];
       if (isDeeperThan(MAX_NESTING, value)) {
-        const problem = `${shown(key)} is nested too deep: ${shown(text)}`;
-        return { line, cells: [], text, problem };
+        return { cells: [], text, problem: `${shown(key)} is nested too deep: ${shown(text)}` };
       }
-      const index = this.#indexes.get(key) ?? this.#addColumn(key, line);
+      const index = indexes.get(key) ?? addColumn(key, line);
       while (cells.length < index) cells.push('');
       cells[index] = toCell(value);
     }
-    return { line, cells, object };
-  }
-
-  #addColumn(key: string, line: number): number {
-    const index = this.columns.length;
-    if (index === MAX_COLUMNS) {
-      throw inputError(
-        `${this.#name}, line ${line}: more than ${MAX_COLUMNS} different keys so far`,
-        'Each key becomes a column of the results file: leave out those that are not needed.',
-      );
-    }
-    this.columns.push(key);
-    this.#indexes.set(key, index);
-    return index;
-  }
-}
-
-type Parsed = Pick<Row, 'line' | 'cells' | 'object' | 'text' | 'problem'>;
-
-/** A line of JSON that is parsed when it is asked for: tens of thousands of rows wait at once for their outcome, as text. */
-class JsonRow implements Row {
-  readonly #line: Line;
-  readonly #reader: JsonlReader;
-
-  constructor(line: Line, reader: JsonlReader) {
-    this.#line = line;
-    this.#reader = reader;
-  }
-
-  get line(): number {
-    return this.#line.line;
-  }
-
-  get cells(): readonly string[] {
-    return this.#reader.parse(this.#line).cells;
-  }
-
-  get object(): Row['object'] {
-    return this.#reader.parse(this.#line).object;
-  }
-
-  get text(): string | undefined {
-    return this.#reader.parse(this.#line).text;
-  }
-
-  get problem(): string | undefined {
-    return this.#reader.parse(this.#line).problem;
-  }
+    return { cells, object };
+  });
 }
 
 /** Text that may hold a number which JavaScript would write differently: it follows a key, a comma or a bracket. Times of day in texts don't. */
@@ -227,11 +161,6 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 
 /** Name of the only column of a URL list. */
 export const URL_LIST_COLUMN = 'target_url';
-
-/** Reads text of which each line is a row of its own. */
-function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
-  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
-}
 
 /** A plain list: one URL a line. */
 function toUrlRow({ line, text }: Line): Row {

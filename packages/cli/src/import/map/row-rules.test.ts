@@ -2,7 +2,7 @@ import { MAX_TAG_LENGTH } from '@shortlink/sdk';
 import type { LinkField, Row } from '@shortlink/tables/basics';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonlReader } from '../../../../tables/src/read-rows.ts';
+import { createReader } from '../../../../tables/src/read-rows.ts';
 import { createRowRules } from './row-rules.ts';
 import { targetProblem } from './target-problem.ts';
 
@@ -137,6 +137,8 @@ describe('the other fields', () => {
   });
 });
 
+const jsonl = () => ({ format: 'jsonl' as const, delimiter: undefined, columns: [...FIELDS] });
+
 test.each<[string, Record<string, unknown>, string]>([
   ['a title', { title: { de: 'Hallo' } }, 'title is not text: "{\\"de\\":\\"Hallo\\"}"'],
   ['a list as a title', { title: ['a'] }, 'title is not text'],
@@ -144,13 +146,13 @@ test.each<[string, Record<string, unknown>, string]>([
   ['tags by name', { tags: { a: true } }, 'tags are not a list of texts'],
 ])('%s that JSON holds as an object is refused', (_, fields, reason) => {
   const line = JSON.stringify({ target_url: URL, ...fields });
-  const [row] = new JsonlReader('x', [...FIELDS]).push(`${line}\n`);
+  const [row] = createReader('x', jsonl(), 1).push(`${line}\n`);
   expect(row && check(row.cells, { object: row.object })).toContain(reason);
 });
 
 test('JSON: numbers and null are text', () => {
   const line = `{"target_url":"${URL}","title":12345678901234567890,"tags":[1.50,null,"b"]}\n`;
-  const [row] = new JsonlReader('x', [...FIELDS]).push(line);
+  const [row] = createReader('x', jsonl(), 1).push(line);
   expect(row && check(row.cells, { object: row.object })).toEqual({
     target_url: URL,
     title: '12345678901234567890',
