@@ -16,6 +16,8 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
   const { runCommand } = await import('../../cli/src/run-command.ts');
   // What commands load when they need it: here it must be there at once.
   await import('../../cli/src/commands/import/import-files.ts');
+  await import('../../cli/src/commands/verify/verify-files.ts');
+  await import('../../cli/src/agents.ts');
   await import('../../cli/src/config/config-schema.ts');
   await import('../../cli/src/proxy-fetch.ts');
   const { Shortlink } = await import('../../sdk/src/index.ts');

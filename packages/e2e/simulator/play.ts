@@ -13,6 +13,7 @@ import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
 import type { Service } from './services/service.ts';
 import { serviceOf } from './services/service-of.ts';
+import { verifyResults } from './verify.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
 import { enterWorld, Process, World } from './world/world.ts';
@@ -110,6 +111,7 @@ class Stage {
         break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
+    await this.#verify();
     const before = this.#network.exchanges.length;
     const policy = user.onUnknown === 'stop' ? user.decides : user.onUnknown;
     const again = await this.#playRun(quiet, { onUnknown: policy, onSimilar });
@@ -156,6 +158,21 @@ class Stage {
     this.#service.settle();
     for (const { value } of ended) this.#oracle.endRun(plan, value, ended.length > 1);
     return first.value;
+  }
+
+  /** One who types command lines looks whether the links lead where they should, before the same command is run again. */
+  async #verify(): Promise<void> {
+    const { seed, user } = this.#scenario;
+    const { command: how } = user;
+    const random = new Random(seed, 9);
+    if (how === undefined || random.chance(0.4)) return;
+    await verifyResults(this.#files.paths.results, {
+      programs: this.#programs,
+      world: this.#world,
+      service: this.#service,
+      apiKey: this.#apiKey,
+      ...{ user, how, random },
+    });
   }
 
   /** Lets time go by. What is still on its way to the service arrives meanwhile. */

@@ -136,22 +136,16 @@ const FIRST_BYTES = 64 * 1024;
 
 /** Whether a file has the columns of a report last, as this command writes it: the next report replaces it. */
 async function isReport(path: string): Promise<boolean> {
-  const [bytes = ''] = await createReadStream(path, { highWaterMark: FIRST_BYTES })
-    .take(1)
-    .toArray();
-  const [first = ''] = String(bytes)
-    .replace(/^\ufeff?(?:sep=.\r?\n)?/, '')
-    .split(/\r?\n/, 1);
-  const names = first.startsWith('{') ? keysOf(first) : first.split(/\W/);
-  return names.slice(-COLUMNS.length).join() === COLUMNS.join();
-}
-
-function keysOf(json: string): readonly string[] {
-  try {
-    return Object.keys(JSON.parse(json));
-  } catch {
-    return [];
+  for await (const bytes of createReadStream(path, { highWaterMark: FIRST_BYTES })) {
+    const [first = ''] = String(bytes)
+      .replace(/^\ufeff?(?:sep=.\r?\n)?/, '')
+      .split(/\r?\n/, 1);
+    const names = first.startsWith('{')
+      ? Array.from(first.matchAll(/"(\w+)":/g), ([, key]) => key)
+      : first.split(/\W/);
+    return names.slice(-COLUMNS.length).join() === COLUMNS.join();
   }
+  return false;
 }
 
 /** The lines of a report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */

@@ -766,7 +766,7 @@ describe('reports', () => {
   test('of two inputs without a name do not go to one standard output', async () => {
     const { url, seen } = await shortLinks({ '/a': to('https://example.com/a') });
     const [one, other] = [join(folder, 'one'), join(folder, 'other')];
-    execFileSync('mkfifo', [one, other]);
+    execFileSync('sh', ['-c', 'mkfifo "$@"', 'sh', one, other]);
     const result = await cli(['verify', one, other]);
     expect(result).toMatchObject({ exitCode: 2, stdout: '' });
     expect(result.stderr).toContain(`The reports of ${one} and ${other} would both go to`);

@@ -9,7 +9,9 @@ const CLIENT = {
   'node:fs': './node-fs.ts',
   'node:fs/promises': './node-fs-promises.ts',
   'node:crypto': './node-crypto.ts',
+  'node:stream': './node-stream.ts',
   'node:stream/promises': './node-stream-promises.ts',
+  'node:timers/promises': './node-timers.ts',
   'node:process': './node-process.ts',
 };
 
@@ -18,7 +20,6 @@ const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'cli/src/': CLIENT,
   'tables/src/': {
     ...CLIENT,
-    'node:stream': './node-stream.ts',
     'node:zlib': './node-zlib.ts',
   },
   'server/src/': {

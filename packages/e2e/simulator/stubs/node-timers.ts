@@ -1,4 +1,4 @@
-/** Stands in for `node:timers` and `node:timers/promises` in the server: its waits are events of the simulation, in virtual time. */
+/** Stands in for `node:timers` and `node:timers/promises`: waits are events of the simulation, in virtual time. */
 import { theWorld } from '../world/world.ts';
 
 function nextTurn(run: () => void): void {
