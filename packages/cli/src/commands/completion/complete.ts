@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { LINK_FIELDS } from '@shortlink/tables/basics';
 import type { Command, Option } from 'commander';
@@ -24,22 +23,23 @@ export async function complete(
   [shell, ...given]: readonly string[],
   io: Io,
 ): Promise<string | undefined> {
-  const inBash = [...(given[0] ?? '').matchAll(BASH_WORD)].map(([, word = '']) => word);
+  const inBash = Array.from((given[0] ?? '').matchAll(BASH_WORD), ([, word = '']) => word);
   const words = shell === 'bash' ? inBash.map(unquoted) : given;
   const all = await offersFor(words.slice(0, -1), words.at(-1) ?? '', io);
   // What a file holds must not move the cursor, nor hide.
   const offers = all?.filter(([word]) => !/[\p{Cc}\p{Cf}]/u.test(word));
-  if (shell === 'bash') return offers && forBash(offers, inBash.at(-1) ?? '');
-  return offers
-    ?.map(([word, description = '']) =>
-      shell === 'zsh'
-        ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}\n`
-        : `${word}\t${description}\n`,
-    )
-    .join('');
+  const lines =
+    shell === 'bash'
+      ? offers && forBash(offers, inBash.at(-1) ?? '')
+      : offers?.map(([word, description = '']) =>
+          shell === 'zsh'
+            ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}`
+            : `${word}\t${description}`,
+        );
+  return lines?.map((line) => `${line}\n`).join('');
 }
 
-function forBash(offers: readonly Offer[], typed: string): string {
+function forBash(offers: readonly Offer[], typed: string): string[] {
   const [tail = ''] = BASH_TAIL.exec(typed) ?? [];
   const known = unquoted(typed).length - unquoted(tail).length;
   // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
@@ -50,9 +50,7 @@ function forBash(offers: readonly Offer[], typed: string): string {
     .map(([word]) => word.slice(known))
     .map((word) =>
       /^["']/.test(tail) ? word : word.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&'),
-    )
-    .map((word) => `${word}\n`)
-    .join('');
+    );
 }
 
 function unquoted(word: string): string {
@@ -64,7 +62,7 @@ async function offersFor(
   words: readonly string[],
   typed: string,
   io: Io,
-): Promise<Offer[] | undefined> {
+): Promise<readonly Offer[] | undefined> {
   const [, name, value = typed] = /^(--[^=]+)=(.*)$/s.exec(typed) ?? [];
   const flag = name ?? words.at(-1) ?? '';
   const before = name === undefined && flag.startsWith('-') ? words.slice(0, -1) : words;
@@ -115,11 +113,16 @@ async function valuesOf(
     const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
     return fields.map((name) => `${name}=`);
   }
-  const path = await fileOf(files, io);
+  // The first file on the line that is there: a pipe would be emptied.
+  const path = files
+    .map((file) => file.replace(/^~(?=\/)/, () => io.home))
+    .find((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
   if (path === undefined) return [];
   // Only who completes what is in a file loads the reader of tables.
   const { openInput, sheetNames } = await import('@shortlink/tables');
   if (long === '--sheet') return await sheetNames(path);
+  // Nobody waits for Tab as long as a large workbook takes.
+  if (/\.xlsx$/i.test(path) && statSync(path).size > 2 ** 24) return [];
   const { detectLayout } = await import('../../import/layout.ts');
   const input = await openInput(path, Readable.from([]));
   try {
@@ -131,15 +134,4 @@ async function valuesOf(
   } finally {
     await input.dispose();
   }
-}
-
-/** The first file on the line that is there. A pipe would be emptied, and nobody waits for Tab as long as a large workbook takes. */
-async function fileOf(files: readonly string[], { home }: Io): Promise<string | undefined> {
-  for (const name of files) {
-    const path = name.startsWith('~/') ? join(home, name.slice(2)) : name;
-    const stats = await stat(path).catch(() => undefined);
-    const isLarge = /\.xlsx$/i.test(name) && (stats?.size ?? 0) > 16 * 1024 * 1024;
-    if (stats?.isFile()) return isLarge ? undefined : path;
-  }
-  return undefined;
 }
