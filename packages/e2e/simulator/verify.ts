@@ -100,16 +100,17 @@ const BASE = 'https://api.example';
 /** What the network gives to a request: a failure that passes, the redirect of a short URL, or a page that wants its cookie back. */
 function fetchFor({ service, world, random }: Surroundings, process: Process): World['fetch'] {
   const { clock } = world;
-  const asked = new Set<string>();
+  /** Addresses that were asked, and whether such a page wants its cookie back. */
+  const asked = new Map<string, boolean>();
   const respond = (status: number, headers: Record<string, string> = {}) => ({
     status,
     headers: new Headers(headers),
     body: null,
   });
   const responseTo = (url: string, cookie: string | undefined) => {
-    const isFirst = !asked.has(url);
-    asked.add(url);
-    const fault = isFirst ? random.below(12) : undefined;
+    const fault = asked.has(url) ? undefined : random.below(12);
+    const wantsCookie = asked.get(url) ?? random.chance(0.3);
+    asked.set(url, wantsCookie);
     if (fault === 0) return respond(503);
     if (fault === 1) return respond(429, { 'Retry-After': `${1 + random.below(9)}` });
     if (fault === 2) return undefined;
@@ -117,7 +118,7 @@ function fetchFor({ service, world, random }: Surroundings, process: Process): W
       const link = service.made.find(({ code }) => SHORT + code === url);
       return link ? respond(302, { Location: new URL(link.target).href }) : respond(404);
     }
-    return cookie === undefined && random.chance(0.3)
+    return wantsCookie && cookie === undefined
       ? respond(302, { Location: url, 'Set-Cookie': 'seen=1; Path=/' })
       : respond(200);
   };

@@ -2,6 +2,7 @@ import { MAP, type Mutant, mutant } from './mutant.ts';
 
 const COMMAND = 'cli/src/commands/import';
 const OUTPUT = 'cli/src/output';
+const VERIFY = 'cli/src/verify';
 
 /** What the command makes of its words, what it prints, and what rows say beside target and title. */
 export const COMMAND_LINE: readonly Mutant[] = [
@@ -40,5 +41,29 @@ export const COMMAND_LINE: readonly Mutant[] = [
     `${MAP}/row-rules.ts`,
     'tags: tagsOf(read(cells, mapping.tags)),',
     'tags: undefined,',
+  ),
+  mutant(
+    'short URL that nobody knows taken for right',
+    `${VERIFY}/judge.ts`,
+    "return verdict('not_found', 'the server does not know this short URL (404)');",
+    "return verdict('ok');",
+  ),
+  mutant(
+    'failure that passes not asked again',
+    `${VERIFY}/ask.ts`,
+    'isPassing: PASSING.includes(status)',
+    'isPassing: false',
+  ),
+  mutant(
+    'cookie of a page not sent back',
+    `${VERIFY}/ask.ts`,
+    '...(cookie && { Cookie: cookie })',
+    '',
+  ),
+  mutant(
+    'rows of a report in the order of their responses',
+    `${VERIFY}/run-verify.ts`,
+    'for await (const line of lines) await output.write(line);',
+    'const all: string[] = [];\n    for await (const line of lines) all.unshift(line);\n    for (const line of all) await output.write(line);',
   ),
 ];
