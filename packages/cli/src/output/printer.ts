@@ -127,8 +127,7 @@ export class Printer {
       return;
     }
     const [sign, color] = MARKS[mark];
-    const [first = '', ...more] = this.#wrap(`${sign} ${text}`).split('\n');
-    this.drawing([this.errStyle[color](sign) + first.slice(sign.length), ...more].join('\n'));
+    this.drawing(this.#labelled(sign, this.errStyle[color], text));
   }
 
   /** Text that was drawn by us for people and may hold colours, such as a table; `--quiet` and `--json` leave it out. */
@@ -139,7 +138,7 @@ export class Printer {
   /** A warning, which `--quiet` prints too. */
   warn(text: string): void {
     if (this.options.json) this.event({ event: 'warning', message: text });
-    else this.#labelled('warning:', this.errStyle.yellow, text);
+    else this.#line(this.#labelled('warning:', this.errStyle.yellow, sanitize(text)));
   }
 
   /** A line of `--verbose`. */
@@ -166,7 +165,7 @@ export class Printer {
       this.event({ event: 'error', version: 1, error });
       return;
     }
-    this.#labelled('error:', this.errStyle.red, report.message);
+    this.#line(this.#labelled('error:', this.errStyle.red, sanitize(report.message)));
     if (report.hint !== undefined) {
       this.#line(this.#wrap(report.hint.replace(/^/gm, '  ')));
     }
@@ -182,9 +181,9 @@ export class Printer {
     return widthOf(this.#io.stdout);
   }
 
-  /** One line, also where somebody else's text in it has several: it must not look like a hint or an error of ours. */
-  #labelled(label: string, paint: Paint, text: string): void {
-    this.#line(paint(label) + this.#wrap(`${label} ${sanitize(text)}`).slice(label.length));
+  /** A text behind a label or a mark. One that may be somebody else's is one line: it must not look like a hint or an error of ours. */
+  #labelled(label: string, paint: Paint, text: string): string {
+    return paint(label) + this.#wrap(`${label} ${text}`).slice(label.length);
   }
 
   #wrap(text: string): string {
