@@ -1,4 +1,12 @@
-import { columnKey, type Input, openInput, readRows, toCell } from '@shortlink/tables';
+import { Readable } from 'node:stream';
+import {
+  columnKey,
+  type Input,
+  openInput,
+  readDocument,
+  readRows,
+  toCell,
+} from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
 import { inputError } from '../import/errors.ts';
 import { detectLayout, type Layout } from '../import/layout.ts';
@@ -50,7 +58,7 @@ export async function openTable(
   settings: TableSettings,
   stdin: ImportDeps['stdin'],
 ): Promise<Table> {
-  const input = await openInput(settings.file, stdin);
+  const input = await openLines(settings.file, stdin);
   try {
     const { short_url: wanted, ...map } = settings.map;
     const layout = await detectLayout(input, { ...settings, map });
@@ -88,6 +96,16 @@ export async function openTable(
   }
 }
 
+/** Opens an input. A JSON document becomes lines of its links, as the response of another service's API is one. */
+async function openLines(file: string, stdin: ImportDeps['stdin']): Promise<Input> {
+  const input = await openInput(file, stdin);
+  const links = await readDocument(input);
+  if (links === undefined) return input;
+  await input.dispose();
+  const lines = Readable.from(links.map((link) => `${JSON.stringify(link)}\n`));
+  return { ...(await openInput('-', lines)), name: input.name };
+}
+
 /** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
 function shortUrlReader(
   name: string,
@@ -111,11 +129,11 @@ function shortUrlReader(
     );
   }
   return {
-    shortUrlOf({ cells, object }: Row): string | undefined {
-      const value = object ? toCell(object[column] ?? null) : (cells[place] ?? '');
+    shortUrlOf(row: Row): string | undefined {
+      const { cells, object } = row;
       const status = object ? object['status'] : cells[resultColumns.status ?? -1];
       if (WITHOUT_LINK.includes(status)) return undefined;
-      return value.trim() || (status === 'created' ? '' : undefined);
+      return cellAt(row, columns, place).trim() || (status === 'created' ? '' : undefined);
     },
     withShortUrl: ({ line, cells, object }: Row, address: string): Row => ({
       line,
@@ -125,23 +143,24 @@ function shortUrlReader(
   };
 }
 
+function cellAt({ cells, object }: Row, columns: readonly string[], at: number): string {
+  return object ? toCell(object[columns[at] ?? ''] ?? null) : (cells[at] ?? '');
+}
+
 /** Columns of exports that hold further addresses of a link: our own, and Bitly's. */
 const ADDRESS_LISTS = ['aliases', 'custombitlinks'];
 
 /** Reads what an export of a link service says of a link beside its short URL. */
 function exportReader({ plan: { columns } }: Layout) {
-  // Each line of JSON may bring further columns.
-  const cellOf = ({ cells, object }: Row, names: readonly string[]) => {
-    const at = columns.findIndex((column) => names.includes(columnKey(column)));
-    const column = columns[at];
-    return object && column !== undefined ? toCell(object[column] ?? null) : (cells[at] ?? '');
-  };
+  const find = (...keys: readonly string[]) =>
+    columns.findIndex((column) => keys.includes(columnKey(column)));
   return (row: Row): { addresses: readonly string[]; isOff: boolean } => {
-    const isAnExport = columns.some((column) => ADDRESS_LISTS.includes(columnKey(column)));
-    if (row.problem !== undefined || !isAnExport) return { addresses: [], isOff: false };
+    // Each line of JSON may bring further columns.
+    const list = find(...ADDRESS_LISTS);
+    if (row.problem !== undefined || list === -1) return { addresses: [], isOff: false };
     return {
-      addresses: cellOf(row, ADDRESS_LISTS).match(/https?:\/\/[^\s",]+/gi) ?? [],
-      isOff: /^(?:false|0|no)$/i.test(cellOf(row, ['isactive'])),
+      addresses: cellAt(row, columns, list).match(/https?:\/\/[^\s",]+/gi) ?? [],
+      isOff: /^(?:false|0|no)$/i.test(cellAt(row, columns, find('isactive'))),
     };
   };
 }

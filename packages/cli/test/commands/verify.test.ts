@@ -665,6 +665,25 @@ describe('tables', () => {
     expect(await readFile(`${input}.verify.csv`, 'utf8')).toContain(`${url}/a`);
   });
 
+  test.each([
+    ['a list', (link: object) => [link, link]],
+    ['that of Bitly', (link: object) => ({ links: [link, link], pagination: { total: 2 } })],
+    ['that of Kutt', (link: object) => ({ limit: 10, data: [link, link] })],
+    ['that of Shlink', (link: object) => ({ shortUrls: { data: [link, link] } })],
+    ['that of YOURLS', (link: object) => ({ links: { link_1: link, link_2: link } })],
+  ])('as one JSON document: %s', async (_, documentOf) => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    const link = { link: `${url}/a`, long_url: 'https://example.com/a', n: [1] };
+    const input = await file('links.json', JSON.stringify(documentOf(link), null, 2));
+    const output = join(folder, 'report.jsonl');
+    const result = await cli(['verify', input, '-o', output]);
+    expect(result.exitCode, result.stderr).toBe(0);
+    const lines = (await readFile(output, 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+      [link, link].map((row) => ({ ...row, verified: 'ok' })),
+    );
+  });
+
   test('JSON Lines in and out keep their types', async () => {
     const { url } = await shortLinks({});
     const row = { target_url: 'https://example.com/a', short_url: `${url}/a`, n: 1 };
@@ -742,6 +761,7 @@ describe('tables', () => {
     ],
     ['no short URL', 'short_url,url\n,https://example.com\n', [], /nothing to verify/],
     ['no such file', undefined, [], /no such file/],
+    ['a document without links', '{"links":[]}', [], /x\.csv is empty/],
   ])('%s: exit code 2, and nothing is asked or written', async (_, content, args, words) => {
     const input = content === undefined ? join(folder, 'x') : await file('x.csv', content);
     const result = await cli(['verify', input, ...args]);

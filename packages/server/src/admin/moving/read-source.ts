@@ -1,10 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { columnKey, detectTable, type Input, openInput, readRows } from '@shortlink/tables';
+import {
+  columnKey,
+  detectTable,
+  type Input,
+  openInput,
+  readDocument,
+  readRows,
+} from '@shortlink/tables';
 import { CommandFailed } from '../command.ts';
 import { unguarded } from './own-format.ts';
-
-/** Largest JSON document, in bytes: all of it is in memory. */
-const MAX_JSON_BYTES = 32 * 1024 * 1024;
 
 /** A link of an export, by the keys of its columns. Values of CSV are texts. */
 export interface SourceRow {
@@ -76,52 +79,19 @@ async function openTable(input: Input): Promise<Source> {
   };
 }
 
-/** A JSON document with a list of links: the list itself, or in one of the fields that APIs have it in. */
-async function openDocument({ path, name, size, packing, dispose }: Input) {
-  if (packing !== undefined) return undefined;
-  if (size > MAX_JSON_BYTES) return undefined;
-  const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '').trim();
-  if (!/^[[{]|^$/.test(text)) return undefined;
-  let document: unknown;
-  try {
-    // An account without links is exported as no lines.
-    document = text === '' ? [] : JSON.parse(text);
-  } catch {
-    // JSON Lines.
-    if (!PAGE.test(text)) return undefined;
-    throw new CommandFailed(
-      `${name} is not one JSON document. Import each page as a file of its own, or make lines of all links, such as with jq -c '.links[]'`,
-    );
-  }
-  const links = listIn(document);
+async function openDocument(input: Input) {
+  const links = await readDocument(input);
   if (links === undefined) return undefined;
   const keyOf = keys();
   const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keyOf) }));
   return {
-    ...{ name, unit: 'entry' as const },
+    ...{ name: input.name, unit: 'entry' as const },
     columns: new Set(rows.flatMap(({ values }) => [...values.keys()])),
     async *read() {
       yield rows;
     },
-    dispose,
+    dispose: input.dispose,
   };
-}
-
-/** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
-const LISTS = ['links', 'data', 'shortUrls'];
-
-/** How a page of an API begins: with such a field, before which there are numbers and the like at most. */
-const PAGE = /^\{\s*(?:"\w+"\s*:\s*[\w".-]+\s*,\s*)*"(?:links|data|shortUrls)"\s*:\s*[[{]/;
-
-function listIn(document: unknown): object[] | undefined {
-  if (Array.isArray(document)) return document.every(isObject) ? document : undefined;
-  if (!isObject(document)) return undefined;
-  const fields = new Map<string, unknown>(Object.entries(document));
-  const inner = LISTS.map((name) => fields.get(name)).find((value) => value !== undefined);
-  if (inner === undefined) return undefined;
-  // YOURLS numbers its links: link_1, link_2 and so on.
-  const isNumbered = isObject(inner) && 'link_1' in inner;
-  return listIn(isNumbered ? Object.values(inner) : inner);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { inputError } from './errors.ts';
+import type { Input } from './open-input.ts';
+
+/** Largest JSON document, in bytes: all of it is in memory. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
+const LISTS = ['links', 'data', 'shortUrls'];
+
+/** How a page of an API begins: with such a field, before which there are numbers and the like at most. */
+const PAGE = /^\{\s*(?:"\w+"\s*:\s*[\w".-]+\s*,\s*)*"(?:links|data|shortUrls)"\s*:\s*[[{]/;
+
+/**
+ * The links of an input that is one JSON document: a list, also in one of the fields that APIs have it in. Undefined for any other input.
+ *
+ * @throws InputError for several documents in one file
+ */
+export async function readDocument({
+  path,
+  name,
+  size,
+  packing,
+}: Input): Promise<object[] | undefined> {
+  if (packing !== undefined || size > MAX_BYTES) return undefined;
+  const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '').trim();
+  // An account without links is exported as no lines.
+  if (text === '') return [];
+  if (!/^[[{]/.test(text)) return undefined;
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    // JSON Lines.
+    if (!PAGE.test(text)) return undefined;
+    throw inputError(
+      `${name} is not one JSON document. Name each page as a file of its own, or make lines of all links, such as with jq -c '.links[]'`,
+    );
+  }
+  return listIn(document);
+}
+
+function listIn(document: unknown): object[] | undefined {
+  if (Array.isArray(document)) return document.every(isObject) ? document : undefined;
+  if (!isObject(document)) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(document));
+  const inner = LISTS.map((name) => fields.get(name)).find((value) => value !== undefined);
+  if (inner === undefined) return undefined;
+  // YOURLS numbers its links: link_1, link_2 and so on.
+  const isNumbered = isObject(inner) && 'link_1' in inner;
+  return listIn(isNumbered ? Object.values(inner) : inner);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
