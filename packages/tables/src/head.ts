@@ -36,10 +36,8 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   /** Path of the unpacked rows of an .xlsx sheet. */
   sheetRows: string | undefined;
   sheet?: Plan['sheet'];
-  /** What the user should know of the choice of the sheet. */
+  /** What the user should know of the choice of the sheet, and of a header that stands below a title. */
   notes?: string[];
-  /** The line of a header that stands below a title. */
-  headerLine?: number | undefined;
 }
 
 export type Source = Pick<Input, 'path' | 'name' | 'packing' | 'scratch'>;
@@ -82,7 +80,10 @@ function belowTitle(head: Head, { map }: TableOptions): Head {
     preamble: preamble + text.slice(0, end),
     text: text.slice(end),
     firstLine: format === 'xlsx' ? firstLine : headerLine,
-    headerLine,
+    notes: [
+      ...(head.notes ?? []),
+      `The header is on line ${headerLine}. What stands above it is no row.`,
+    ],
   };
 }
 

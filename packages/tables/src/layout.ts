@@ -22,36 +22,21 @@ export interface TableLayout
  */
 export async function detectTable(input: Source, settings: TableOptions): Promise<TableLayout> {
   const head = await readHead(input, settings);
-  const { format, encoding, delimiter, dialect, preamble, firstLine, sheetRows } = head;
+  const { format, encoding, delimiter, sheet, dialect, preamble, firstLine, sheetRows } = head;
   const found = findColumns(input.name, head, settings.map.target_url);
   const { columns, hasHeader, urlColumn, samples } = found;
-  const { headerLine } = head;
-  const notes = [
-    ...(head.notes ?? []),
-    ...(headerLine === undefined
-      ? []
-      : [`The header is on line ${headerLine}. What stands above it is no row.`]),
-    ...found.notes,
-  ];
+  const notes = [...(head.notes ?? []), ...found.notes];
   const mapping = mapColumns({
     name: input.name,
     columns,
     map: settings.map,
     isMapOptional: settings.isMapOptional === true,
-    urlColumn,
     added: hasHeader ? Object.values(settings.added?.find(columns, samples) ?? {}) : [],
-    samples,
-    notes,
+    ...{ urlColumn, samples, notes },
   });
   const firstUrl = trimmed(samples[0]?.cells[mapping.target_url ?? 0] ?? '');
   const plan: Plan = {
-    format,
-    encoding,
-    delimiter,
-    sheet: head.sheet,
-    columns,
-    hasHeader,
-    mapping,
+    ...{ format, encoding, delimiter, sheet, columns, hasHeader, mapping },
     firstUrl: firstUrl === '' ? undefined : firstUrl,
     notes,
   };
