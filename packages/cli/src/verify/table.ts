@@ -99,7 +99,10 @@ export async function openTable(
 /** Opens an input. A JSON document becomes lines of its links, as the response of another service's API is one. */
 async function openLines(file: string, stdin: ImportDeps['stdin']): Promise<Input> {
   const input = await openInput(file, stdin);
-  const links = await readDocument(input);
+  const links = await readDocument(input).catch(async (error: unknown) => {
+    await input.dispose();
+    throw error;
+  });
   if (links === undefined) return input;
   await input.dispose();
   const lines = Readable.from(links.map((link) => `${JSON.stringify(link)}\n`));

@@ -762,6 +762,12 @@ describe('tables', () => {
     ['no short URL', 'short_url,url\n,https://example.com\n', [], /nothing to verify/],
     ['no such file', undefined, [], /no such file/],
     ['a document without links', '{"links":[]}', [], /x\.csv is empty/],
+    [
+      'two documents',
+      '{"links":[{}]}{"links":[{}]}',
+      [],
+      /not one JSON document.*a file of its own/,
+    ],
   ])('%s: exit code 2, and nothing is asked or written', async (_, content, args, words) => {
     const input = content === undefined ? join(folder, 'x') : await file('x.csv', content);
     const result = await cli(['verify', input, ...args]);
