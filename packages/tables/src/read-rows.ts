@@ -1,12 +1,18 @@
-import { bookRows } from './book-rows.ts';
-import { toCell } from './cells.ts';
+import { looksLikeUrl, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
 import type { TableLayout } from './layout.ts';
-import { type Line, LineSplitter, lazyRows, type RowReader, readerOfLines } from './lines.ts';
+import {
+  type Line,
+  LineSplitter,
+  lazyRows,
+  type Parsed,
+  type RowReader,
+  readerOfLines,
+} from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
-import type { Plan, Row } from './types.ts';
+import type { BookCell, Plan, Row } from './types.ts';
 
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
@@ -165,4 +171,28 @@ export const URL_LIST_COLUMN = 'target_url';
 /** A plain list: one URL a line. */
 function toUrlRow({ line, text }: Line): Row {
   return { line, cells: [text.trim()] };
+}
+
+type Mapped = Partial<Pick<Plan, 'columns' | 'mapping'>>;
+
+/** The rows of a spreadsheet, each of which was unpacked to a line that begins with its number. */
+function bookRows(plan: Mapped): (line: Line) => Row {
+  const toRow = lazyRows(({ text }) => parseSheetRow(text, plan));
+  return ({ text }) => toRow({ line: Number.parseInt(text.slice(1), 10), text });
+}
+
+/** A linked cell counts as its link where the target stands, unless it shows a URL itself; without a mapping, everywhere. */
+function parseSheetRow(text: string, { columns, mapping }: Mapped): Parsed {
+  const [, cells, book, isSum]: [number, string[], Record<number, BookCell>, boolean] =
+    JSON.parse(text);
+  for (const [at, cell] of Object.entries(book)) {
+    const shows = cells[Number(at)] ?? '';
+    const isTarget = mapping === undefined || mapping.target_url === Number(at);
+    if (cell.link === undefined || !isTarget || looksLikeUrl(shows)) continue;
+    cell.text = shows;
+    cells[Number(at)] = cell.link;
+  }
+  // Cells that are empty at the end of a row are not stored.
+  while (cells.length < (columns?.length ?? 0)) cells.push('');
+  return { cells, book, isSum };
 }
