@@ -38,8 +38,11 @@ export type Verdict = number | 'failed' | 'unknown' | 'unsent';
 /** What tells the result of a link from those of others. */
 export type SentLink = CreateLinkBody;
 
-/** A link of the source, with what was sent of it last: `toJSON` or a getter may give something else at another time. */
-export interface Entry<T extends LinkInput> extends SentLink {
+/**
+ * A link of the source, with the target that was sent last: `toJSON` or a getter may give another one at another time. The other fields are
+ * read again where they are needed, because tens of thousands of links wait at once for their results.
+ */
+export interface Entry<T extends LinkInput> extends Pick<SentLink, 'target_url'> {
   /** Position in the source. */
   index: number;
   input: T;
@@ -50,15 +53,8 @@ export interface Entry<T extends LinkInput> extends SentLink {
 /** Links that go out as one request. Never empty. */
 export type Batch<T extends LinkInput> = readonly Entry<T>[];
 
-/** An entry has all of its fields from the start: to add them later would take a tenth more memory. */
 export function entryOf<T extends LinkInput>(input: T, index: number): Entry<T> {
-  const sent = {
-    title: undefined,
-    domain_id: undefined,
-    redirect_type: undefined,
-    tags: undefined,
-  };
-  return { index, input, target_url: '', ...sent, refused: undefined };
+  return { index, input, target_url: '', refused: undefined };
 }
 
 export function rangeOf(batch: Batch<LinkInput>): BatchRange {

@@ -8,6 +8,12 @@ import type { BatchRange } from './create-many.ts';
 const MAX_KEY_LENGTH = 255;
 
 /**
+ * Links that are written as JSON at once. One by one takes half as long again, and the fields of all links of a batch would be copied by the
+ * garbage collector before they are written.
+ */
+const PIECE_LINKS = 200;
+
+/**
  * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as
  * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused, else `count`
  * links are in it.
@@ -17,29 +23,39 @@ export function batchRequest(
   domain_id: string | undefined,
   key: string | undefined,
 ) {
-  const write = (asPlain: (link: CreateLinkBody) => unknown) => {
-    const links: unknown[] = [];
-    for (const entry of openEntries(batch)) {
-      try {
-        links.push(asPlain(pickSent(entry)));
-      } catch (reason) {
-        const cause = check.unwritable(`source[${entry.index}]`, reason);
-        entry.refused = { error: cause.message, cause };
-      }
-    }
-    return JSON.stringify({ domain_id, links });
-  };
-  let json: string;
-  try {
-    // All links at once, which takes two thirds of the time of one by one.
-    json = write((link) => link);
-  } catch {
-    json = write((link) => JSON.parse(JSON.stringify(link)));
+  const entries = openEntries(batch);
+  const pieces: string[] = [];
+  for (let first = 0; first < entries.length; first += PIECE_LINKS) {
+    pieces.push(...written(entries.slice(first, first + PIECE_LINKS)));
   }
+  const json = `${JSON.stringify({ domain_id, links: [] }).slice(0, -2)}${pieces.join()}]}`;
   const omitted: number[] = [];
   for (const { index, refused } of batch) if (refused) omitted.push(index - rangeOf(batch).first);
   const count = batch.length - omitted.length;
   return count === 0 ? undefined : { json, count, key: key && derivedKey(key, omitted) };
+}
+
+/** The JSON of some links, without the brackets around it. */
+function written(entries: Batch<LinkInput>): string[] {
+  const links: CreateLinkBody[] = [];
+  for (const entry of entries) orRefuse(entry, () => links.push(pickSent(entry)));
+  try {
+    return links.length === 0 ? [] : [JSON.stringify(links).slice(1, -1)];
+  } catch {
+    return openEntries(entries).flatMap((entry) => {
+      return orRefuse(entry, () => JSON.stringify(pickSent(entry))) ?? [];
+    });
+  }
+}
+
+function orRefuse<R>(entry: Entry<LinkInput>, write: () => R): R | undefined {
+  try {
+    return write();
+  } catch (reason) {
+    const cause = check.unwritable(`source[${entry.index}]`, reason);
+    entry.refused = { error: cause.message, cause };
+    return undefined;
+  }
 }
 
 /** The entries of a batch that its request has: all but the refused ones. */
@@ -47,12 +63,11 @@ export function openEntries<T extends LinkInput>(batch: Batch<T>): Entry<T>[] {
   return batch.filter(({ refused }) => refused === undefined);
 }
 
-/** What is to be sent of an entry, which keeps what tells its result from others. */
+/** What is to be sent of an entry, which keeps the target. */
 export function pickSent(entry: Entry<LinkInput>): CreateLinkBody {
   const link = pickLinkFields(entry.input);
-  Object.assign(entry, link);
   // Callers without types send what they like.
-  if (typeof link.target_url !== 'string') entry.target_url = '';
+  entry.target_url = typeof link.target_url === 'string' ? link.target_url : '';
   return link;
 }
 

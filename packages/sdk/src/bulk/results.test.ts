@@ -299,6 +299,12 @@ describe('itemOf', () => {
       const all = [result(target_url, '1'), result(target_url, '3'), other];
       expect(alignResults(links, all)).toEqual(all);
       expect(alignResults(links, [{ error: 'bad' }, made, other])[1]).toEqual(made);
+      // What links of a run differ in is read again.
+      const entries = links.map((link, n) => ({
+        ...entryOf(link, n),
+        target_url: link.target_url,
+      }));
+      expect(alignResults(entries, [made, other])).toEqual([bare, bare, other]);
       const same = links.map((link) => ({ ...link, ...a }));
       expect(alignResults(same, [made, other])).toEqual([made, bare, other]);
     },

@@ -1,5 +1,5 @@
 import type { BatchResultItem } from '../wire/batch.ts';
-import type { LinkInput } from '../wire/link.ts';
+import { type LinkInput, pickLinkFields } from '../wire/link.ts';
 import type { Batch, Entry, SentLink } from './batch-plan.ts';
 import { openEntries } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './create-many.ts';
@@ -54,11 +54,11 @@ export function resultsOf(
  * where the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
  * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
  *
- * @param links each link as it was sent
+ * @param links each link as it was sent, or its entry
  * @param isBegun whether these are the results of the first links, since their job still runs
  */
 export function alignResults(
-  links: readonly SentLink[],
+  links: readonly (SentLink | Entry<LinkInput>)[],
   results: readonly RecordedResult[],
   isBegun = false,
 ): readonly BatchResultItem[] {
@@ -94,7 +94,7 @@ export function alignResults(
     for (const [url, indexes] of positionsByUrl(targets, spell)) {
       const positions = positionsOf.get(url) ?? [];
       const isComplete = isOrdered || indexes.length === positions.length;
-      const areAlike = isComplete || alike(links, indexes);
+      const areAlike = isComplete || alike(indexes.flatMap((index) => links[index] ?? []));
       for (const index of isInStep && areAlike ? indexes : []) {
         if (!resultOf.has(index) && spell(urls[index] ?? '') === url) pair(index, index);
       }
@@ -132,14 +132,14 @@ function certain(
 }
 
 /** Whether it makes no difference which of these links has which code. */
-function alike(links: readonly SentLink[], indexes: readonly number[]): boolean {
-  const [first] = indexes.map((index) => links[index]);
+function alike(links: readonly (SentLink | Entry<LinkInput>)[]): boolean {
+  const sent = links.map((link) => ('input' in link ? pickLinkFields(link.input) : link));
+  const [first] = sent;
   const fields = ['target_url', 'domain_id', 'title', 'redirect_type'] as const;
   const tags = JSON.stringify(first?.tags);
-  return indexes.every((index) => {
-    const link = links[index];
-    const isSame = fields.every((name) => link?.[name] === first?.[name]);
-    return isSame && JSON.stringify(link?.tags) === tags;
+  return sent.every((link) => {
+    const isSame = fields.every((name) => link[name] === first?.[name]);
+    return isSame && JSON.stringify(link.tags) === tags;
   });
 }
 
