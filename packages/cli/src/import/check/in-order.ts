@@ -27,7 +27,7 @@ export class InOrder {
 
   constructor(journal: Journal) {
     this.#journal = journal;
-    this.#batches = settled(journal);
+    this.#batches = settled(journal).values();
     this.#readAhead();
   }
 
@@ -60,8 +60,8 @@ export class InOrder {
 
   /** The links of the rows, in the order of these. */
   *read(): Generator<JournalLink> {
-    for (const links of settled(this.#journal)) {
-      for (const link of links) if (this.links.has(link.number)) yield link;
+    for (const batch of settled(this.#journal)) {
+      for (const link of this.#journal.eachLink(batch)) if (this.links.has(link.number)) yield link;
     }
   }
 
@@ -81,7 +81,11 @@ export class InOrder {
     while (links.length < LOOK_AHEAD) {
       const { done, value } = this.#batches.next();
       if (done) break;
-      for (const link of value) links.push(link);
+      // What became of the links of a request is not read where all of them exist.
+      const areAll = value.created === value.size;
+      for (const link of this.#journal.eachLink(value, !areAll)) {
+        if (areAll || link.result?.status === 'created') links.push(link);
+      }
     }
     this.#ahead = links;
     this.#at = 0;
@@ -89,12 +93,9 @@ export class InOrder {
   }
 }
 
-/** The links that exist, of each request that has its results. */
-function* settled(journal: Journal): Generator<JournalLink[]> {
-  for (const batch of journal.batches()) {
-    if (batch.isOpen || batch.created === 0) continue;
-    yield journal.linksIn(batch).filter(({ result }) => result?.status === 'created');
-  }
+/** The requests that have their results, and created any link. */
+function settled(journal: Journal): Batch[] {
+  return journal.batches().filter(({ isOpen, created }) => !isOpen && created > 0);
 }
 
 function isSame(link: JournalLink | undefined, { key, content, pair }: LinkIdentity): boolean {

@@ -120,14 +120,17 @@ export function countEntries(known: readonly Entry[]): Pick<Batch, 'created' | '
   };
 }
 
-/** The links of a batch by what is stored of them, and what is known of each. */
-export function linksOfBatch(batch: Batch, stored: unknown, known: readonly Entry[]) {
-  const { firstLink, domain } = batch;
-  return (stored as StoredLink[]).map((link, index): JournalLink => {
-    const { pair, key, content } = identityOf(link, domain);
+/** The links of a batch by what is stored of them, and what is known of each: one by one, since there may be 10,000. */
+export function* linksOfBatch(
+  batch: Batch,
+  stored: unknown,
+  known: readonly Entry[],
+): Generator<JournalLink> {
+  for (const [index, link] of (stored as StoredLink[]).entries()) {
+    const { pair, key, content } = identityOf(link, batch.domain);
     const result = resultOf(known[index] ?? null, batch);
-    return { number: firstLink + index, pair, key, content, result };
-  });
+    yield { number: batch.firstLink + index, pair, key, content, result };
+  }
 }
 
 function identityOf(link: StoredLink, domain: string | undefined): LinkIdentity {

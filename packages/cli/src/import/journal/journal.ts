@@ -194,7 +194,12 @@ export class Journal {
 
   /** All links of a batch, as far as they are known by now. */
   linksIn(batch: Batch): JournalLink[] {
-    return linksOfBatch(batch, this.#log.dataOf(batch.id), this.#entries(batch));
+    return [...this.eachLink(batch)];
+  }
+
+  /** The same for links that are not kept; with or without what became of them. */
+  eachLink(batch: Batch, withResults = true): Generator<JournalLink> {
+    return linksOfBatch(batch, this.#log.dataOf(batch.id), withResults ? this.#entries(batch) : []);
   }
 
   hasLinks(): boolean {

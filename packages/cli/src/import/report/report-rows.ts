@@ -1,5 +1,6 @@
 import { readRows } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
+import { outcomeOf } from '../journal/batches.ts';
 import type { Layout } from '../layout.ts';
 import { linkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
 import {
@@ -80,7 +81,7 @@ function* sentOutcomes({
   let position = 0;
   for (const batch of batches) {
     for (; position < batch.first; position += 1) yield undefined;
-    yield* journal.results(batch);
+    for (const link of journal.eachLink(journal.batch(batch.id))) yield outcomeOf(link);
     position += batch.count;
   }
 }
