@@ -86,7 +86,7 @@ const MAX_COLUMNS = 1000;
  */
 function jsonRows(name: string, columns: string[]): (line: Line) => Row {
   const indexes = new Map(columns.map((key, index) => [key, index]));
-  const addColumn = (key: string, line: number): number => {
+  const addColumn = (key: string, line: number): void => {
     if (columns.length === MAX_COLUMNS) {
       throw inputError(
         `${name}, line ${line}: more than ${MAX_COLUMNS} different keys so far`,
@@ -94,24 +94,35 @@ function jsonRows(name: string, columns: string[]): (line: Line) => Row {
       );
     }
     indexes.set(key, columns.length);
-    return columns.push(key) - 1;
+    columns.push(key);
+  };
+  const cellsOf = (object: Record<string, unknown>): string[] => {
+    const cells: string[] = [];
+    for (const key in object) {
+      const index = indexes.get(key) ?? 0;
+      while (cells.length < index) cells.push('');
+      cells[index] = toCell(object[key]);
+    }
+    return cells;
   };
   return lazyRows(({ line, text }) => {
     const object = parseObject(text);
     if (object === undefined) {
       return { cells: [], text, problem: `not a JSON object: ${shown(text)}` };
     }
-    const cells: string[] = [];
     for (const key in object) {
-      const value = object[key];
-      if (isDeeperThan(MAX_NESTING, value)) {
+      if (isDeeperThan(MAX_NESTING, object[key])) {
         return { cells: [], text, problem: `${shown(key)} is nested too deep: ${shown(text)}` };
       }
-      const index = indexes.get(key) ?? addColumn(key, line);
-      while (cells.length < index) cells.push('');
-      cells[index] = toCell(value);
+      if (!indexes.has(key)) addColumn(key, line);
     }
-    return { cells, object };
+    // Made where they are read: most readers take the values of the object.
+    return {
+      object,
+      get cells() {
+        return cellsOf(object);
+      },
+    };
   });
 }
 

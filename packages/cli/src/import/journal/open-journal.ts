@@ -84,11 +84,7 @@ function isOther(file: string, input: string): boolean {
  * Removes a journal that knows no link, and restores the one that was set aside for it, if any. It stays where it knows which files an
  * import has written.
  */
-function endEmpty(
-  { path, written, db }: Journal,
-  kept: string | undefined,
-  ofFile: boolean,
-): void {
+function endEmpty({ path, written, db }: Journal, kept: string | undefined, ofFile: boolean): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
   else if (!wasCut(db) && (!ofFile || written.length === 0)) rmSync(path, { force: true });

@@ -76,7 +76,8 @@ export function lostLinkGuard(
     LEAST_COLUMNS.map((column) => [column, columns.lastIndexOf(column)]),
   );
   const isWhole = layout.resultColumns.short_url !== undefined;
-  const isOurs = (url: string) => origins.some((origin) => isShortUrlAt(url, origin));
+  const isOurs = (value: unknown) =>
+    typeof value === 'string' && origins.some((origin) => isShortUrlAt(value, origin));
   const isParted = format === 'jsonl' || (!isWhole && isPart(missingColumns(present)));
   const holdsOthers = !isWhole && hasHeader && columns.length > 1;
   const refusePart = (row: Row) => {
@@ -109,10 +110,12 @@ export function lostLinkGuard(
     text !== undefined && !/^[<=>]/.test(text) && !origins.some((origin) => text.includes(origin));
   return (row) => {
     if (!isParted && isPlain(row.asCsv?.(columns.length, delimiter))) return;
-    refuseConflict(name, row.line, row.text ?? row.cells[0] ?? '');
+    const { object } = row;
+    refuseConflict(name, row.line, row.text ?? (object === undefined ? row.cells[0] : '') ?? '');
     refusePart(row);
-    const found = holdsOthers ? row.cells.findIndex(isOurs) : -1;
-    if (found === -1 || (row.object !== undefined && ownLink(row, layout) !== undefined)) return;
+    const values = object === undefined ? row.cells : columns.map((key) => object[key]);
+    const found = holdsOthers ? values.findIndex(isOurs) : -1;
+    if (found === -1 || (object !== undefined && ownLink(row, layout) !== undefined)) return;
     const column = columns[found];
     const where = column === undefined ? 'a cell beyond the header' : JSON.stringify(column);
     throw inputError(
@@ -238,7 +241,9 @@ export function hasStatus(row: Row, { resultColumns }: ResultLayout): boolean {
   return STATUSES.has(resultsOf(row, resultColumns).status);
 }
 
-function resultsOf({ cells, object }: Row, resultColumns: ResultColumns) {
+function resultsOf(row: Row, resultColumns: ResultColumns) {
+  const { object } = row;
+  const cells = object === undefined ? row.cells : [];
   const read = (name: ResultColumn) => {
     if (object !== undefined) return trimmed(toCell(object[name] ?? null));
     const index = resultColumns[name];

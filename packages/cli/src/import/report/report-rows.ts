@@ -44,8 +44,10 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
   const sent = sentOutcomes(report);
   const left: RowOutcome = { status: 'unsent', error: report.whyUnsent };
   const outcomeOf = (row: Row, number: number): RowOutcome => {
-    const own = ownLink(row, source.layout);
-    if (checked.rejectedRows.has(number)) {
+    const isRejected = checked.rejectedRows.has(number);
+    // A line of JSON is not parsed where no row names its link.
+    const own = isRejected || checked.claims > 0 ? ownLink(row, source.layout) : undefined;
+    if (isRejected) {
       return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
     if (own !== undefined && !found.disowned.has(number)) {
@@ -217,7 +219,8 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
     // What is read back must mean the same: the lines that are skipped, and that it is UTF-8 now.
     header: inPlace ? (layout.dialect.bom ? BYTE_ORDER_MARK : '') + layout.preamble : '',
     line: (row, outcome) => {
-      const { object, cells, text } = row;
+      const { object, text } = row;
+      const cells = object === undefined ? row.cells : [];
       // A line that is no object can't hold a result, and must not be lost.
       if (inPlace && text !== undefined) return `${text}\n`;
       // Nor one whose own keys have the names of results: it is rejected.

@@ -220,7 +220,9 @@ function hasLinkOrReject({ source, checked, found }: SendNewRows) {
   return (row: Row, number: number): boolean =>
     checked.rejectedRows.has(number) ||
     found.matched.has(number) ||
-    (ownLink(row, source.layout) !== undefined && !found.disowned.has(number));
+    (checked.claims > 0 &&
+      ownLink(row, source.layout) !== undefined &&
+      !found.disowned.has(number));
 }
 
 /** Whether nothing may be sent, and the user has to decide something first. */
