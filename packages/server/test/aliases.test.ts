@@ -98,6 +98,36 @@ describe('an old address', () => {
     expect(await locate(`http://bit.example/${code}`)).toBe(TARGET);
   });
 
+  test('costs an unknown host no look-up of its own', async () => {
+    const { app, locate } = await setUp();
+    const asked: string[] = [];
+    const { findRedirect } = app.store;
+    app.store.findRedirect = (address) => {
+      asked.push(address);
+      return findRedirect(address);
+    };
+    expect(await locate('http://scanner.example/wp-login.php')).toBe(404);
+    expect(await locate('http://scanner.example/aBcDeFg')).toBe(404);
+    expect(asked).toEqual(['/wp-login.php', 'aBcDeFg', '/aBcDeFg']);
+  });
+
+  test('is gone with its domain, whatever the default domain has at the same path', async () => {
+    const { app, accountId, key, locate } = await setUp();
+    const { code } = (await app.post(key, LINKS, { target_url: `${TARGET}/own` })).json;
+    await moveIn(app.store, accountId, TARGET, ['bit.example', `/${code}`], ['bit.example', '/x']);
+    await moveIn(app.store, accountId, `${TARGET}/other`, ['', '/x'], ['', '/y']);
+    const there = async () => {
+      const paths = [code, 'x', 'y'].map((path) => locate(`http://bit.example/${path}`));
+      return Promise.all(paths);
+    };
+    expect(await there()).toEqual([TARGET, TARGET, 404]);
+    await app.store.removeDomain({ hostname: 'bit.example', force: true, now: START });
+    // Links of the default domain are served there, where the domain had none of its own.
+    expect(await there()).toEqual([410, 410, `${TARGET}/other`]);
+    await app.store.addDomain({ hostname: 'bit.example', accountId, now: START });
+    expect(await there()).toEqual([TARGET, TARGET, 404]);
+  });
+
   test('is switched off, corrected and removed with its link', async () => {
     const { app, accountId, locate } = await setUp();
     const code = await moveIn(app.store, accountId, TARGET, ['bit.example', '/x/y']);

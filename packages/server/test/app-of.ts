@@ -10,7 +10,7 @@ export function appOf(options: Partial<AppOptions> & Pick<AppOptions, 'store' | 
   return createApp({
     metrics: new Metrics(),
     now: Date.now,
-    ownHosts: async () => ownHostsOf(publicUrl, await store.listDomains()),
+    ownHosts: async () => ownHostsOf(publicUrl, await store.listDomains({ removed: true })),
     jobs: { notify: () => undefined, pendingJobs: 0 },
     jobPace: new JobPace(),
     onClick: (code) => void store.addClicks(new Map([[code, 1]])).catch(() => undefined),

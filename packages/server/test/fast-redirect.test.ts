@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Link } from '@shortlink/sdk/wire';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { uuidOf } from '../src/domain/ids.ts';
 import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
 import { type Listener, listen } from '../src/serve.ts';
@@ -295,6 +296,15 @@ describe('both answer alike, header by header', () => {
       expect([reply.status, isFast], host).toEqual(['HTTP/1.1 404 Not Found', false]);
     }
     expect((await from(ordinary.code, 'sho.rt')).isFast).toBe(true);
+    // On the host of a domain that was removed, its aliases come first, and these the app looks up.
+    const alias = { domain_id: id, path: `/${ordinary.code}` };
+    const moved = { ...newLink(1), id: uuidOf(NOW), is_active: true, click_count: 0 };
+    const links = [{ ...moved, created_at: NOW, aliases: [alias] }];
+    await store.importLinks({ accountId: caller.accountId, links });
+    await store.removeDomain({ hostname: 'go.example', force: true, now: NOW });
+    const removed = () => from(ordinary.code, 'go.example');
+    await expect.poll(async () => (await removed()).reply.status).toContain('410');
+    expect((await removed()).isFast).toBe(false);
   });
 
   test('while the server drains', async () => {

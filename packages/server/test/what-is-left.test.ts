@@ -238,7 +238,8 @@ test('a large body that was checked keeps no process alive', async () => {
   const isOwnHost = () => false;
   const check = bodyChecker({
     targetHosts: { allow: [], deny: [] },
-    ownHosts: () => ({ isOwnHost, hosts: [], isCustomDomain: () => false }) as never,
+    ownHosts: () =>
+      ({ isOwnHost, hosts: [], isCustomDomain: () => false, isRemoved: () => false }) as never,
   });
   const keepAlive = ['ref', 'unref'].map((name) => vi.spyOn(Worker.prototype, name as 'ref'));
   const links = Array.from({ length: 2_000 }, (_, n) => ({ target_url: `${TARGET}/${n}` }));

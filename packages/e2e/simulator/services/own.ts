@@ -192,7 +192,7 @@ export class OwnService implements Service {
       publicUrl: PUBLIC_URL,
       now: this.#now,
       metrics: new Metrics(),
-      ownHosts: async () => ownHostsOf(PUBLIC_URL, await store.listDomains()),
+      ownHosts: async () => ownHostsOf(PUBLIC_URL, await store.listDomains({ removed: true })),
       jobs: { notify: (id) => runner.notify(id), pendingJobs: 0 },
       jobPace: new JobPace(),
       onClick: () => undefined,

@@ -139,15 +139,21 @@ export function unwrapIpv4(hostname: string): string {
 export type OwnHosts = ReturnType<typeof ownHostsOf>;
 
 /** The hosts this service serves: that of the public URL, and the custom domains. All are normalised. */
-export function ownHostsOf(publicUrl: string, customDomains: readonly { hostname: string }[]) {
+export function ownHostsOf(
+  publicUrl: string,
+  customDomains: readonly { hostname: string; removed?: boolean | undefined }[],
+) {
   const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
-  const domains = new Set(customDomains.map((domain) => domain.hostname));
   // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
-  domains.delete(publicHost);
+  const others = customDomains.filter(({ hostname }) => hostname !== publicHost);
+  const isRemoved = new Map(others.map(({ hostname, removed = false }) => [hostname, removed]));
+  const domains = [...isRemoved.keys()].filter((hostname) => !isRemoved.get(hostname));
   const hosts = [publicHost, ...domains];
   return {
     hosts,
     isOwnHost: ownHostMatcher(hosts),
-    isCustomDomain: (host: string) => domains.has(host),
+    isCustomDomain: (host: string) => isRemoved.get(host) === false,
+    /** Whether it was a custom domain once. */
+    isRemoved: (host: string) => isRemoved.get(host) === true,
   };
 }

@@ -79,8 +79,8 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const host = hostOf(request.headers.host);
     const own = knownOwnHosts();
     if (link === undefined || host === undefined || own === undefined) return false;
-    // The app closes the connection, or reads the body.
-    if (isDraining() || hasBody(request.headers)) return false;
+    // The app closes the connection, reads the body, or looks up what the domain had.
+    if (isDraining() || hasBody(request.headers) || own.isRemoved(host)) return false;
     const query = forwardQuery ? partsOf(url)[2] : '';
     if (!PLAIN_QUERY.test(query)) return false;
     const { status, headers } = redirectFor(link, host, own, query);

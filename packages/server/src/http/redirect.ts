@@ -81,9 +81,10 @@ async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const alias = aliasAddress(isCustom ? host : null, path) ?? '';
   const addresses = [CODE.test(code) ? code : '', alias];
   if (deps.redirects.has(alias)) addresses.reverse();
-  // The host may be a domain that was removed, whose aliases are gone.
-  const isOther = host !== undefined && !isCustom && !ownHosts.hosts.includes(host);
-  if (isOther) addresses.push(aliasAddress(host, path) ?? '');
+  // What a domain had before it was removed is gone, whatever the default domain has at the same path.
+  if (host !== undefined && ownHosts.isRemoved(host)) {
+    addresses.unshift(aliasAddress(host, path) ?? '');
+  }
   for (const address of addresses) {
     const link = address === '' ? undefined : await deps.redirects.find(address);
     if (link === undefined) continue;

@@ -65,7 +65,7 @@ export class LinkFollower {
 
   async #readOwnHosts(): Promise<OwnHosts> {
     const { store, publicUrl } = this.#options;
-    this.#ownHosts = ownHostsOf(publicUrl, await store.listDomains());
+    this.#ownHosts = ownHostsOf(publicUrl, await store.listDomains({ removed: true }));
     return this.#ownHosts;
   }
 }

@@ -56,8 +56,8 @@ export interface OperatorStore {
     accountId: string;
     now: number;
   }): Promise<Domain | undefined>;
-  /** Oldest first, without removed ones. */
-  listDomains(): Promise<Domain[]>;
+  /** Oldest first; with `removed`, also those that were removed. */
+  listDomains(which?: { removed: boolean }): Promise<Domain[]>;
   /**
    * Takes a hostname out of service: no link can be created on it, and its links are inactive. A domain that has links is
    * removed with `force` only.

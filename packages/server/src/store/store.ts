@@ -165,6 +165,7 @@ export interface Domain {
   id: string;
   hostname: string;
   account_id: string;
+  removed?: boolean | undefined;
 }
 
 export interface Caller {

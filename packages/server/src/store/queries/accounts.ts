@@ -50,9 +50,14 @@ export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
   };
 }
 
-export function listDomains(): Reading<Domain[]> {
-  return rowsOf<Domain>(sql`
-    SELECT id, hostname, account_id FROM domains WHERE removed_at IS NULL ORDER BY rowid`);
+export function* listDomains({ removed = false } = {}): Reading<Domain[]> {
+  const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
+    SELECT id, hostname, account_id, removed_at FROM domains ORDER BY rowid`);
+  return rows
+    .filter(({ removed_at }) => removed || removed_at === null)
+    .map(({ removed_at, ...domain }) =>
+      removed_at === null ? domain : { ...domain, removed: true },
+    );
 }
 
 /** An account has a few domains, and a request may name any number of ids that are none: those are not sent to the database. */
