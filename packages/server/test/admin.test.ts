@@ -8,7 +8,9 @@ import type { CommandContext } from '../src/admin/command.ts';
 import { createDevAccount } from '../src/admin/keys.ts';
 import { runProgram } from '../src/admin/program.ts';
 import { hashApiKey } from '../src/api-key.ts';
+import { uuidOf } from '../src/domain/ids.ts';
 import { SETTINGS, type Settings } from '../src/settings.ts';
+import { newLink } from '../src/store/contract/fixtures.test-suite.ts';
 import type { DatabaseFacts } from '../src/store/operator-store.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Account, NewLink, Store } from '../src/store/store.ts';
@@ -340,10 +342,22 @@ test('domains are removed at once without links, and by force with some', async 
   expect((await add()).id).toBe(id);
   await createLink(account, { domain_id: id });
   expect(await run('domains', 'remove', 'go.example')).toBe(1);
-  expect(err.join()).toMatch(/has links.*--force/);
+  expect(err.join()).toMatch(/has 1 link, which would stop redirecting; --force/);
   expect(await json('domains', 'list')).toHaveLength(1);
-  await json('domains', 'remove', 'go.example', '--force');
+  const moved = { ...newLink(1), id: uuidOf(START), is_active: true, click_count: 0 };
+  const aliases = ['/a', '/b'].map((path) => ({ domain_id: id, path }));
+  const links = [{ ...moved, created_at: START, aliases }];
+  await store.importLinks({ accountId: account.id, links });
+  expect(await run('domains', 'remove', 'go.example')).toBe(1);
+  expect(err.join()).toMatch(/has 1 link and 2 addresses of moved links, which would stop/);
+  const used = { links: 1, addresses: 2 };
+  expect(await json('domains', 'remove', 'go.example', '--force')).toMatchObject(used);
+  expect(err).toContain(
+    '1 link and 2 addresses of moved links respond with 410 until go.example is added again',
+  );
   expect(await json('domains', 'list')).toEqual([]);
+  expect(await add()).toEqual({ id, hostname: 'go.example', ...used });
+  expect(err).toContain('1 link and 2 addresses of moved links lead to their targets again');
 });
 
 /** Creates a link of an account. */
@@ -504,27 +518,30 @@ describe('links', () => {
       expect(await now()).toBe(0);
     });
 
-    test('leaves links as they are that somebody else corrects meanwhile, and corrects all others', async () => {
+    test('changes nothing where somebody else corrects some of the links meanwhile', async () => {
       const { file, codes, now } = await setUp(4);
-      const { updateLink } = store;
+      const { updateLinks } = store;
       const target_url = 'https://example.com/theirs';
-      const correctTwo = () =>
-        Promise.all(
-          codes.slice(0, 2).map((code) => updateLink({ code, target_url, by: 'Ann', now: START })),
-        );
-      let corrected: Promise<unknown> | undefined;
-      store.updateLink = async (input) => {
-        corrected ??= correctTwo();
-        await corrected;
-        return updateLink(input);
+      const two = codes.slice(0, 2);
+      store.updateLinks = async (input) => {
+        await updateLinks(two.map((code) => ({ code, target_url, by: 'Ann', now: START })));
+        return updateLinks(input);
       };
       expect(await run('links', 'update', '--from', file, '--yes')).toBe(1);
       const theirs = (code = '') => `link ${code} leads to ${target_url} now; it was not changed`;
       expect(err).toEqual([
-        ...codes.slice(0, 2).map(theirs),
-        'error: 2 of the 4 links were changed by somebody else meanwhile; the others are corrected',
+        ...two.map(theirs),
+        'error: 2 of the 4 links were changed by somebody else meanwhile; nothing was changed',
       ]);
-      expect(await now()).toBe(4);
+      expect(await now()).toBe(2);
+    });
+
+    test('of titles alone, named by their codes', async () => {
+      const { file, codes } = await setUp(0);
+      await writeFile(file, 'code,title\n');
+      expect(await json('links', 'update', '--from', file)).toEqual([]);
+      await writeFile(file, `code,title\n${codes[0]},Hello\n`);
+      expect(await json('links', 'update', '--from', file)).toMatchObject([{ new_title: 'Hello' }]);
     });
 
     test('corrects titles alone, of links that are named by their short URLs', async () => {

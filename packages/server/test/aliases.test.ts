@@ -136,7 +136,7 @@ describe('an old address', () => {
     expect(await locate(url)).toBe(410);
     await app.store.setLinkActive(code, true);
     const target_url = 'https://example.com/right';
-    await app.store.updateLink({ code, target_url, by: 'ann', now: START });
+    await app.store.updateLinks([{ code, target_url, by: 'ann', now: START }]);
     expect(await locate(url)).toBe(target_url);
     await app.store.removeDomain({ hostname: 'bit.example', force: true, now: START });
     expect(await locate(url)).toBe(410);
@@ -165,7 +165,7 @@ describe('in memory', () => {
     const both = async () => [await locate('/aBcDeFg'), await locate('/a/b')];
     expect(await both()).toEqual([TARGET, TARGET]);
     const target_url = 'https://example.com/right';
-    await command.updateLink({ code, target_url, by: 'ann', now: START });
+    await command.updateLinks([{ code, target_url, by: 'ann', now: START }]);
     await expect.poll(both, { interval: 20, timeout: 1_000 }).toEqual([target_url, target_url]);
     const { findRedirect } = store;
     const asked: string[] = [];

@@ -41,9 +41,10 @@ export class Operator {
     const condition = ifTarget === undefined ? '' : ` if it leads to ${ifTarget}`;
     this.#story.note(`${code} is corrected to ${target_url}${condition}`);
     const by = 'operator';
-    const outcome = await this.#perform((store, now) =>
-      store.updateLink({ code, target_url, ifTarget, by, now }),
-    );
+    const [outcome] =
+      (await this.#perform((store, now) =>
+        store.updateLinks([{ code, target_url, ifTarget, by, now }]),
+      )) ?? [];
     lead.done = this.#world.scheduler.steady;
     lead.isCertain = outcome?.ok === true;
     this.#story.note(`the correction to ${target_url}: ${outcome?.ok ?? 'failed'}`);

@@ -28,9 +28,6 @@ type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string; problem?: s
 const MOST_WITHOUT_YES = 100;
 const MOST_PERCENT_WITHOUT_YES = 30;
 
-/** Corrections that are written at the same time, and then share the wait for the disk. */
-const TOGETHER = 100;
-
 /** Bad corrections of a file that are listed. */
 const MAX_PROBLEMS = 100;
 
@@ -209,32 +206,27 @@ async function refuseMany(store: Store, plan: readonly Planned[]): Promise<void>
   }
 }
 
-/** A link that was changed since it was planned is left as it is now; all others are corrected. */
+/** Nothing is changed where one of the links was since it was planned. */
 async function correctAll(
   store: Store,
   plan: readonly Planned[],
   made: Pick<LinkCorrection, 'by' | 'now'>,
   say: (line: string) => void,
 ): Promise<Link[]> {
-  const links: Link[] = [];
-  const problems: CommandFailed[] = [];
-  for (let start = 0; start < plan.length; start += TOGETHER) {
-    const group = plan.slice(start, start + TOGETHER).map(async ({ change, link }) => {
-      const ifTarget = link.target_url;
-      const outcome = await store.updateLink({ ...change, ...made, ifTarget });
-      return outcome.ok ? outcome.value : leadsTo({ ...link, ...outcome });
-    });
-    for (const outcome of await Promise.all(group)) {
-      if (outcome instanceof Error) problems.push(outcome);
-      else links.push(outcome);
-    }
-  }
+  const corrections = plan.map(({ change: { where, problem, ...change }, link }) => {
+    return { ...change, ...made, ifTarget: link.target_url };
+  });
+  const outcomes = await store.updateLinks(corrections);
+  const problems = plan.flatMap(({ link }, at) => {
+    const outcome = outcomes[at];
+    return outcome?.ok ? [] : leadsTo({ ...link, ...outcome });
+  });
   const [first] = problems;
-  if (first === undefined) return links;
+  if (first === undefined) return outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
   if (plan.length === 1) throw first;
   for (const { message } of problems.slice(0, MAX_PROBLEMS)) say(message);
   throw new CommandFailed(
-    `${problems.length} of the ${plan.length} links were changed by somebody else meanwhile; the others are corrected`,
+    `${problems.length} of the ${plan.length} links were changed by somebody else meanwhile; nothing was changed`,
   );
 }
 

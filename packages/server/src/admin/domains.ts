@@ -1,5 +1,6 @@
 import { normalizeHost } from '../domain/hostnames.ts';
 import { publicUrlOf } from '../settings.ts';
+import type { DomainUse } from '../store/operator-store.ts';
 import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { parseHostname, parseKnownHostname } from './parse-options.ts';
@@ -26,7 +27,10 @@ export function registerDomains(program: AdminCommand): void {
       const { id: accountId } = await requireAccount(store, options.account);
       const domain = await store.addDomain({ hostname, accountId, now });
       if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
-      return { json: { id: domain.id, hostname } };
+      const use = await store.domainUse(hostname);
+      const words = inWords(use);
+      if (words !== '') domains.context.err(`${words} lead to their targets again`);
+      return { json: { id: domain.id, hostname, ...(words !== '' && use) } };
     });
   domains
     .add('list', 'List all custom domains, oldest first.', 'domains list')
@@ -49,11 +53,28 @@ export function registerDomains(program: AdminCommand): void {
     )
     .onStore(async ({ store, now }, hostname: string, { force = false }: { force?: boolean }) => {
       const outcome = await store.removeDomain({ hostname, force, now });
-      if (outcome.ok) return { json: { id: outcome.value.id, hostname, removed: true } };
+      const use = await store.domainUse(hostname);
+      const words = inWords(use);
+      if (outcome.ok) {
+        const until = `respond with 410 until ${hostname} is added again`;
+        if (words !== '') domains.context.err(`${words} ${until}`);
+        const { id } = outcome.value;
+        return { json: { id, hostname, removed: true, ...(words !== '' && use) } };
+      }
       throw new CommandFailed(
         outcome.reason === 'unknown'
           ? `domain ${hostname} not found`
-          : `domain ${hostname} has links, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
+          : `domain ${hostname} has ${words}, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
       );
     });
+}
+
+/** `''` for a domain that has nothing. */
+function inWords({ links, addresses }: DomainUse): string {
+  const counts = [
+    [links, 'link', 'links'],
+    [addresses, 'address of moved links', 'addresses of moved links'],
+  ] as const;
+  const words = counts.filter(([count]) => count > 0);
+  return words.map(([count, one, many]) => `${count} ${count === 1 ? one : many}`).join(' and ');
 }

@@ -63,6 +63,8 @@ export interface OperatorStore {
    * removed with `force` only.
    */
   removeDomain(input: { hostname: string; force: boolean; now: number }): Promise<DomainRemoval>;
+  /** What leads to its target on a hostname, or did before it was removed: links, and addresses that links had elsewhere. */
+  domainUse(hostname: string): Promise<DomainUse>;
 
   findLink(code: string): Promise<Link | undefined>;
   /** Where else a link is found, and how it was corrected, oldest first. Both are empty for an unknown code. */
@@ -70,10 +72,11 @@ export interface OperatorStore {
   /** Of the accounts of these links: how many of these each has, and how many links in all. */
   countLinks(codes: readonly string[]): Promise<Map<string, { some: number; all: number }>>;
   /**
-   * Changes where a link leads, its title, or both, and keeps what was before, in one step. Of two simultaneous corrections, the later one
-   * replaces the earlier one, and both are in the history. Nothing is changed, nor kept, where the link is like that already.
+   * Changes where links lead, their titles, or both, and keeps what was before: all of them in one step, or none where one can't be
+   * changed. Each link is named once. Of two simultaneous corrections, the later one replaces the earlier one, and both are in the
+   * history. Nothing is changed, nor kept, where a link is like that already.
    */
-  updateLink(input: LinkCorrection): Promise<CorrectionOutcome>;
+  updateLinks(corrections: readonly LinkCorrection[]): Promise<CorrectionOutcome[]>;
   /**
    * Inserts links of an account with their aliases, and counts them in its total, whatever its plan allows; those that exist already are left as
    * they are: one of their addresses leads to their target, or did before it was corrected. All in one step.
@@ -180,6 +183,11 @@ export type RotationOutcome =
   | { ok: true; value: ApiKey }
   /** `ended`: no such key, or it is revoked or expired. `rotated`: it has been replaced already. */
   | { ok: false; reason: 'ended' | 'rotated' };
+
+export interface DomainUse {
+  links: number;
+  addresses: number;
+}
 
 export type DomainRemoval =
   | { ok: true; value: Domain }

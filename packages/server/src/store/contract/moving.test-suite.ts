@@ -48,16 +48,14 @@ export function testMoving(useStore: UseStore): void {
       const target_url = 'https://example.com/right';
       const input = { code, target_url, by, now: NOW };
       const corrected = { ...link, target_url };
-      expect(await store().updateLink(input)).toEqual({
-        ok: true,
-        value: corrected,
-        changed: true,
-      });
-      expect(await store().updateLink(input)).toMatchObject({ ok: true, changed: false });
+      expect(await store().updateLinks([input])).toEqual([
+        { ok: true, value: corrected, changed: true },
+      ]);
+      expect(await store().updateLinks([input])).toMatchObject([{ ok: true, changed: false }]);
       expect(await store().findLink(code)).toEqual(corrected);
       expect(await store().findRedirect(code)).toMatchObject({ target_url });
       expect((await store().linkChanges(latest)).changed).toEqual([code]);
-      await store().updateLink({ code, title: 'ü\n', by: 'bob', now: NOW + 1 });
+      await store().updateLinks([{ code, title: 'ü\n', by: 'bob', now: NOW + 1 }]);
       expect(await store().findLink(code)).toEqual({ ...corrected, title: 'ü\n' });
       const [old_target, new_target] = [link.target_url, target_url];
       expect(await store().linkHistory(code)).toEqual({
@@ -75,7 +73,7 @@ export function testMoving(useStore: UseStore): void {
     test('a corrected link is found by its new target only', async () => {
       const { caller, link } = await createLink(store());
       const target_url = 'https://example.com/right';
-      await store().updateLink({ code: link.code, target_url, by, now: NOW });
+      await store().updateLinks([{ code: link.code, target_url, by, now: NOW }]);
       while (!(await store().indexLinks()).done);
       const ask = (target: string) => ({ target_url: target, domain_id: null });
       const entries = [ask(target_url), ask(link.target_url)];
@@ -85,6 +83,47 @@ export function testMoving(useStore: UseStore): void {
       ]);
     });
 
+    test('are made together, or none of them', async () => {
+      const made = [await createLink(store()), await createLink(store())];
+      const codes = made.map(({ link }) => link.code);
+      const before = made.map(({ link }) => link.target_url);
+      const all = (name: string, order = codes) =>
+        order.map((code) => {
+          const ifTarget = before[codes.indexOf(code)];
+          return {
+            code,
+            target_url: `https://example.com/${name}/${code}`,
+            ifTarget,
+            by,
+            now: NOW,
+          };
+        });
+      const now = async () => {
+        const links = await Promise.all(codes.map((code) => store().findLink(code)));
+        return links.map((link) => link?.target_url);
+      };
+      const [other, ...rest] = all('x');
+      const elsewhere = { ...other, ifTarget: 'https://example.com/no' } as (typeof rest)[0];
+      expect(await store().updateLinks([...rest, elsewhere])).toEqual([
+        expect.objectContaining({ ok: true }),
+        { ok: false, reason: 'other_target', target_url: before[0] },
+      ]);
+      expect(await now()).toEqual(before);
+      // Both say what each link shall lead to, in another order: one of them is made, and all of it.
+      const outcomes = await Promise.all([
+        store().updateLinks(all('one')),
+        store().updateLinks(all('two', codes.toReversed())),
+      ]);
+      const isMade = outcomes.map((outcome) => outcome.every(({ ok }) => ok));
+      expect(isMade.toSorted()).toEqual([false, true]);
+      const name = isMade[0] ? 'one' : 'two';
+      expect(await now()).toEqual(all(name).map(({ target_url }) => target_url));
+      const histories = codes.map((code) => store().linkHistory(code));
+      for (const { corrections } of await Promise.all(histories)) {
+        expect(corrections).toHaveLength(1);
+      }
+    });
+
     test('of simultaneous ones, all are kept, in a chain; with a condition, one is carried out', async () => {
       const { link } = await createLink(store());
       const { code, target_url: ifTarget } = link;
@@ -92,10 +131,10 @@ export function testMoving(useStore: UseStore): void {
       const correct = (condition: object) =>
         Promise.all(
           targets.map((target_url) =>
-            store().updateLink({ code, target_url, by, now: NOW, ...condition }),
+            store().updateLinks([{ code, target_url, by, now: NOW, ...condition }]),
           ),
         );
-      const conditional = await correct({ ifTarget });
+      const conditional = (await correct({ ifTarget })).flat();
       expect(conditional.filter(({ ok }) => ok)).toHaveLength(1);
       const { target_url: first } = (await store().findLink(code)) ?? {};
       expect(conditional.find(({ ok }) => !ok)).toEqual({
@@ -114,7 +153,7 @@ export function testMoving(useStore: UseStore): void {
 
     test('of an unknown code there is none', async () => {
       const input = { code: 'zzzzzzz', target_url: 'https://example.com/', by, now: NOW };
-      expect(await store().updateLink(input)).toEqual({ ok: false, reason: 'unknown' });
+      expect(await store().updateLinks([input])).toEqual([{ ok: false, reason: 'unknown' }]);
       expect(await store().linkHistory('zzzzzzz')).toEqual({ aliases: [], corrections: [] });
     });
   });
@@ -175,7 +214,7 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().importLinks(again)).toEqual([created, exists]);
       const { code = '' } = (await store().findRedirect('/one')) ?? {};
       const target_url = 'https://example.com/right';
-      await store().updateLink({ code, target_url, by: 'ann', now: NOW });
+      await store().updateLinks([{ code, target_url, by: 'ann', now: NOW }]);
       const before = await store().findLink(code);
       expect(await store().importLinks(again)).toEqual([exists, exists]);
       const aliases = [...link.aliases, { domain_id: '', path: '/two' }];

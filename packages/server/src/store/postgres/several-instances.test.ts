@@ -136,3 +136,23 @@ test('clicks of a hot link are spread over rows, those of others are not', async
   const slots = await execute(url, `SELECT slot FROM link_clicks WHERE code = '${cold}'`);
   expect(slots).toEqual([{ slot: 0 }]);
 });
+
+test('of opposite corrections of the same links at all instances, one is made, whole', async () => {
+  const caller = await newCaller(store(0));
+  const batch = await store(0).createBatch({ caller, input: newLinks(60), now: NOW });
+  if (!batch.ok) throw new Error(batch.reason);
+  const links = batch.value.map(({ code = '', target_url: ifTarget }) => ({ code, ifTarget }));
+  const outcomes = await Promise.all(
+    stores.map((one, n) => {
+      const corrections = links.map((link) => {
+        return { ...link, target_url: `https://example.com/by-${n}`, by: 'ann', now: NOW };
+      });
+      return one.updateLinks(n === 1 ? corrections.toReversed() : corrections);
+    }),
+  );
+  const made = outcomes.map((outcome) => outcome.every(({ ok }) => ok)).indexOf(true);
+  expect(outcomes.filter((outcome) => outcome.every(({ ok }) => ok))).toHaveLength(1);
+  const found = await Promise.all(links.map(({ code }) => store(0).findLink(code)));
+  const targets = new Set(found.map((link) => link?.target_url));
+  expect(targets).toEqual(new Set([`https://example.com/by-${made}`]));
+});

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
+import { type DomainUse, isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import type { Account, ApiKey, Caller, Domain } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
@@ -58,6 +58,14 @@ export function* listDomains({ removed = false } = {}): Reading<Domain[]> {
     .map(({ removed_at, ...domain }) =>
       removed_at === null ? domain : { ...domain, removed: true },
     );
+}
+
+export function* domainUse(hostname: string): Reading<DomainUse> {
+  const use = yield* rowOf<DomainUse>(sql`
+    SELECT (SELECT count(*) FROM links WHERE domain_id = domains.id) AS links,
+      (SELECT count(*) FROM aliases WHERE domain_id = domains.id) AS addresses
+    FROM domains WHERE hostname = ${hostname}`);
+  return use ?? { links: 0, addresses: 0 };
 }
 
 /** An account has a few domains, and a request may name any number of ids that are none: those are not sent to the database. */

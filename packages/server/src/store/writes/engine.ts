@@ -12,12 +12,15 @@ export interface Engine {
   insertTotal: (accountId: string) => Writing<void>;
   /** Whether no write waits but further chunks of this job: then chunks may share its transaction. */
   isIdle: (jobId: string) => boolean;
-  /** What locks rows until the end of the transaction, and passes over those that another instance works on. */
+  /** What locks rows until the end of the transaction. */
+  locked: Statement<never>;
+  /** The same, and passes over those that another instance works on. */
   unlessLocked: Statement<never>;
   /** Tables of daily history, and the column of the kind of a window. */
   dailyTables: readonly string[];
   windowColumn: string;
-  titleColumn: (title: string) => string | null;
+  /** A title in its column, of one that `column` has as JSON. */
+  title: (column: string) => Statement<never>;
   /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
   isAlone: boolean;
   /** A table of texts, called `listed`, to read from. */

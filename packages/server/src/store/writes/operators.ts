@@ -14,7 +14,7 @@ import {
   type RotationOutcome,
 } from '../operator-store.ts';
 import { findAccount } from '../queries/accounts.ts';
-import { findLink } from '../queries/links.ts';
+import { findLink, type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
 import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -163,33 +163,61 @@ export function* setLinkActive(
   return yield* findLink(shortUrl, code);
 }
 
-/** Only a link that is still as it was read is changed; else it is read again. */
-export function* updateLink(
-  { shortUrl, titleColumn }: Engine,
-  { code, ifTarget, by, now, ...change }: LinkCorrection,
-): Writing<CorrectionOutcome> {
-  for (;;) {
-    const link = yield* findLink(shortUrl, code);
-    if (link === undefined) return { ok: false, reason: 'unknown' };
-    const { target_url, title } = link;
-    if (target_url !== (ifTarget ?? target_url)) {
-      return { ok: false, reason: 'other_target', target_url };
-    }
-    const newTarget = change.target_url ?? target_url;
-    const value = { ...link, target_url: newTarget, title: change.title ?? title };
-    if (newTarget === target_url && value.title === title) {
-      return { ok: true, value, changed: false };
-    }
-    const [oldTitle, newTitle] = [JSON.stringify(title), JSON.stringify(value.title)];
-    const updated = yield* rowOf(sql`
-      UPDATE links SET target_url = ${newTarget}, title = ${titleColumn(value.title)}
-      WHERE code = ${code} AND target_url = ${target_url} RETURNING code`);
-    if (updated === undefined) continue;
+/** Corrections that one statement writes. */
+const CORRECTED_TOGETHER = 1_000;
+
+/** All links are locked before they are read, in the order of their codes: of two calls, one waits for all of the other. */
+export function* updateLinks(
+  { shortUrl, title, table, locked }: Engine,
+  corrections: readonly LinkCorrection[],
+): Writing<CorrectionOutcome[]> {
+  const codes = sql`SELECT code FROM ${table(['code'], corrections)}`;
+  yield* rowsOf(sql`SELECT code FROM links WHERE code IN (${codes}) ORDER BY code ${locked}`);
+  const rows = yield* rowsOf<LinkRow>(sql`${SELECT_LINK} WHERE code IN (${codes})`);
+  const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
+  const outcomes = corrections.map((correction) =>
+    corrected(links.get(correction.code), correction),
+  );
+  if (!outcomes.every((outcome) => outcome.ok)) return outcomes;
+  const changes = corrections.flatMap(({ code, by, now }, at) => {
+    const [link, outcome] = [links.get(code), outcomes[at]];
+    if (link === undefined || !outcome?.changed) return [];
+    const { target_url, title } = outcome.value;
+    const old = { old_target: link.target_url, old_title: JSON.stringify(link.title) };
+    const made = { code, at: now, made_by: by };
+    return { ...made, ...old, new_target: target_url, new_title: JSON.stringify(title) };
+  });
+  for (let start = 0; start < changes.length; start += CORRECTED_TOGETHER) {
+    const some = changes.slice(start, start + CORRECTED_TOGETHER);
+    yield* rowsOf(sql`
+      UPDATE links SET target_url = new_target, title = ${title('new_title')}
+      FROM ${table(['code', 'new_target', 'new_title'], some)} WHERE links.code = listed.code`);
     yield* rowsOf(sql`
       INSERT INTO corrections (code, at, made_by, old_target, new_target, old_title, new_title)
-      VALUES (${code}, ${now}, ${by}, ${target_url}, ${newTarget}, ${oldTitle}, ${newTitle})`);
-    return { ok: true, value, changed: true };
+        SELECT code, CAST(at AS bigint), made_by, old_target, new_target, old_title, new_title FROM ${table(
+          ['code', 'at', 'made_by', 'old_target', 'new_target', 'old_title', 'new_title'],
+          some,
+        )}`);
   }
+  return outcomes;
+}
+
+/** What becomes of a link by a correction. */
+function corrected(
+  link: Link | undefined,
+  { ifTarget, target_url, title }: LinkCorrection,
+): CorrectionOutcome {
+  if (link === undefined) return { ok: false, reason: 'unknown' };
+  if (ifTarget !== undefined && ifTarget !== link.target_url) {
+    return { ok: false, reason: 'other_target', target_url: link.target_url };
+  }
+  const value = {
+    ...link,
+    target_url: target_url ?? link.target_url,
+    title: title ?? link.title,
+  };
+  const changed = value.target_url !== link.target_url || value.title !== link.title;
+  return { ok: true, value, changed };
 }
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */

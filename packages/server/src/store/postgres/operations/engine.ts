@@ -17,15 +17,15 @@ export const table: Engine['table'] = (columns, rows) =>
   listOf(Object.fromEntries(columns.map((name) => [name, 'text'])), rows);
 
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
-  const titleColumn = (title: string) => (title === '' ? null : JSON.stringify(title));
   return {
     ...parts,
     hostnameOf: hostnameLookup(),
     isIdle: () => false,
+    locked: sqlText('FOR NO KEY UPDATE'),
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     dailyTables: ['key_requests', 'key_links'],
     windowColumn: 'period',
-    titleColumn,
+    title: (column) => sqlText(`nullif(${column}, '""')`),
     isAlone: false,
     table,
     insertTotal: function* (accountId) {
@@ -35,7 +35,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
       const links = rows.map((row) => ({
         ...row,
         target_number: targetNumber(row),
-        title: titleColumn(row.title),
+        title: row.title === '' ? null : JSON.stringify(row.title),
         tags: row.tags.length === 0 ? null : JSON.stringify(row.tags),
       }));
       const inserted = yield* rowsOf<{ code: string }>(sql`
