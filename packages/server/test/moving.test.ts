@@ -371,22 +371,33 @@ describe('everything is checked before anything is written', () => {
     const file = await fileOf('b.csv', `link,long_url\n${bad.join('\n')}\n`);
     expect(await operator.import(file)).toBe(1);
     const at = (line: number, text: string) => `b.csv, line ${line}: ${text}`;
-    expect(operator.err.slice(2)).toEqual([
+    const failure = "10 rows can't be imported as they are; nothing was written";
+    const problems = [
       at(3, 'its address "https://bit.example/api/v1" is one of the service itself'),
       at(4, 'its address "https://bit.example/" is one of the service itself'),
       at(
         5,
         'other.example is no host of this account: add it with domains add, or give --host other.example=HOST',
       ),
+      at(7, "target_url must not point to one of the service's own domains"),
       at(8, 'target_url must be an absolute http or https URL'),
       at(9, 'bit.example/good leads elsewhere in b.csv, line 2'),
+      at(11, 'bit.example/x leads to https://example.com/x already'),
       at(12, 'it has no short URL'),
       at(13, 'its address "https://bit.example/q?x=1" has a query, which is no alias'),
-      at(7, "target_url must not point to one of the service's own domains"),
-      at(11, 'bit.example/x leads to https://example.com/x already'),
-      "error: 10 rows can't be imported as they are; nothing was written",
-    ]);
+    ];
+    expect(operator.err.slice(2)).toEqual([...problems, `error: ${failure}`]);
+    expect(operator.out).toEqual([]);
     expect(await operator.links()).toHaveLength(1);
+    expect(await operator.import(file, '--json')).toBe(1);
+    const { error, refused, problems: listed } = JSON.parse(operator.out.join(''));
+    expect({ error, refused }).toEqual({ error: failure, refused: 10 });
+    expect(
+      listed.map((one: { file: string; line: number; problem: string }) =>
+        at(one.line, one.problem),
+      ),
+    ).toEqual(problems);
+    expect(listed[0].file).toBe('b.csv');
   });
 
   test('rows with more cells than there are columns are listed, because a value in them may be cut', async () => {
@@ -408,14 +419,58 @@ describe('everything is checked before anything is written', () => {
     const file = await fileOf('b.json', JSON.stringify({ links }, null, 2));
     expect(await operator.import(file)).toBe(1);
     expect(operator.err.at(-2)).toMatch(/^b\.json, entry 2: mailto:.* is no host of this account/);
+    expect(await operator.import(file, '--json')).toBe(1);
+    expect(JSON.parse(operator.out.join(''))).toMatchObject({
+      problems: [{ file: 'b.json', entry: 2, problem: expect.stringMatching(/^mailto:/) }],
+    });
+  });
+
+  test('of many problems, the first of the files are listed', async () => {
+    // Those that the database finds are known after the others of their group.
+    const first = await fileOf('a.csv', `link,long_url\nbit.example/x,${TARGET}\n`);
+    expect(await operator.import(first)).toBe(0);
+    const rows = Array.from({ length: 250 }, (_, n) =>
+      n % 2 === 0 ? `bit.example/n${n},javascript:${n}` : `bit.example/x,${TARGET}&${n}`,
+    );
+    // Only one link can be at an address, so each second one conflicts with the first or the database.
+    const file = await fileOf('b.csv', `link,long_url\n${rows.join('\n')}\n`);
+    expect(await operator.import(file)).toBe(1);
+    const lines = operator.err.flatMap((line) => /^b\.csv, line (\d+)/.exec(line)?.[1] ?? []);
+    expect(lines).toEqual(Array.from({ length: 100 }, (_, n) => String(n + 2)));
+    expect(operator.err.at(-1)).toMatch(/^error: 250 rows can't be imported/);
   });
 
   test('a file without links holds up no other file', async () => {
-    const empty = [await fileOf('p.json', '{"links":[]}'), await fileOf('e.jsonl', '')];
+    const empty = [
+      await fileOf('p.json', '{"links":[]}'),
+      await fileOf('e.jsonl', ''),
+      await fileOf('e.jsonl.gz', gzipSync('')),
+      await fileOf('p.json.gz', gzipSync('{"links":[]}')),
+      await fileOf('l.json.gz', gzipSync('[]')),
+    ];
     const one = await fileOf('b.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
     const args = ['links', 'import', ...empty, one, '--account', operator.account];
     expect(await operator.json(...args)).toMatchObject({ created: 1 });
-    expect(operator.err.slice(1, 3)).toEqual(['p.json: no links', 'e.jsonl: no links']);
+    expect(operator.err.slice(1, 6)).toEqual(
+      ['p.json', 'e.jsonl', 'e.jsonl.gz', 'p.json.gz', 'l.json.gz'].map(
+        (name) => `${name}: no links`,
+      ),
+    );
+    const none = { created: 0, extended: 0, exists: 0, dry_run: false };
+    for (const name of ['link,long_url', 'code,target_url,click_count,created_at,aliases']) {
+      for (const pack of [Buffer.from, gzipSync]) {
+        const header = await fileOf('h.csv', pack(`${name}\n`));
+        const alone = ['links', 'import', header, '--account', operator.account];
+        expect(await operator.json(...alone)).toEqual(none);
+      }
+    }
+  });
+
+  test('a packed JSON document is read as one that is not packed', async () => {
+    const links = [{ long_url: TARGET, link: 'https://bit.example/a' }];
+    const file = await fileOf('b.json.gz', gzipSync(JSON.stringify({ links }, null, 2)));
+    expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+    expect(await operator.links()).toMatchObject([{ target_url: TARGET }]);
   });
 
   test.each(['\n', ''])(
@@ -459,6 +514,9 @@ describe('everything is checked before anything is written', () => {
     const unknown = await fileOf('u.csv', 'a,url\n1,https://example.com/\n');
     expect(await operator.import(unknown)).toBe(1);
     expect(operator.err.at(-1)).toMatch(/no known service \(a, url\).*--from shortio\|/);
+    expect(await operator.import(unknown, '--json')).toBe(1);
+    const { error } = JSON.parse(operator.out.join(''));
+    expect(operator.err.at(-1)).toBe(`error: ${error}`);
     const paths = await fileOf(
       'y.csv',
       'keyword,url\na,https://example.com/\nb,https://example.com/b\n',

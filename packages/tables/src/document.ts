@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { decodeFile } from './decode.ts';
 import { inputError } from './errors.ts';
 import type { Input } from './open-input.ts';
 
-/** Largest JSON document, in bytes: all of it is in memory. */
-const MAX_BYTES = 32 * 1024 * 1024;
+/** Longest JSON document, in characters: all of it is in memory. */
+const MAX_LENGTH = 32 * 1024 * 1024;
 
 /** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
 const LISTS = ['links', 'data', 'shortUrls'];
@@ -16,17 +16,11 @@ const PAGE = /^\{\s*(?:"\w+"\s*:\s*[\w".-]+\s*,\s*)*"(?:links|data|shortUrls)"\s
  *
  * @throws InputError for several documents in one file
  */
-export async function readDocument({
-  path,
-  name,
-  size,
-  packing,
-}: Input): Promise<object[] | undefined> {
-  if (packing !== undefined || size > MAX_BYTES) return undefined;
-  const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '').trim();
+export async function readDocument(input: Input): Promise<object[] | undefined> {
+  const { name } = input;
+  const text = await documentText(input);
   // An account without links is exported as no lines.
-  if (text === '') return [];
-  if (!/^[[{]/.test(text)) return undefined;
+  if (text === undefined || text === '') return text === '' ? [] : undefined;
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -38,6 +32,21 @@ export async function readDocument({
     );
   }
   return listIn(document);
+}
+
+/** All of a text that could be a JSON document; undefined for any other, of which little is read, and for one that is too long. */
+async function documentText({ path, name, size, packing }: Input): Promise<string | undefined> {
+  if (packing === 'xlsx' || size > MAX_LENGTH) return undefined;
+  const pieces: string[] = [];
+  let length = 0;
+  for await (const piece of decodeFile(path, { name, encoding: undefined, packing })) {
+    const text = length === 0 ? piece.trimStart() : piece;
+    if (length === 0 && /^[^[{]/.test(text)) return undefined;
+    pieces.push(text);
+    length += text.length;
+    if (length > MAX_LENGTH) return undefined;
+  }
+  return pieces.join('').trimEnd();
 }
 
 function listIn(document: unknown): object[] | undefined {

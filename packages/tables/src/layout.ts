@@ -31,6 +31,7 @@ export async function detectTable(input: Source, settings: TableOptions): Promis
     columns,
     map: settings.map,
     isMapOptional: settings.isMapOptional === true,
+    needsTarget: settings.needsTarget !== false,
     added: hasHeader ? Object.values(settings.added?.find(columns, samples) ?? {}) : [],
     ...{ urlColumn, samples, notes },
   });

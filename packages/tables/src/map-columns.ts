@@ -10,6 +10,8 @@ interface MapColumnsInput {
   map: Readonly<Partial<Record<LinkField, string>>>;
   /** Whether the usual names count where a column of `map` is not there. */
   isMapOptional?: boolean;
+  /** @default true */
+  needsTarget?: boolean;
   /** Without a header: the column of the first row that holds a URL. */
   urlColumn: number | undefined;
   /** Places of columns that fill no field. */
@@ -33,7 +35,7 @@ export function mapColumns(input: MapColumnsInput): Plan['mapping'] {
       wanted === undefined ? automaticColumn(input, field) : findColumn(input, field, wanted);
     if (index !== undefined) mapping[field] = index;
   }
-  mapping.target_url ??= onlyUrlColumn(input);
+  if (input.needsTarget !== false) mapping.target_url ??= onlyUrlColumn(input);
   return mapping;
 }
 

@@ -34,6 +34,8 @@ export interface AddedColumns {
 export interface TableOptions extends TableSettings {
   /** Where a column of `map` is not there, the usual names are looked for: the map was made for another file. @default false */
   isMapOptional?: boolean;
+  /** Whether a table without a column of target URLs is refused. @default true */
+  needsTarget?: boolean;
   added?: AddedColumns | undefined;
 }
 

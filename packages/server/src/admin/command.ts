@@ -18,6 +18,13 @@ export const EXIT = {
 /** A command that could not be done; its message is for the operator. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
+  /** What `--json` prints of it. @default nothing */
+  readonly json: object | undefined;
+
+  constructor(message: string, json?: object) {
+    super(message);
+    this.json = json && { error: message, ...json };
+  }
 }
 
 /** What commands may do to the world; tests bring their own. */
@@ -124,10 +131,15 @@ export class AdminCommand extends Command {
     this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
     this.option('--json', 'print JSON').action(async (...args) => {
       const { out, columns } = this.context;
+      const isJson = this.opts<{ json?: boolean }>().json === true;
       // Commander passes the arguments and the options as they were declared.
-      const printed = await act(this.settings(), ...(args as unknown[] as A));
+      const acting = act(this.settings(), ...(args as unknown[] as A));
+      const printed = await acting.catch((error: unknown) => {
+        if (isJson && error instanceof CommandFailed && error.json) out(safeJson(error.json));
+        throw error;
+      });
       if (printed === undefined) return;
-      if (this.opts<{ json?: boolean }>().json) out(safeJson(printed.json));
+      if (isJson) out(safeJson(printed.json));
       else (await linesOf(printed, columns)).forEach(out);
       if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
     });

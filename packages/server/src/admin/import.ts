@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
+import { InputError } from '@shortlink/tables/basics';
 import { InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
 import { publicUrlOf } from '../settings.ts';
 import { requireAccount } from './accounts.ts';
-import type { AdminCommand } from './command.ts';
+import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
 import { SOURCES, type SourceName } from './moving/services.ts';
 
@@ -61,6 +62,10 @@ export function registerImport(links: AdminCommand): void {
           rules: linkRules(domains, settings, accountId),
         });
         return { json: { ...counts, dry_run: dryRun } };
+      } catch (error) {
+        const isOfFile = error instanceof InputError || error instanceof CommandFailed;
+        if (!isOfFile || ('json' in error && error.json)) throw error;
+        throw new CommandFailed(error.message, { problems: [] });
       } finally {
         for (const source of sources) await source.dispose();
       }

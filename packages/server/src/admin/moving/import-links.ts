@@ -41,7 +41,7 @@ export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 /**
  * Reads and checks everything, then writes what was checked. What exists already is left alone, so that a run that was killed is only run again.
  *
- * @throws CommandFailed once all problems were said; nothing was written if they were there at first
+ * @throws CommandFailed with the first of all problems, in the order of the files; nothing was written if they were there at first
  */
 export async function importLinks(
   store: ImportStore,
@@ -55,11 +55,12 @@ export async function importLinks(
     .map((source) => ({ source, from: sourceOf(source, settings.from) }));
   for (const { source, from } of files) settings.say(describe(source, from));
   const spool = await Spool.open<Group>();
+  const run = new Import(store, settings, files);
   try {
-    const run = new Import(store, settings, files);
     const checked = await run.check(spool);
     return settings.dryRun ? checked : await run.write(spool, checked);
   } finally {
+    run.sayProblems();
     await spool.close();
   }
 }
@@ -115,7 +116,9 @@ class Import {
   readonly #files: readonly File[];
   readonly #index = new AddressIndex();
   readonly #saidHosts = new Set<string>();
-  #problems = 0;
+  #refused = 0;
+  /** The first problems, by the place of their row. */
+  #problems: { place: number; problem: string }[] = [];
   /** The account that own exports name. */
   #account = '';
   #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
@@ -156,8 +159,8 @@ class Import {
     for (const [what, links] of counted) {
       this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }
-    const [rows, are] = this.#problems === 1 ? ['row', 'it is'] : ['rows', 'they are'];
-    this.#end(`${rows} can't be imported as ${are}; nothing was written`);
+    const [rows, are] = this.#refused === 1 ? ['row', 'it is'] : ['rows', 'they are'];
+    this.#end(`${rows} can't be imported as ${are}; nothing was written`, {});
     return this.#counts;
   }
 
@@ -180,7 +183,8 @@ class Import {
     }
     await flush();
     await writing;
-    this.#end('of the links were left out: another process took their addresses meanwhile');
+    const why = 'of the links were left out: another process took their addresses meanwhile';
+    this.#end(why, this.#counts);
     return this.#counts;
   }
 
@@ -261,8 +265,13 @@ class Import {
   }
 
   #where(place: number): string {
+    const { name, unit, number } = this.#rowAt(place);
+    return `${name}, ${unit} ${number}`;
+  }
+
+  #rowAt(place: number) {
     const { name, unit } = (this.#files[Math.floor(place / LINES)] as File).source;
-    return `${name}, ${unit} ${place % LINES}`;
+    return { name, unit, number: place % LINES };
   }
 
   #shown({ domain_id, path }: Alias): string {
@@ -271,17 +280,37 @@ class Import {
     return host + path;
   }
 
-  /** All that is wrong is said, up to a bound, before the import is refused: that of a host once, however many rows have it. */
+  /** All that is wrong is counted, and listed up to a bound: that of a host once, however many rows have it. The database finds some later than those of rows below. */
   #problem(place: number, problem: string, host?: string): void {
-    this.#problems += 1;
+    this.#refused += 1;
     const isSaid = host !== undefined && this.#saidHosts.has(host);
     if (host !== undefined) this.#saidHosts.add(host);
-    if (isSaid || this.#problems > MAX_PROBLEMS) return;
-    this.#settings.say(`${this.#where(place)}: ${problem}`);
+    if (!isSaid) this.#problems.push({ place, problem });
+    if (this.#problems.length >= 2 * MAX_PROBLEMS) this.#problems = this.#firstProblems();
+  }
+
+  #firstProblems() {
+    return this.#problems.toSorted((a, b) => a.place - b.place).slice(0, MAX_PROBLEMS);
+  }
+
+  /** Says what is wrong, in the order of the files. */
+  sayProblems(): void {
+    for (const { place, problem } of this.#firstProblems()) {
+      this.#settings.say(`${this.#where(place)}: ${problem}`);
+    }
   }
 
   /** @throws CommandFailed if there were any problems */
-  #end(what: string): void {
-    if (this.#problems > 0) throw new CommandFailed(`${this.#problems} ${what}`);
+  #end(what: string, written: Partial<ImportCounts>): void {
+    if (this.#refused === 0) return;
+    const problems = this.#firstProblems().map(({ place, problem }) => {
+      const { name: file, unit, number } = this.#rowAt(place);
+      return { file, [unit]: number, problem };
+    });
+    throw new CommandFailed(`${this.#refused} ${what}`, {
+      ...written,
+      refused: this.#refused,
+      problems,
+    });
   }
 }

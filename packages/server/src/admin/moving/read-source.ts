@@ -45,7 +45,7 @@ export async function openSource(
 }
 
 async function openTable(input: Input): Promise<Source> {
-  const layout = await detectTable(input, { map: {}, isMapOptional: true, inputFormat: 'auto' });
+  const layout = await detectTable(input, { map: {}, needsTarget: false, inputFormat: 'auto' });
   const { columns } = layout.plan;
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
   const isTwice = (key: string, at: number) => key !== '' && places.get(key) !== at;
