@@ -148,13 +148,10 @@ describe('over a socket', () => {
     const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
     const { url } = listener;
     store = await openSqliteStore({ path: ':memory:', publicUrl: url });
-    const { answer, stop, apiKey } = await startTestService(store, url, { plan: 'custom' });
-    listener.respondWith(answer);
-    const close = async () => {
-      await listener.close({ drainTimeoutMs: 0 });
-      await stop();
-    };
-    server = { url, apiKey, close };
+    const disconnect = () => listener.close({ drainTimeoutMs: 0 });
+    const service = await startTestService(store, url, { plan: 'custom' }, { disconnect });
+    listener.respondWith(service.answer);
+    server = service.subject;
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();

@@ -75,10 +75,14 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
   const { db, save, release } = await openDatabase(options.database, options.wasm);
   migrate(db, migrations, clock.now(), true, () => undefined);
   const store = inlineStore(db, url);
-  const service = await startTestService(store, url, { ...options, now: clock.now });
-  const { answer, stop, apiKey, accountId, faults } = service;
+  const { subject, answer } = await startTestService(
+    store,
+    url,
+    { ...options, now: clock.now },
+    { save },
+  );
   const close = async () => {
-    await stop(save);
+    await subject.close();
     release();
   };
   const fetch: PageService['fetch'] = async (input, init) => {
@@ -98,10 +102,7 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
     });
   };
   return {
-    apiKey,
-    accountId,
-    faults,
-    url,
+    ...subject,
     fetch,
     handlers: (http) => [
       http.all(`${url}/*`, ({ request }) => fetch(request).catch(() => Response.error())),

@@ -35,11 +35,8 @@ export interface MswHandlers extends TestSubject {
 export async function createMswHandlers(options: MswHandlersOptions = {}): Promise<MswHandlers> {
   const { baseUrl = 'https://shortlink.test' } = options;
   const url = new URL(baseUrl).origin;
-  const { answer, stop, ...service } = await startTestService(
-    await openSqliteStore({ path: ':memory:', publicUrl: url }),
-    url,
-    options,
-  );
+  const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
+  const { subject, answer } = await startTestService(store, url, options);
   const handler = http.all(`${url}/*`, async ({ request }) => {
     let isCut = false;
     const cut = () => {
@@ -48,11 +45,5 @@ export async function createMswHandlers(options: MswHandlersOptions = {}): Promi
     const response = await answer(request, { incoming: { socket: { destroy: cut } } });
     return isCut ? HttpResponse.error() : response;
   });
-  return {
-    handlers: [handler],
-    url,
-    ...service,
-    close: () => stop(),
-    [Symbol.asyncDispose]: () => stop(),
-  };
+  return { handlers: [handler], ...subject };
 }

@@ -24,19 +24,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   // A test's own Request and Response stay what they are.
   const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
   const { url } = listener;
-  const { answer, stop, ...service } = await startTestService(
-    await openSqliteStore({ path: ':memory:', publicUrl: url }),
-    url,
-    options,
-  );
+  const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
+  const disconnect = () => listener.close({ drainTimeoutMs: 0 });
+  const { subject, answer } = await startTestService(store, url, options, { disconnect });
   listener.respondWith(answer);
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= (async () => {
-      await listener.close({ drainTimeoutMs: 0 });
-      await stop();
-    })();
-    return closing;
-  };
-  return { url, ...service, close, [Symbol.asyncDispose]: close };
+  return subject;
 }

@@ -32,11 +32,20 @@ export interface TestSubject {
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
+/** What else is done when a service is closed. */
+interface Closing {
+  /** Before anything of it ends. */
+  disconnect?: () => Promise<void>;
+  /** Between its end and that of the store. */
+  save?: () => Promise<void>;
+}
+
 /** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store. A store that was used before keeps its account, and gets a new key. */
 export async function startTestService(
   store: Store,
   publicUrl: string,
   options: TestServiceOptions,
+  { disconnect, save }: Closing = {},
 ) {
   const {
     plan = 'custom',
@@ -56,22 +65,24 @@ export async function startTestService(
   if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
   const service = createService({ store, publicUrl, now });
   await service.start();
-  let stopping: Promise<void> | undefined;
-  const stop = async (save?: () => Promise<void>) => {
+  const end = async () => {
+    await disconnect?.();
     await service.stop();
     await save?.();
     await store.close();
   };
-  return {
-    ...{ apiKey, accountId, store, faults },
-    /** Responds to one request, or cuts its connection where a fault says so. */
-    answer: fetchWithFaults(service.fetch, faults),
-    /** Ends the jobs and closes the store, after `save` where something else has to be done before. Calling it twice is fine. */
-    stop: (save?: () => Promise<void>) => {
-      stopping ??= stop(save);
-      return stopping;
-    },
+  let ending: Promise<void> | undefined;
+  const close = () => {
+    ending ??= end();
+    return ending;
   };
+  const subject = {
+    ...{ url: publicUrl, apiKey, accountId, store, faults, close },
+    [Symbol.asyncDispose]: close,
+  } satisfies TestSubject;
+  /** Responds to one request, or cuts its connection where a fault says so. */
+  const answer = fetchWithFaults(service.fetch, faults);
+  return { subject, answer };
 }
 
 /** The id of the account, which has no key. */
