@@ -7,7 +7,7 @@ import type { AppEnv, AppOptions } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root } from './http/errors.ts';
 import { getJob } from './http/jobs.ts';
-import { createBatch, createLink, createRunUnlessRunning } from './http/links.ts';
+import { createHandlers } from './http/links.ts';
 import { lookUpLinks, waitForLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
 import {
@@ -52,8 +52,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const admitted = admit(store, now, logger);
   const writer = requirePermission('shortlinks:write');
   const readBody = bodyReader(options);
-  const run = createRunUnlessRunning();
-  const [link, batch] = [createLink(options, run), createBatch(options, run)];
+  const { link, batch } = createHandlers(options);
   app.post(ROUTES.links, identified, admitted, writer, readBody('link'), link);
   app.post(ROUTES.linksBatch, identified, admitted, writer, readBody('batch'), batch);
   const asker = requirePermission('shortlinks:write', 'analytics:read');

@@ -25,36 +25,65 @@ import type { AppOptions } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
 import { type HeaderContext, respondJson } from './respond.ts';
 
-/** `POST /api/v1/links`: creates one link. */
-export function createLink(deps: AppOptions, runUnlessRunning: RunUnlessRunning) {
-  const { store, metrics } = deps;
-  return async (c: Context<BodyEnv<'link'>>): Promise<Response> => {
-    const { value, replayed } = await create(c, deps, runUnlessRunning, (request) =>
-      store.createLink(request),
-    );
-    if (!replayed) metrics.count('links_created', 'by="single"');
-    return respondJson(c, value, 201);
-  };
-}
+/** The handlers of both endpoints that create links. */
+export function createHandlers(deps: AppOptions) {
+  const { store, metrics, now } = deps;
+  /** Creates with an idempotency key that run in this process. The store finds duplicates that reach two instances. */
+  const running = new Set<string>();
 
-/** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
-export function createBatch(deps: AppOptions, runUnlessRunning: RunUnlessRunning) {
-  const { store, metrics } = deps;
-  return async (c: Context<BodyEnv<'batch'>>): Promise<Response> => {
-    const startedAt = performance.now();
-    const { value, replayed } = await create<BodyInputs['batch'], BatchResultItem[] | AcceptedJob>(
-      c,
-      deps,
-      runUnlessRunning,
-      ({ input, ...sender }) =>
+  /**
+   * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
+   * a domain was removed. Throws a problem when the create is rejected, and while the first request with its key is still running.
+   */
+  async function create<I, T>(
+    { req, var: { caller, body } }: Sent<I>,
+    act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
+  ): Promise<{ value: T; replayed: boolean }> {
+    const idempotency = readIdempotency(req, body.fingerprint);
+    const sender = { caller, now: now(), idempotency };
+    if ('problem' in body) {
+      const value =
+        idempotency && (await store.findCreated(caller.accountId, idempotency, sender.now));
+      if (value === undefined) throw badRequest(body.problem);
+      // The key and its fingerprint are those of a request to the same endpoint.
+      return { value: value as T, replayed: true };
+    }
+    const id = idempotency === undefined ? '' : `${caller.accountId} ${idempotency.key}`;
+    if (running.has(id)) throw idempotencyInProgress();
+    if (id !== '') running.add(id);
+    try {
+      const outcome = await act({ ...sender, input: body.input });
+      if (outcome.ok) return outcome;
+      throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  return {
+    /** `POST /api/v1/links`: creates one link. */
+    link: async (c: Context<BodyEnv<'link'>>): Promise<Response> => {
+      const { value, replayed } = await create(c, (request) => store.createLink(request));
+      if (!replayed) metrics.count('links_created', 'by="single"');
+      return respondJson(c, value, 201);
+    },
+
+    /** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
+    batch: async (c: Context<BodyEnv<'batch'>>): Promise<Response> => {
+      const startedAt = performance.now();
+      const { value, replayed } = await create<
+        BodyInputs['batch'],
+        BatchResultItem[] | AcceptedJob
+      >(c, ({ input, ...sender }) =>
         'chunks' in input
           ? store.createJob({ ...sender, input, runNow: true })
           : store.createBatch({ ...sender, input }),
-    );
-    if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
-    if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
-    const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
-    return respondJson(c, body);
+      );
+      if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
+      if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
+      const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
+      return respondJson(c, body);
+    },
   };
 }
 
@@ -82,33 +111,6 @@ interface Sent<I> {
   var: { caller: Caller; body: CheckedBody<I> };
 }
 
-/**
- * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
- * a domain was removed. Throws a problem when the create is rejected.
- */
-async function create<I, T>(
-  { req, var: { caller, body } }: Sent<I>,
-  { store, now }: AppOptions,
-  runUnlessRunning: RunUnlessRunning,
-  act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
-): Promise<{ value: T; replayed: boolean }> {
-  const idempotency = readIdempotency(req, body.fingerprint);
-  const sender = { caller, now: now(), idempotency };
-  if ('problem' in body) {
-    const value =
-      idempotency && (await store.findCreated(caller.accountId, idempotency, sender.now));
-    if (value === undefined) throw badRequest(body.problem);
-    // The key and its fingerprint are those of a request to the same endpoint.
-    return { value: value as T, replayed: true };
-  }
-  const { input } = body;
-  const outcome = await runUnlessRunning(caller.accountId, idempotency, () =>
-    act({ ...sender, input }),
-  );
-  if (outcome.ok) return outcome;
-  throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
-}
-
 /** Printable ASCII without a space, and not beginning like a quoted key. */
 const BARE_KEY = /^(?!")[\x21-\x7e]{1,255}$/;
 
@@ -132,26 +134,4 @@ export function readIdempotency(
     throw invalidRequest('Idempotency-Key must be 1 to 255 printable ASCII characters.');
   }
   return { key, fingerprint };
-}
-
-export type RunUnlessRunning = ReturnType<typeof createRunUnlessRunning>;
-
-/** Runs a create, unless another request of the account with the same key is running: then 409. It knows the creates of this process only; the store finds duplicates that reach two instances. */
-export function createRunUnlessRunning() {
-  const running = new Set<string>();
-  return async <T>(
-    accountId: string,
-    idempotency: Idempotency | undefined,
-    create: () => Promise<T>,
-  ): Promise<T> => {
-    if (idempotency === undefined) return create();
-    const id = `${accountId} ${idempotency.key}`;
-    if (running.has(id)) throw idempotencyInProgress();
-    running.add(id);
-    try {
-      return await create();
-    } finally {
-      running.delete(id);
-    }
-  };
 }
