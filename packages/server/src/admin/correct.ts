@@ -5,7 +5,7 @@ import { ownHostsOf } from '../domain/hostnames.ts';
 import { targetHostMatcher } from '../domain/targets.ts';
 import { type LinkRules, validateLink } from '../domain/validate-link.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
-import type { LinkCorrection } from '../store/operator-store.ts';
+import { changedLink, type LinkCorrection } from '../store/operator-store.ts';
 import type { Domain, Store } from '../store/store.ts';
 import { type AdminCommand, type CommandContext, CommandFailed } from './command.ts';
 import { findCode } from './moving/address.ts';
@@ -67,21 +67,19 @@ export function registerUpdate(links: AdminCommand): void {
       const changes = from === undefined ? [one] : await changesIn(from, context.stdin);
       const planned = await planOf(store, settings, changes, context.err);
       // A file that was killed is run again: what is right already is left out.
-      const plan = from === undefined ? planned : planned.filter(({ isSame }) => !isSame);
+      const plan = from === undefined ? planned : planned.filter(({ changed }) => changed);
       const right = planned.length - plan.length;
       if (right > 0) context.err(`already right: ${right} of the links`);
       if (!yes && from !== undefined && !dryRun) await refuseMany(store, plan);
-      const titles = plan.some(({ link, change: { title = link.title } }) => title !== link.title);
-      const rows = plan.map(
-        ({ link, change: { target_url = link.target_url, title = link.title } }) => ({
-          ...{ code: link.code, old_target: link.target_url, new_target: target_url },
-          ...(titles && { old_title: link.title, new_title: title }),
-        }),
-      );
+      const titles = plan.some(({ link, value }) => value.title !== link.title);
+      const rows = plan.map(({ link, value }) => ({
+        ...{ code: link.code, old_target: link.target_url, new_target: value.target_url },
+        ...(titles && { old_title: link.title, new_title: value.title }),
+      }));
       if (dryRun) return { json: rows, rows };
       const links = await correctAll(store, plan, { by, now }, context.err);
       if (from !== undefined) return { json: rows, rows };
-      if (plan[0]?.isSame) context.err('nothing changed: the link is like that already');
+      if (plan[0]?.changed === false) context.err('nothing changed: the link is like that already');
       return { json: links[0] ?? {} };
     });
 }
@@ -101,14 +99,8 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
         const text = (name: string) => String(values.get(name) ?? '') || undefined;
         const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
         const where = `${source.name}, ${source.unit} ${line}: `;
-        changes.push({
-          code: text('code') ?? text('shorturl') ?? '',
-          target_url,
-          title,
-          ifTarget,
-          where,
-          problem,
-        });
+        const code = text('code') ?? text('shorturl') ?? '';
+        changes.push({ code, target_url, title, ifTarget, where, problem });
       }
     }
   } finally {
@@ -118,11 +110,10 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
 }
 
 interface Planned {
-  change: Change;
-  /** The link as it is. */
   link: Link;
-  /** Whether it is already as it shall be. */
-  isSame: boolean;
+  /** The link as it shall be. */
+  value: Link;
+  changed: boolean;
 }
 
 /** Checks all corrections, so that none is made where one can't be. */
@@ -146,22 +137,12 @@ async function planOf(
           (await mayLeadBack(store, settings, change)) ??
           (plan.has(link.code) && `link ${code} is corrected twice`)));
     if (problem) problems.push(where + problem);
-    else if (link !== undefined) {
-      const { code } = link;
-      plan.set(code, { change: { ...change, code }, link, isSame: isSame(change, link) });
-    }
+    else if (link !== undefined) plan.set(link.code, { link, ...changedLink(link, change) });
   }
   if (problems.length > 1) for (const one of problems.slice(0, MAX_PROBLEMS)) say(one);
   const all = `${problems.length} of the corrections can't be made; nothing was changed`;
   if (problems.length > 0) throw new CommandFailed(problems.length > 1 ? all : (problems[0] ?? ''));
   return [...plan.values()];
-}
-
-/** Whether a link is already as it shall be. */
-function isSame({ target_url, title }: Change, link: Link): boolean {
-  return (
-    link.target_url === (target_url ?? link.target_url) && link.title === (title ?? link.title)
-  );
 }
 
 /** Why a link can't be corrected so. */
@@ -177,7 +158,7 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
   if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
-  return isOther && !isSame(change, link) ? leadsTo(link).message : undefined;
+  return isOther && changedLink(link, change).changed ? leadsTo(link).message : undefined;
 }
 
 /** Where no public URL says which host is the service's own, each target with the path of a link may be that link. */
@@ -213,8 +194,8 @@ async function correctAll(
   made: Pick<LinkCorrection, 'by' | 'now'>,
   say: (line: string) => void,
 ): Promise<Link[]> {
-  const corrections = plan.map(({ change: { where, problem, ...change }, link }) => {
-    return { ...change, ...made, ifTarget: link.target_url };
+  const corrections = plan.map(({ link, value: { code, target_url, title } }) => {
+    return { code, target_url, title, ...made, ifTarget: link.target_url };
   });
   const outcomes = await store.updateLinks(corrections);
   const problems = plan.flatMap(({ link }, at) => {

@@ -258,6 +258,18 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
   };
 }
 
+/** A link after a correction, and whether that is another one. */
+export function changedLink(
+  link: Link,
+  {
+    target_url = link.target_url,
+    title = link.title,
+  }: Pick<LinkCorrection, 'target_url' | 'title'>,
+): { value: Link; changed: boolean } {
+  const changed = target_url !== link.target_url || title !== link.title;
+  return { value: { ...link, target_url, title }, changed };
+}
+
 export function isoTime(ms: number | null | undefined): string | undefined {
   return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -4,6 +4,7 @@ import { exceeds } from '../../domain/limits.ts';
 import {
   type CorrectionOutcome,
   changedAccount,
+  changedLink,
   type DomainRemoval,
   isoTime,
   type KeyRow,
@@ -175,9 +176,14 @@ export function* updateLinks(
   yield* rowsOf(sql`SELECT code FROM links WHERE code IN (${codes}) ORDER BY code ${locked}`);
   const rows = yield* rowsOf<LinkRow>(sql`${SELECT_LINK} WHERE code IN (${codes})`);
   const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
-  const outcomes = corrections.map((correction) =>
-    corrected(links.get(correction.code), correction),
-  );
+  const outcomes = corrections.map((correction): CorrectionOutcome => {
+    const link = links.get(correction.code);
+    if (link === undefined) return { ok: false, reason: 'unknown' };
+    const { target_url } = link;
+    return target_url === (correction.ifTarget ?? target_url)
+      ? { ok: true, ...changedLink(link, correction) }
+      : { ok: false, reason: 'other_target', target_url };
+  });
   if (!outcomes.every((outcome) => outcome.ok)) return outcomes;
   const changes = corrections.flatMap(({ code, by, now }, at) => {
     const [link, outcome] = [links.get(code), outcomes[at]];
@@ -200,24 +206,6 @@ export function* updateLinks(
         )}`);
   }
   return outcomes;
-}
-
-/** What becomes of a link by a correction. */
-function corrected(
-  link: Link | undefined,
-  { ifTarget, target_url, title }: LinkCorrection,
-): CorrectionOutcome {
-  if (link === undefined) return { ok: false, reason: 'unknown' };
-  if (ifTarget !== undefined && ifTarget !== link.target_url) {
-    return { ok: false, reason: 'other_target', target_url: link.target_url };
-  }
-  const value = {
-    ...link,
-    target_url: target_url ?? link.target_url,
-    title: title ?? link.title,
-  };
-  const changed = value.target_url !== link.target_url || value.title !== link.title;
-  return { ok: true, value, changed };
 }
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */
