@@ -48,8 +48,8 @@ const SERVER_PATCHES: readonly Patch[] = [
   },
   {
     file: 'server/src/domain/validate-link.ts',
-    find: 'export function domainIdsOf(',
-    replace: 'export const titles = { isLenient: false };\nexport function domainIdsOf(',
+    find: 'export function namesDomain(',
+    replace: 'export const titles = { isLenient: false };\nexport function namesDomain(',
   },
 ];
 

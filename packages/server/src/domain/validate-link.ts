@@ -18,13 +18,6 @@ const atMost = (length: number) => z.maxLength(length, `must be at most ${length
 /** Longest `domain_id`. The service's own ids have 16 characters. */
 const MAX_DOMAIN_ID_LENGTH = 64;
 
-/** What an id of a domain can be. Anything else is no domain of any account, and is not looked up. */
-const DOMAIN_ID = /^[\w-]{1,64}$/;
-
-export function isDomainId(value: unknown): value is string {
-  return typeof value === 'string' && DOMAIN_ID.test(value);
-}
-
 /**
  * Shape and bounds of one link, in a body of its own or in a batch.
  * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
@@ -47,7 +40,7 @@ export const linkInputSchema = z.object({
 });
 
 export interface LinkRules extends TargetRules {
-  /** Domains of the caller's account, among those the request names. */
+  /** Domains of the caller's account. */
   ownedDomains: ReadonlySet<string>;
 }
 
@@ -153,11 +146,11 @@ function reject(field: string, problem: string): { ok: false; details: ErrorDeta
   return { ok: false, details: [fieldDetail(field, problem)] };
 }
 
-/** Every domain that a body or one of its entries names and that can exist, so that one reading is enough for all of them. */
-export function domainIdsOf(body: Record<string, unknown>): string[] {
+/** Whether a body or one of its entries names a custom domain. */
+export function namesDomain(body: Record<string, unknown>): boolean {
   const list = validateList(body, 'links');
   const entries = list.ok ? list.value.filter(isObject) : [];
-  return [...new Set([body, ...entries].map((entry) => entry['domain_id']).filter(isDomainId))];
+  return [body, ...entries].some(({ domain_id }) => typeof domain_id === 'string');
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type BodyToCheck,
   type CheckedBody,
   checkBody,
-  type NamedDomains,
+  type NotChecked,
 } from './check-body.ts';
 import type { AppOptions } from './context.ts';
 
@@ -60,14 +60,14 @@ export function bodyChecker({
   /**
    * The bytes of a large body belong to the thread from then on.
    *
-   * @param findDomains - Finds those of these custom domains that belong to the account. It isn't called for a body that names none.
+   * @param findDomains - Finds the custom domains of the account. It isn't called for a body that names none.
    */
   return async function check<K extends BodyKind>(
     body: BodyToCheck<K>,
-    findDomains: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+    findDomains: () => Promise<ReadonlySet<string>>,
   ): Promise<CheckedBody<BodyInputs[K]>> {
     const { isOwnHost, hosts } = await ownHosts();
-    let outcome: CheckedBody<BodyInputs[K]> | NamedDomains;
+    let outcome: CheckedBody<BodyInputs[K]> | NotChecked;
     if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
       outcome = checkBody(body, { isOwnHost, isAllowedHost });
     } else {
@@ -75,8 +75,7 @@ export function bodyChecker({
       lastTurn = turn.catch(() => undefined);
       outcome = await turn;
     }
-    if (!('domainIds' in outcome)) return outcome;
-    const ownedDomains = await findDomains(outcome.domainIds);
-    return check({ ...body, bytes: outcome.bytes, ownedDomains }, findDomains);
+    if (!('bytes' in outcome)) return outcome;
+    return check({ ...body, ...outcome, ownedDomains: await findDomains() }, findDomains);
   };
 }

@@ -3,10 +3,10 @@ import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import {
-  domainIdsOf,
   isObject,
   type LinkRules,
   type LookupEntry,
+  namesDomain,
   type Validated,
   type ValidLink,
   validateBatch,
@@ -76,7 +76,7 @@ export interface BodyToCheck<K extends BodyKind = BodyKind> {
   accountId: string;
   /** The request's path, if it has an idempotency key: the same key on another endpoint is another request. */
   keyedPath: string | undefined;
-  /** Which of the custom domains that the body names belong to the account. @default nobody has asked yet */
+  /** Ids of the custom domains of the account. @default nobody has asked yet */
   ownedDomains?: ReadonlySet<string>;
 }
 
@@ -86,22 +86,18 @@ export type CheckedBody<I = unknown> = { fingerprint?: string | undefined } & (
   | { problem: ErrorBody }
 );
 
-/** The body is to be checked again, with those of these domains that belong to the account. */
-export interface NamedDomains {
-  domainIds: string[];
-  bytes: Uint8Array<ArrayBuffer>;
-}
+/** A body that names custom domains: it is to be checked again, with those of the account. */
+export type NotChecked = Pick<BodyToCheck, 'bytes'>;
 
 /** Parses and checks a body. One that names custom domains is parsed again once they are known: what was parsed takes several times its bytes. */
 export function checkBody<K extends BodyKind>(
   { kind, bytes, accountId, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
-): CheckedBody<BodyInputs[K]> | NamedDomains {
+): CheckedBody<BodyInputs[K]> | NotChecked {
   let fingerprint: string | undefined;
   try {
     const body = parse(bytes);
-    const named = ownedDomains === undefined ? domainIdsOf(body) : [];
-    if (named.length > 0) return { domainIds: named, bytes };
+    if (ownedDomains === undefined && namesDomain(body)) return { bytes };
     if (keyedPath !== undefined) {
       fingerprint = createHash('sha256').update(`${keyedPath}\n`).update(bytes).digest('hex');
     }

@@ -237,7 +237,7 @@ test('text that PostgreSQL can not hold is not found, or refused, and takes no o
   expect(await store.findAccount(nul)).toBeUndefined();
   expect(await store.listKeys(nul)).toEqual([]);
   expect(await store.findJob(caller.accountId, nul)).toBeUndefined();
-  expect(await store.ownedDomains(caller.accountId, [nul])).toEqual(new Set());
+  expect(await store.ownedDomains(nul)).toEqual(new Set());
   const invalid = { name: 'StoreError', reason: 'invalid' };
   const hostname = store.addDomain({ hostname: nul, accountId: caller.accountId, now: NOW });
   await expect(hostname).rejects.toMatchObject(invalid);

@@ -51,7 +51,7 @@ test.each<[string, (accountId: string) => Reading<unknown>]>([
   ['a link', () => findLink(shortUrl, 'Xk3pQ9z')],
   ['a key', () => accounts.findKeyByHash(sha256('sl_x'))],
   ['the keys of an account', (accountId) => accounts.listKeys(accountId)],
-  ['the domains of an account', (accountId) => accounts.ownedDomains(accountId, ['dom_x'])],
+  ['the domains of an account', (accountId) => accounts.ownedDomains(accountId)],
   [
     'what a key created',
     (accountId) => findCreated(accountId, { key: 'k', fingerprint: 'f' }, NOW),
