@@ -145,19 +145,22 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'A create that fails leaves its idempotency key taken.',
     'http/links.ts',
     `    try {
-      return await create();
+      const outcome = await act({ ...sender, input: body.input });
+      if (outcome.ok) return outcome;
+      throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
     } finally {
       running.delete(id);
     }`,
-    `    const value = await create();
+    `    const outcome = await act({ ...sender, input: body.input });
     running.delete(id);
-    return value;`,
+    if (outcome.ok) return outcome;
+    throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();`,
   ),
   'keys-of-all-accounts': one(
     'An idempotency key is taken for all accounts while one uses it.',
     'http/links.ts',
-    'const id = `$' + '{accountId} $' + '{idempotency.key}`',
-    'const id = idempotency.key',
+    '`$' + '{caller.accountId} $' + '{idempotency.key}`',
+    'idempotency.key',
   ),
   'any-body-replays': one(
     'Another body under the same idempotency key gets the first response.',

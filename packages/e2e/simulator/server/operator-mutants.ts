@@ -8,14 +8,14 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   'correction-unconditional': one(
     'A correction replaces another one that it does not know.',
     OPERATORS,
-    'if (target_url !== (ifTarget ?? target_url)) {',
-    'if (ifTarget === code) {',
+    'return target_url === (correction.ifTarget ?? target_url)',
+    'return correction.ifTarget !== correction.code',
   ),
   'history-turned-round': one(
     'The history of a link tells what was corrected the wrong way round.',
     OPERATORS,
-    'made_by, old_target, new_target,',
-    'made_by, new_target, old_target,',
+    'CAST(at AS bigint), made_by, old_target, new_target,',
+    'CAST(at AS bigint), made_by, new_target, old_target,',
   ),
   'correction-not-seen': one(
     'Other processes are not told of a link that changed.',

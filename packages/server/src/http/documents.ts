@@ -21,15 +21,12 @@ export function openApi(publicUrl: string) {
 
 /** `GET /analytics` and its files: the same for everyone, since what the page shows comes with the visitor's key. */
 export function analytics() {
-  let files: Map<string, URL | string> | undefined;
-  const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
+  let files: Map<string, Uint8Array<ArrayBuffer>> | undefined;
   return (c: Context<AppEnv>): Response => {
     const name = c.req.param('file') ?? 'analytics.html';
-    files ??= new Map(Object.entries(filesOfPage()));
-    const file = files.get(name);
-    if (file === undefined) throw notFound('Path');
-    const body = bodies.get(name) ?? new Uint8Array(readFileSync(file));
-    bodies.set(name, body);
+    files ??= new Map(filesOfPage().map(([file, at]) => [file, new Uint8Array(readFileSync(at))]));
+    const body = files.get(name);
+    if (body === undefined) throw notFound('Path');
     return respond(c, body, 200, {
       'Content-Type': TYPES[name.split('.')[1] ?? ''] ?? '',
       'Content-Security-Policy': PAGE_POLICY,
@@ -53,14 +50,14 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Where the files of the usage page are, by name. Run from source, they are in a folder of their own; in a build they stand beside the bundle. */
-function filesOfPage(): Record<string, URL | string> {
+function filesOfPage(): [name: string, at: URL | string][] {
   const folder = import.meta.url.endsWith('.ts') ? '../analytics/page/' : './';
   const own = ['html', 'css', 'js'].map((ending) => `analytics.${ending}`);
   const names = [...own, 'panels.js', 'charts.js', 'keys.js', 'words.js', 'html.js'];
   const { resolve } = createRequire(import.meta.url);
-  return {
-    ...Object.fromEntries(names.map((name) => [name, new URL(folder + name, import.meta.url)])),
-    'preact.js': resolve('preact'),
-    'htm.js': resolve('htm').replace(/\.js$/, '.mjs'),
-  };
+  return [
+    ...names.map((name): [string, URL] => [name, new URL(folder + name, import.meta.url)]),
+    ['preact.js', resolve('preact')],
+    ['htm.js', resolve('htm').replace(/\.js$/, '.mjs')],
+  ];
 }
