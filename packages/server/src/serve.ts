@@ -1,16 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { Connections } from './http/connections.ts';
 import type { RedirectNow } from './http/fast-redirect.ts';
-import {
-  checkRequest,
-  invalidTarget,
-  respondToClientError,
-  sendError,
-} from './http/outside-app.ts';
+import { hostProblem, invalidTarget, respondToClientError, sendError } from './http/outside-app.ts';
 import { httpOrigin } from './settings.ts';
 
 /** How long requests in flight may take to end once the server begins to stop. */
@@ -90,15 +85,19 @@ export async function listen(
     // HTTP/1.0 needs no `Host`; health checks of old balancers send none.
     { errorHandler, hostname: 'localhost', overrideGlobalObjects },
   );
+  const refuse = (outgoing: ServerResponse, status: number, message: string) => {
+    sendError(outgoing, status, message);
+    onRefused(status);
+  };
   server.on('request', (incoming, outgoing) => {
     if (!connections.begin(incoming, outgoing)) return;
-    if (!checkRequest(incoming, outgoing)) onRefused(400);
+    const problem = hostProblem(incoming);
+    if (problem !== undefined) refuse(outgoing, 400, problem);
     else if (!redirectNow(incoming, outgoing)) void respond(incoming, outgoing);
   });
   server.on('checkExpectation', (incoming, outgoing) => {
     if (!connections.begin(incoming, outgoing)) return;
-    sendError(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
-    onRefused(417);
+    refuse(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (connections.canRespond(socket)) onRefused(respondToClientError(socket, error.code));

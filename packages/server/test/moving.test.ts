@@ -425,6 +425,18 @@ describe('everything is checked before anything is written', () => {
     });
   });
 
+  test('a row is named by its file, however many files there are', async () => {
+    const row = (n: number) => `link,long_url\nbit.example/${n % 69},${TARGET}&${n}\n`;
+    const files = await Promise.all(
+      Array.from({ length: 71 }, (_, n) => fileOf(`page-${n}.csv`, row(n))),
+    );
+    expect(await operator.run('links', 'import', ...files, '--account', operator.account)).toBe(1);
+    expect(operator.err.filter((line) => line.includes('leads elsewhere'))).toEqual([
+      'page-69.csv, line 2: bit.example/0 leads elsewhere in page-0.csv, line 2',
+      'page-70.csv, line 2: bit.example/1 leads elsewhere in page-1.csv, line 2',
+    ]);
+  });
+
   test('of many problems, the first of the files are listed', async () => {
     // Those that the database finds are known after the others of their group.
     const first = await fileOf('a.csv', `link,long_url\nbit.example/x,${TARGET}\n`);

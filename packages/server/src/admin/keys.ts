@@ -74,12 +74,9 @@ function registerList(keys: AdminCommand): void {
     .onStore(async ({ store, now }, { account }: { account: string }) => {
       await requireAccount(store, account);
       const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
-      const json = listed.map(
-        ({ expires_at = null, last_used_at = null, replaced_by, ...key }) => ({
-          ...{ ...key, expires_at, last_used_at },
-          ...(replaced_by !== undefined && { replaced_by }),
-        }),
-      );
+      const json = listed.map(({ expires_at = null, last_used_at = null, ...key }) => {
+        return { ...key, expires_at, last_used_at };
+      });
       const rows = listed.map((key) => ({
         ...{ id: key.id, name: key.name, permissions: key.permissions },
         'last used': key.last_used_at?.slice(0, 10) ?? 'never',

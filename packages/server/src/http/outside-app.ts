@@ -22,22 +22,19 @@ export function respondToClientError(socket: Duplex, code: string | undefined): 
   return status;
 }
 
-/** Checks what the app can't see; sends the response and returns `false` if something is wrong. */
-export function checkRequest(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-  const problem = hostProblem(incoming);
-  if (problem === undefined) return true;
-  sendError(outgoing, 400, problem);
-  return false;
-}
-
 /** A hostname has at most 253 characters. A URL parser may take milliseconds for a longer one. */
 const MAX_HOST_BYTES = 300;
 
 /** The authority of a request target that is a URL. A URL parser passes over more than two slashes. */
 const AUTHORITY = /^https?:\/\/+([^/?#]*)/;
 
-/** RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Of two, a proxy in front may take the other one. */
-function hostProblem({ rawHeaders, httpVersion, headers, url }: IncomingMessage) {
+/** What the app can't see. RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Of two, a proxy in front may take the other one. */
+export function hostProblem({
+  rawHeaders,
+  httpVersion,
+  headers,
+  url,
+}: IncomingMessage): string | undefined {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;

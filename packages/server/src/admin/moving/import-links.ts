@@ -101,10 +101,7 @@ interface File {
   from: SourceName;
 }
 
-/** Bits of a line in the place of a row; the number of the file is above them. */
-const LINES = 2 ** 26;
-
-/** Links, where they stand, and why those that don't exist can't be created. */
+/** Links, where they stand (see `Import.check`), and why those that don't exist can't be created. */
 type Group = { link: ImportedLink; place: number; refusal?: string | undefined }[];
 
 /** For links that exist: the hosts of the service, and those that it allows, may have been others when they were created. */
@@ -115,6 +112,8 @@ class Import {
   readonly #settings: ImportSettings;
   readonly #files: readonly File[];
   readonly #index = new AddressIndex();
+  /** The place before the first line of each file. */
+  readonly #starts: number[] = [];
   readonly #saidHosts = new Set<string>();
   #refused = 0;
   /** The first problems, by the place of their row. */
@@ -137,7 +136,11 @@ class Import {
     const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
     const flush = async () =>
       spool.add(await this.#flush((input) => this.#store.checkImport(input)));
-    for (const [file, { source, from }] of this.#files.entries()) {
+    // The place of a row: the lines of its file up to it, and those of the files before.
+    let place = 0;
+    for (const { source, from } of this.#files) {
+      const start = place;
+      this.#starts.push(start);
       const isOwn = from === OWN;
       const { rules } = this.#settings;
       const newRules = isOwn
@@ -147,7 +150,8 @@ class Import {
       const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
-          this.#add(row, reading, newRules, Math.min(file, 63) * LINES + row.line);
+          place = start + row.line;
+          this.#add(row, reading, newRules, place);
           if (this.#group.length === CHECKED_TOGETHER) await flush();
         }
       }
@@ -270,8 +274,9 @@ class Import {
   }
 
   #rowAt(place: number) {
-    const { name, unit } = (this.#files[Math.floor(place / LINES)] as File).source;
-    return { name, unit, number: place % LINES };
+    const file = this.#starts.findLastIndex((start) => start < place);
+    const { name, unit } = (this.#files[file] as File).source;
+    return { name, unit, number: place - (this.#starts[file] ?? 0) };
   }
 
   #shown({ domain_id, path }: Alias): string {
