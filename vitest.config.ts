@@ -15,11 +15,7 @@ const REAL_THINGS =
   /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy/;
 
 /** Tests of many random cases: the longest of those that need nothing real. */
-const LONG = [
-  'test/import/histories.property.test.ts',
-  'test/import/mixed-rows.property.test.ts',
-  'src/bulk/create-many.property.test.ts',
-];
+const LONG = ['test/import/mixed-rows.property.test.ts', 'src/bulk/create-many.property.test.ts'];
 
 /** Tests that take a moment although they import such a thing, for a test or two. */
 const FAST_ALL_THE_SAME = [
