@@ -6,16 +6,20 @@ import { mutants } from '../simulator/server/mutants.ts';
 import { postgresMutants } from '../simulator/server/postgres-mutants.ts';
 import { loadFromSource } from '../simulator/stubs/hooks.ts';
 
-test.each(MUTANTS)('the planted bug "$name" of the import fits the source', ({ patches }) => {
-  expect(() => new Patches(patches)).not.toThrow();
+test('every planted bug fits the source', () => {
+  const ofServer = Object.entries({ ...mutants, ...postgresMutants });
+  const all = [...MUTANTS, ...ofServer.map(([name, { patches }]) => ({ name, patches }))];
+  const misfits = all.flatMap(({ name, patches }) => {
+    try {
+      new Patches(patches);
+      return [];
+    } catch (error) {
+      return [`${name}: ${error}`];
+    }
+  });
+  expect(misfits).toEqual([]);
+  expect(all.length).toBeGreaterThan(100);
 });
-
-test.each(Object.entries({ ...mutants, ...postgresMutants }))(
-  'the planted bug %s of the server fits the source',
-  (_, bug) => {
-    expect(() => new Patches(bug.patches)).not.toThrow();
-  },
-);
 
 const GONE: Patch = { file: 'server/src/moved-away.ts', find: 'a', replace: 'b' };
 const CHANGED: Patch = { file: 'server/src/service.ts', find: 'never there', replace: '' };
