@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { LEAST_OF_A_ROUND, runTorture } from '../src/torture/run-torture.ts';
 
-/** `pnpm --filter @shortlink/e2e torture` plays 200 rounds. The tenth is a graceful stop; three servers play fewer. */
-const ROUNDS = process.env['SHORTLINK_E2E_BACKEND'] === 'cluster' ? 3 : 10;
-const KILLS = ROUNDS - Math.floor(ROUNDS / 10);
+/** Each night plays 100, of which every tenth is a graceful stop. Three servers play fewer. */
+const ROUNDS = process.env['SHORTLINK_E2E_BACKEND'] === 'cluster' ? 2 : 4;
 
 test('kill -9 at random moments under creates, batches, jobs and redirects: nothing acknowledged is lost', async () => {
   const report = await runTorture(ROUNDS);
-  expect(report).toMatchObject({ rounds: ROUNDS, kills: KILLS });
+  expect(report).toMatchObject({ rounds: ROUNDS, kills: ROUNDS });
   expect(report.acknowledgedLinks).toBeGreaterThan(LEAST_OF_A_ROUND.links * ROUNDS);
   expect(report.acceptedJobs).toBeGreaterThan(0);
   expect(report.answeredClicks).toBeGreaterThan(LEAST_OF_A_ROUND.clicks * ROUNDS);

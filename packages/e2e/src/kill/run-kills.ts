@@ -30,7 +30,8 @@ export interface KillReport {
 
 /**
  * Small enough for dozens of batches between two kills. Batches of every other file become jobs; the others are completed in the
- * response, so that most kills happen while a request is in flight.
+ * response, so that most kills happen while a request is in flight. The first file is of the one kind with idempotency, and of the other
+ * without it, so that few kills meet both.
  */
 const BATCH_SIZES = ['500', '100'] as const;
 
@@ -61,11 +62,12 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
   while (report.kills < kills) {
     const file = new ChangingFile(path, { name: String(report.files), rows, random: Math.random });
     await file.write();
+    const batchSize = BATCH_SIZES[(report.files + Number(idempotency)) % 2] ?? '';
     await disk?.forget(safe);
     report.kills += await importUntilDone({
       world,
       key,
-      args: ['import', path, '--batch-size', BATCH_SIZES[report.files % 2] ?? '', ...policy],
+      args: ['import', path, '--batch-size', batchSize, ...policy],
       kills: kills - report.kills,
       latestMs: LATEST_KILL_MS * rows,
       random: Math.random,
