@@ -12,19 +12,31 @@ import { testOperators } from './contract/operators.test-suite.ts';
 import { testRedirects } from './contract/redirects.test-suite.ts';
 import { storeHooks } from './contract/use-store.test-suite.ts';
 
-/** What `store.ts` promises, as tests that every engine passes. */
-export function testStoreContract(engine: string, open: OpenStore): void {
+const GROUPS = {
+  'accounts, keys and domains': testAccounts,
+  'what operators do': testOperators,
+  moving: testMoving,
+  admission: testAdmission,
+  'creating links': testCreate,
+  idempotency: testIdempotency,
+  jobs: testJobs,
+  'look-ups': testLookup,
+  'redirects and clicks': testRedirects,
+  'usage and housekeeping': testHousekeeping,
+};
+
+/**
+ * What `store.ts` promises, as tests that every engine passes.
+ *
+ * @param names - the groups of tests. @default all
+ */
+export function testStoreContract(
+  engine: string,
+  open: OpenStore,
+  names = Object.keys(GROUPS) as (keyof typeof GROUPS)[],
+): void {
   const useStore = storeHooks(open);
   describe(`${engine} keeps the store contract`, () => {
-    describe('accounts, keys and domains', () => testAccounts(useStore));
-    describe('what operators do', () => testOperators(useStore));
-    describe('moving', () => testMoving(useStore));
-    describe('admission', () => testAdmission(useStore));
-    describe('creating links', () => testCreate(useStore));
-    describe('idempotency', () => testIdempotency(useStore));
-    describe('jobs', () => testJobs(useStore));
-    describe('look-ups', () => testLookup(useStore));
-    describe('redirects and clicks', () => testRedirects(useStore));
-    describe('usage and housekeeping', () => testHousekeeping(useStore));
+    describe.each(names)('%s', (name) => GROUPS[name](useStore));
   });
 }
