@@ -93,6 +93,12 @@ export function partsOf(day: number): Record<string, Part> {
       unit: 'times the tests of random cases, with others',
       env: { SHORTLINK_TEST_SEED: String(day) },
     },
+    'three-servers': {
+      command: ['suite', '--project', 'e2e-cluster'],
+      amount: 1,
+      unit: 'times the tests on three servers that share a PostgreSQL',
+      env: { SHORTLINK_TEST_NIGHT: '1' },
+    },
     fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
     million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
     mutants: {
