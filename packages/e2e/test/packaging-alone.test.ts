@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundleModule } from '../runtimes/drivers/bundle-entry.ts';
-import { servePage } from '../runtimes/drivers/chromium.ts';
-import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { startWorkerd } from '../runtimes/drivers/start-workerd.ts';
 import { COMPILERS } from '../src/compilers.ts';
 import { type Consumer, createConsumer } from '../src/consumer.ts';
@@ -64,13 +62,17 @@ test('the declarations of the client name no type of zod and none of its own par
   expect(seen.size).toBeGreaterThanOrEqual(2);
 });
 
-test.each(COMPILERS)('the client compiles with TypeScript $version', async ({ tsc }) => {
-  const config = { extends: '../tsconfig.json', files: ['client.ts'] };
-  await writeFile(fixture('tsconfig.json'), JSON.stringify(config));
-  await runCommand(process.execPath, [tsc, '--noEmit', '-p', fixture('tsconfig.json')], {
-    cwd: consumer.folder,
-  });
-});
+// The oldest and the newest. With zod beside it, the others compile it too.
+test.each([COMPILERS[0], COMPILERS[3]])(
+  'the client compiles with TypeScript $version',
+  async ({ tsc }) => {
+    const config = { extends: '../tsconfig.json', files: ['client.ts'] };
+    await writeFile(fixture('tsconfig.json'), JSON.stringify(config));
+    await runCommand(process.execPath, [tsc, '--noEmit', '-p', fixture('tsconfig.json')], {
+      cwd: consumer.folder,
+    });
+  },
+);
 
 const PROGRAMS: [string, string, string[]][] = [
   ['Node.js 22', 'node22/bin/node', []],
@@ -100,21 +102,11 @@ async function expectAnswer(program: string, args: string[], file: string): Prom
   expect(JSON.parse(output)).toEqual(ANSWER);
 }
 
+// The app that Vite builds runs in a browser. What a bundler finds there is what it finds here.
 test('it runs in workerd', async () => {
   const script = await bundleModule(fixture('worker.js'), ['workerd', 'worker', 'browser']);
   await using worker = await startWorkerd(script);
-  const response = await fetch(`${worker.url}?${query()}`);
+  const query = new URLSearchParams({ service: world.server.url, key });
+  const response = await fetch(`${worker.url}?${query}`);
   expect(JSON.parse(await response.text()), worker.output()).toEqual(ANSWER);
 });
-
-test('it runs in Chromium', async () => {
-  await using pages = await servePage(await bundleModule(fixture('page.js'), ['browser']));
-  await using launched = await launchChromium();
-  const page = await launched.browser.newPage();
-  await page.goto(`${pages.url}/?${query()}`);
-  expect(JSON.parse(await page.evaluate('answer'))).toEqual(ANSWER);
-});
-
-function query(): URLSearchParams {
-  return new URLSearchParams({ service: world.server.url, key });
-}
