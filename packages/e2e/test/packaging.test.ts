@@ -31,17 +31,6 @@ function node(folder: string, ...args: string[]): Promise<string> {
   return runCommand(process.execPath, args, { cwd: join(consumer.folder, folder), env });
 }
 
-it.each(['cli', 'server', 'conformance'])(
-  '%s is packed without source maps, which would be most of it',
-  async (name) => {
-    const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url));
-    const printed = await runCommand('npm', ['pack', '--dry-run', '--json'], { cwd: folder });
-    const paths = [...printed.matchAll(/"path": "(.+)"/g)].map(([, path]) => path);
-    expect(paths).toContain('dist/main.js');
-    expect(paths.filter((path) => path?.endsWith('.map'))).toEqual([]);
-  },
-);
-
 describe('the packed SDK', () => {
   it('has nothing that publint --strict would name, not even a suggestion', async () => {
     const packed = await readFile(consumer.tarball);
