@@ -48,18 +48,15 @@ interface Loss {
   inPlace?: boolean;
 }
 
+// One of each kind, with the real service and files. The others are in the tests of the import (`packages/cli/test/import`).
 test.each<[string, Loss]>([
-  ['the journal', { lose: () => lose(JOURNAL) }],
-  ['the results', { lose: () => lose(RESULTS) }],
   ['the journal and the results', { lose: () => lose(JOURNAL, RESULTS) }],
   [
     'its name',
     { lose: () => rename(world.path('links.csv'), world.path('week-2.csv')), name: 'week-2.csv' },
   ],
-  ['its folder', { lose: () => world.newFolder() }],
   // The next checkout has the file as it was before, and no journal.
   ['what CI wrote into it', { lose: () => world.newFolder(), inPlace: true }],
-  ['what was written into it', { lose: () => lose(JOURNAL), inPlace: true }],
 ])('40 rows, then %s lost, and one row more: 41 links for 41 targets', async (_, loss) => {
   const { name = 'links.csv', inPlace = false } = loss;
   const options = inPlace ? ['--in-place'] : [];
