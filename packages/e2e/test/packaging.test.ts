@@ -99,8 +99,10 @@ describe('the packed SDK', () => {
 
   it.each(COMPILERS)(
     'compiles with TypeScript $version to both forms, and runs',
-    async ({ tsc }) => {
-      await node('.', tsc, '-p', 'tsconfig.json');
+    async ({ version, tsc }) => {
+      // The oldest and the newest also check the declarations of the SDK and of zod by themselves, which is most of the work.
+      const options = /^(5\.6|7)$/.test(version) ? [] : ['--skipLibCheck'];
+      await node('.', tsc, '-p', 'tsconfig.json', ...options);
       for (const form of ['esm', 'cjs']) {
         expect(JSON.parse(await node(`${form}-typescript`, 'main.js')), form).toEqual({
           link: true,
@@ -129,9 +131,9 @@ describe('the packed SDK', () => {
   });
 
   it('compiles the way TypeScript looked modules up before it knew exports', async () => {
-    // zod's own types need esModuleInterop there.
+    // zod's own types need esModuleInterop there. The declarations, once found, are those that were checked above.
     const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--esModuleInterop'];
-    await node('.', compiler('5.6'), '--noEmit', ...options);
+    await node('.', compiler('5.6'), '--noEmit', '--skipLibCheck', ...options);
   });
 
   it('runs in a Vite app, in Chromium, under a policy without unsafe-eval', async () => {
