@@ -50,14 +50,15 @@ async function jest(program: string, file: string, ...options: string[]): Promis
   await node(program, ...options, JEST, '--config', JSON.stringify(config));
 }
 
-test.each(NODES)('the tests of the guide pass in Jest on %s', async (_, program) => {
-  await jest(program, 'links.test.js');
+// Each entry in one version of Node: what loads them into Jest is the same.
+test('the tests of the guide pass in Jest on Node.js 24', async () => {
+  await jest('node', 'links.test.js');
 });
 
 // The last one that Jest can load without an option: the later ones are ES modules, or need some.
-test.each(NODES)('the handlers of msw 2.10 run in plain Jest on %s', async (_, program) => {
+test('the handlers of msw 2.10 run in plain Jest on Node.js 22', async () => {
   await install('msw@2.10.5');
-  await jest(program, 'msw.test.cjs');
+  await jest('node22', 'msw.test.cjs');
 });
 
 describe.each(['2', '3'])('with msw %s', (version) => {
