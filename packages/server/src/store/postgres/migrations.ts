@@ -1,13 +1,20 @@
 import type { Migration } from '../migration.ts';
-import { sharedTables } from '../shared-tables.ts';
+import { tablesOf } from '../tables.ts';
 import { minuteCounters } from './minute-counters.ts';
 
-const SHARED_TABLES = sharedTables({
+const tables = tablesOf({
   types: {
     int: 'bigint',
+    bytes: 'bytea',
+    id: 'text PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY',
     code: 'text COLLATE "C"',
     position: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+    answer: 'text',
   },
+  key: 'PRIMARY KEY',
+  window: 'period',
+  total: '',
+  ofAccount: '',
   ends: { ordered: '', keyed: '', changing: 'WITH (fillfactor = 50)' },
 });
 
@@ -17,7 +24,7 @@ const SHARED_TABLES = sharedTables({
  */
 export const migrations: readonly Migration[] = [
   /**
-   * Times are milliseconds since the epoch. `position` is insertion order, which is how lists are sorted. Text of clients
+   * `position` is insertion order, which is how lists are sorted. Text of clients
    * that may hold U+0000, which PostgreSQL's text can't, is kept as JSON.
    *
    * `links` has no foreign keys: checking one locks the referenced row, and every create of an account would meet there.
@@ -28,39 +35,15 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'initial',
     sql: `
-    CREATE TABLE accounts (
-      id text PRIMARY KEY,
-      position bigint GENERATED ALWAYS AS IDENTITY,
-      name text NOT NULL,
-      plan text NOT NULL,
-      limits text NOT NULL, -- JSON of PlanLimits
-      created_at bigint NOT NULL
-    );
+    ${tables.initial}
+    ${tables.keyRefusals}
+    CREATE INDEX jobs_unfinished ON jobs (position) WHERE completed_at IS NULL;
+    CREATE INDEX request_counters_age ON request_counters (period, starts_at);
 
     CREATE TABLE link_totals (
       account_id text PRIMARY KEY REFERENCES accounts (id),
       used bigint NOT NULL DEFAULT 0 -- quota slots taken, also by links of jobs that still run
     ) WITH (fillfactor = 50);
-
-    CREATE TABLE api_keys (
-      id text PRIMARY KEY,
-      position bigint GENERATED ALWAYS AS IDENTITY,
-      account_id text NOT NULL REFERENCES accounts (id),
-      name text NOT NULL,
-      permissions text NOT NULL, -- JSON array
-      hash bytea NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
-      created_at bigint NOT NULL,
-      revoked_at bigint
-    );
-    CREATE INDEX api_keys_account ON api_keys (account_id);
-
-    CREATE TABLE domains (
-      id text PRIMARY KEY,
-      position bigint GENERATED ALWAYS AS IDENTITY,
-      hostname text NOT NULL UNIQUE,
-      account_id text NOT NULL REFERENCES accounts (id),
-      created_at bigint NOT NULL
-    );
 
     CREATE TABLE links (
       id uuid NOT NULL,
@@ -82,15 +65,6 @@ export const migrations: readonly Migration[] = [
       PRIMARY KEY (code, slot)
     ) WITH (fillfactor = 80);
 
-    CREATE TABLE request_counters (
-      account_id text NOT NULL,
-      period text NOT NULL, -- minute, day or month
-      starts_at bigint NOT NULL,
-      used bigint NOT NULL,
-      PRIMARY KEY (account_id, period, starts_at)
-    ) WITH (fillfactor = 50);
-    CREATE INDEX request_counters_age ON request_counters (period, starts_at);
-
     CREATE TABLE key_requests (
       key_id text NOT NULL,
       day bigint NOT NULL, -- midnight UTC
@@ -111,45 +85,6 @@ export const migrations: readonly Migration[] = [
       PRIMARY KEY (key_id, day)
     ) WITH (fillfactor = 50);
     CREATE INDEX key_links_day ON key_links (day);
-
-    CREATE TABLE key_refusals (
-      key_id text NOT NULL,
-      minute bigint NOT NULL, -- when it began
-      reason text NOT NULL, -- the limit that refused
-      count bigint NOT NULL,
-      PRIMARY KEY (key_id, minute, reason)
-    ) WITH (fillfactor = 80);
-    CREATE INDEX key_refusals_minute ON key_refusals (minute);
-
-    CREATE TABLE idempotency_records (
-      account_id text NOT NULL,
-      key text NOT NULL,
-      fingerprint text NOT NULL,
-      answer text, -- JSON; null while the create is under way, which only its own transaction sees
-      created_at bigint NOT NULL,
-      PRIMARY KEY (account_id, key)
-    );
-    CREATE INDEX idempotency_records_created_at ON idempotency_records (created_at);
-
-    CREATE TABLE jobs (
-      id text PRIMARY KEY,
-      position bigint GENERATED ALWAYS AS IDENTITY,
-      account_id text NOT NULL,
-      total integer NOT NULL,
-      processed integer NOT NULL DEFAULT 0,
-      created_at bigint NOT NULL,
-      completed_at bigint
-    );
-    CREATE INDEX jobs_completed_at ON jobs (completed_at);
-    CREATE INDEX jobs_unfinished ON jobs (position) WHERE completed_at IS NULL;
-
-    CREATE TABLE job_chunks (
-      job_id text NOT NULL REFERENCES jobs (id),
-      chunk integer NOT NULL,
-      inputs text, -- JSON array of NewLink; null once the links exist
-      results text, -- JSON of the result items, comma-separated, without the brackets
-      PRIMARY KEY (job_id, chunk)
-    );
   `,
   },
 
@@ -174,7 +109,7 @@ export const migrations: readonly Migration[] = [
     ALTER TABLE api_keys ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
     ALTER TABLE domains ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
-    ${SHARED_TABLES}
+    ${tables.added}
     CREATE FUNCTION take_places(
       account text,
       allowed bigint, -- null is unlimited

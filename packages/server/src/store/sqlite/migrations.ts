@@ -1,8 +1,20 @@
 import type { Migration } from '../migration.ts';
-import { sharedTables } from '../shared-tables.ts';
+import { tablesOf } from '../tables.ts';
 
-const SHARED_TABLES = sharedTables({
-  types: { int: 'INTEGER', code: 'text', position: 'INTEGER PRIMARY KEY' },
+const tables = tablesOf({
+  types: {
+    int: 'INTEGER',
+    bytes: 'BLOB',
+    id: 'TEXT NOT NULL UNIQUE',
+    code: 'text',
+    position: 'INTEGER PRIMARY KEY',
+    answer: 'TEXT NOT NULL',
+  },
+  key: 'UNIQUE',
+  window: 'window',
+  total:
+    'links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run',
+  ofAccount: ' REFERENCES accounts (id)',
   ends: { ordered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID', changing: 'STRICT, WITHOUT ROWID' },
 });
 
@@ -12,40 +24,14 @@ const SHARED_TABLES = sharedTables({
  */
 export const migrations: readonly Migration[] = [
   /**
-   * Times are milliseconds since the epoch. `rowid` order is insertion order, which is how lists are sorted. Links are found by
+   * `rowid` order is insertion order, which is how lists are sorted. Links are found by
    * code only, so that a link costs one index entry.
    */
   {
     version: 1,
     name: 'initial',
     sql: `
-    CREATE TABLE accounts (
-      id TEXT NOT NULL UNIQUE,
-      name TEXT NOT NULL,
-      plan TEXT NOT NULL,
-      limits TEXT NOT NULL, -- JSON of PlanLimits
-      links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run
-      created_at INTEGER NOT NULL
-    ) STRICT;
-
-    CREATE TABLE api_keys (
-      id TEXT NOT NULL UNIQUE,
-      account_id TEXT NOT NULL REFERENCES accounts (id),
-      name TEXT NOT NULL,
-      permissions TEXT NOT NULL, -- JSON array
-      hash BLOB NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
-      created_at INTEGER NOT NULL,
-      revoked_at INTEGER
-    ) STRICT;
-    CREATE INDEX api_keys_account ON api_keys (account_id);
-
-    CREATE TABLE domains (
-      id TEXT NOT NULL UNIQUE,
-      hostname TEXT NOT NULL UNIQUE,
-      account_id TEXT NOT NULL REFERENCES accounts (id),
-      created_at INTEGER NOT NULL
-    ) STRICT;
-
+    ${tables.initial}
     CREATE TABLE links (
       code TEXT NOT NULL UNIQUE,
       id TEXT NOT NULL,
@@ -60,14 +46,6 @@ export const migrations: readonly Migration[] = [
       created_at INTEGER NOT NULL
     ) STRICT;
 
-    CREATE TABLE request_counters (
-      account_id TEXT NOT NULL,
-      window TEXT NOT NULL,
-      starts_at INTEGER NOT NULL,
-      used INTEGER NOT NULL,
-      PRIMARY KEY (account_id, window, starts_at)
-    ) STRICT, WITHOUT ROWID;
-
     CREATE TABLE key_days (
       key_id TEXT NOT NULL,
       day INTEGER NOT NULL, -- midnight UTC
@@ -79,51 +57,10 @@ export const migrations: readonly Migration[] = [
       PRIMARY KEY (key_id, day)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX key_days_day ON key_days (day);
-
-    CREATE TABLE idempotency_records (
-      account_id TEXT NOT NULL,
-      key TEXT NOT NULL,
-      fingerprint TEXT NOT NULL,
-      answer TEXT NOT NULL, -- JSON
-      created_at INTEGER NOT NULL,
-      UNIQUE (account_id, key)
-    ) STRICT;
-    CREATE INDEX idempotency_records_created_at ON idempotency_records (created_at);
-
-    CREATE TABLE jobs (
-      id TEXT NOT NULL UNIQUE,
-      account_id TEXT NOT NULL REFERENCES accounts (id),
-      total INTEGER NOT NULL,
-      processed INTEGER NOT NULL DEFAULT 0,
-      created_at INTEGER NOT NULL,
-      completed_at INTEGER
-    ) STRICT;
-    CREATE INDEX jobs_completed_at ON jobs (completed_at);
-
-    CREATE TABLE job_chunks (
-      job_id TEXT NOT NULL REFERENCES jobs (id),
-      chunk INTEGER NOT NULL,
-      inputs TEXT, -- JSON array of NewLink; null once the links exist
-      results TEXT, -- JSON of the result items, comma-separated, without the brackets
-      UNIQUE (job_id, chunk)
-    ) STRICT;
   `,
   },
 
-  {
-    version: 2,
-    name: 'key refusals',
-    sql: `
-    CREATE TABLE key_refusals (
-      key_id TEXT NOT NULL,
-      minute INTEGER NOT NULL, -- when it began
-      reason TEXT NOT NULL,
-      count INTEGER NOT NULL,
-      PRIMARY KEY (key_id, minute, reason)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX key_refusals_minute ON key_refusals (minute);
-  `,
-  },
+  { version: 2, name: 'key refusals', sql: tables.keyRefusals },
 
   /**
    * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
@@ -133,7 +70,7 @@ export const migrations: readonly Migration[] = [
     version: 11,
     name: 'shared tables',
     sql: `
-    ${SHARED_TABLES}
+    ${tables.added}
     CREATE TABLE link_clicks (
       code TEXT PRIMARY KEY,
       clicks INTEGER NOT NULL

@@ -1,0 +1,161 @@
+/** How an engine says what its tables are made of. */
+interface Words {
+  types: {
+    /** A number of 64 bits, and bytes. */
+    int: string;
+    bytes: string;
+    /** The id of a row in a table that is read in the order of insertion. */
+    id: string;
+    /** A code, in the order of its bytes, and the number of a row in the order of insertion. */
+    code: string;
+    position: string;
+    /** The stored response to an idempotency key: on PostgreSQL, version 0.1.0 leaves it out while the create is under way. */
+    answer: string;
+  };
+  /** The key of a table that may be empty of everything else. */
+  key: string;
+  /** The column of the kind of a window, and the one of `accounts` that holds its total of links, if any. */
+  window: string;
+  total: string;
+  /** What follows the id of the account of a job. */
+  ofAccount: string;
+  /** What ends a table that is read in the order of insertion, one that is found by its key, and one whose rows often change. */
+  ends: { ordered: string; keyed: string; changing: string };
+}
+
+/** The tables that both engines have, by the steps of the schema that make them. Times are milliseconds since the epoch. */
+export function tablesOf({ types, key, window, total, ofAccount, ends }: Words) {
+  const { int, bytes, id, code, position, answer } = types;
+  const initial = `
+    CREATE TABLE accounts (
+      id ${id},
+      name TEXT NOT NULL,
+      plan TEXT NOT NULL,
+      limits TEXT NOT NULL, -- JSON of PlanLimits
+      ${total}
+      created_at ${int} NOT NULL
+    ) ${ends.ordered};
+
+    CREATE TABLE api_keys (
+      id ${id},
+      account_id TEXT NOT NULL REFERENCES accounts (id),
+      name TEXT NOT NULL,
+      permissions TEXT NOT NULL, -- JSON array
+      hash ${bytes} NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
+      created_at ${int} NOT NULL,
+      revoked_at ${int}
+    ) ${ends.ordered};
+    CREATE INDEX api_keys_account ON api_keys (account_id);
+
+    CREATE TABLE domains (
+      id ${id},
+      hostname TEXT NOT NULL UNIQUE,
+      account_id TEXT NOT NULL REFERENCES accounts (id),
+      created_at ${int} NOT NULL
+    ) ${ends.ordered};
+
+    CREATE TABLE request_counters (
+      account_id TEXT NOT NULL,
+      ${window} TEXT NOT NULL, -- minute, day or month
+      starts_at ${int} NOT NULL,
+      used ${int} NOT NULL,
+      PRIMARY KEY (account_id, ${window}, starts_at)
+    ) ${ends.changing};
+
+    CREATE TABLE idempotency_records (
+      account_id TEXT NOT NULL,
+      key TEXT NOT NULL,
+      fingerprint TEXT NOT NULL,
+      answer ${answer}, -- JSON
+      created_at ${int} NOT NULL,
+      ${key} (account_id, key)
+    ) ${ends.ordered};
+    CREATE INDEX idempotency_records_created_at ON idempotency_records (created_at);
+
+    CREATE TABLE jobs (
+      id ${id},
+      account_id TEXT NOT NULL${ofAccount},
+      total INTEGER NOT NULL,
+      processed INTEGER NOT NULL DEFAULT 0,
+      created_at ${int} NOT NULL,
+      completed_at ${int}
+    ) ${ends.ordered};
+    CREATE INDEX jobs_completed_at ON jobs (completed_at);
+
+    CREATE TABLE job_chunks (
+      job_id TEXT NOT NULL REFERENCES jobs (id),
+      chunk INTEGER NOT NULL,
+      inputs TEXT, -- JSON array of NewLink; null once the links exist
+      results TEXT, -- JSON of the result items, comma-separated, without the brackets
+      ${key} (job_id, chunk)
+    ) ${ends.ordered};
+  `;
+  const keyRefusals = `
+    CREATE TABLE key_refusals (
+      key_id TEXT NOT NULL,
+      minute ${int} NOT NULL, -- when it began
+      reason TEXT NOT NULL, -- the limit that refused
+      count ${int} NOT NULL,
+      PRIMARY KEY (key_id, minute, reason)
+    ) ${ends.changing};
+    CREATE INDEX key_refusals_minute ON key_refusals (minute);
+  `;
+  const added = `
+    ALTER TABLE accounts ADD COLUMN disabled_at ${int};
+    ALTER TABLE api_keys ADD COLUMN expires_at ${int};
+    ALTER TABLE api_keys ADD COLUMN replaced_by text; -- id of the key it was rotated to
+    ALTER TABLE domains ADD COLUMN removed_at ${int};
+    CREATE INDEX domains_account ON domains (account_id);
+
+    CREATE TABLE key_uses (
+      key_id text NOT NULL PRIMARY KEY,
+      used_at ${int} NOT NULL
+    ) ${ends.changing};
+
+    -- Tells the caches of all instances which links to forget. The last thousand are kept: a reader that missed more reads everything again.
+    CREATE TABLE link_changes (
+      number ${position},
+      code text, -- with no owner, null stands for all links
+      owner text -- id of the account or domain whose links changed
+    ) ${ends.ordered};
+    INSERT INTO link_changes (code) VALUES (NULL);
+
+    -- A bounded number of links of each account, so that showing the most clicked ones reads a few rows. A link enters with its next
+    -- click: ranking all links here would hold up a large database for a minute.
+    CREATE TABLE top_links (
+      account_id text NOT NULL,
+      code ${code} NOT NULL,
+      clicks ${int} NOT NULL, -- when the link was last ranked
+      PRIMARY KEY (account_id, code)
+    ) ${ends.changing};
+
+    -- The last write of each writer, so that one whose commit was in doubt is not carried out again when it is repeated.
+    CREATE TABLE click_writes (
+      writer text NOT NULL PRIMARY KEY,
+      number ${int} NOT NULL,
+      written_at ${int} NOT NULL
+    ) ${ends.changing};
+
+    -- The addresses that links had before: paths of a domain, as canonicalPath writes them.
+    CREATE TABLE aliases (
+      domain_id ${code} NOT NULL, -- '' is the default domain
+      path ${code} NOT NULL,
+      code ${code} NOT NULL,
+      PRIMARY KEY (domain_id, path)
+    ) ${ends.keyed};
+    CREATE INDEX aliases_code ON aliases (code);
+
+    CREATE TABLE corrections (
+      number ${position},
+      code ${code} NOT NULL,
+      at ${int} NOT NULL,
+      made_by text NOT NULL,
+      old_target text NOT NULL,
+      new_target text NOT NULL,
+      old_title text NOT NULL, -- JSON string
+      new_title text NOT NULL
+    ) ${ends.ordered};
+    CREATE INDEX corrections_code ON corrections (code);
+  `;
+  return { initial, keyRefusals, added };
+}
