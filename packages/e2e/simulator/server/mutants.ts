@@ -8,7 +8,7 @@ const IDEMPOTENCY = 'store/writes/idempotency.ts';
 const RUN_CHUNK = 'store/writes/jobs.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
-const TARGETS = 'store/sqlite/operations/targets.ts';
+const TARGETS = 'store/writes/targets.ts';
 const LOOKUP = 'http/lookup.ts';
 
 /** By name. They exist in the simulator only, as changes of the source text while it is loaded. */
@@ -29,8 +29,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'last-link-not-indexed': one(
     'The last link of each step gets no number.',
     TARGETS,
-    'for (const link of links) {',
-    'for (const link of links.slice(0, -1)) {',
+    'const numbers = links.map(',
+    'const numbers = links.slice(0, -1).map(',
   ),
   // --- windows and quotas ---
   'one-request-too-many': one(
@@ -132,8 +132,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     IDEMPOTENCY,
-    'const [first] = kept;',
-    'const [first] = kept.slice(kept.length);',
+    "'answer'], kept)",
+    "'answer'], kept.slice(kept.length))",
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',

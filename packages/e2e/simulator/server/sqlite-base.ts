@@ -58,7 +58,6 @@ export class SqliteBase implements Base {
 
   async unnumberLinks(): Promise<void> {
     await this.rows('UPDATE links SET target_number = NULL');
-    await this.rows('INSERT OR IGNORE INTO unnumbered_links SELECT rowid >> 10 FROM links');
   }
 
   forget(): void {

@@ -5,11 +5,13 @@ import * as jobs from './queries/jobs.ts';
 import { findCreated, findLink, linkChanges, listLinks } from './queries/links.ts';
 import { carryOut, type Reading } from './queries/reading.ts';
 import type { Store } from './store.ts';
+import { addClicks } from './writes/clicks.ts';
 import { createBatch, createJob, createLink } from './writes/create.ts';
 import type { Engine } from './writes/engine.ts';
 import { checkImport, importLinks } from './writes/imports.ts';
 import { runJobChunk } from './writes/jobs.ts';
 import * as operators from './writes/operators.ts';
+import { indexLinks } from './writes/targets.ts';
 
 const alike = { ...accounts, ...jobs, findCreated, findRedirect, linkChanges };
 
@@ -34,5 +36,5 @@ export function storeReads(
 /** The methods that write. Each runs in one transaction, and gets its engine first. */
 export const storeWrites = {
   ...operators,
-  ...{ importLinks, createLink, createBatch, createJob, runJobChunk },
+  ...{ addClicks, importLinks, indexLinks, createLink, createBatch, createJob, runJobChunk },
 };

@@ -19,9 +19,6 @@ export interface MigrationReport {
   to: number;
 }
 
-/** The last step before those that no release had were made one: with it, a schema is the same as with ours of that version. */
-const LAST_UNRELEASED = 'moving';
-
 /** The last step of a schema: of an empty database, version 0. */
 export type LastStep = Pick<Migration, 'version' | 'name'>;
 
@@ -44,7 +41,7 @@ export function checkVersion(
     );
   }
   const isOurs = steps.some((one) => one.version === version && one.name === step);
-  if (version > 0 && !isOurs && step !== LAST_UNRELEASED) {
+  if (version > 0 && !isOurs) {
     throw new StoreError(
       'too_old',
       `${found} (${step}), which no release had. Export its links with the program that made it, and import them into a new database.`,

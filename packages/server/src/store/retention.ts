@@ -1,8 +1,9 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 import type { Engine } from './writes/engine.ts';
+import { indexLinks } from './writes/targets.ts';
 
-type Tables = Pick<Engine, 'dailyTables' | 'windowColumn' | 'unlessLocked'>;
+type Tables = Pick<Engine, 'dailyTables' | 'unlessLocked'>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -33,19 +34,22 @@ const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;
 
 /**
- * Deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that
+ * Numbers targets that have no number, and deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that
  * an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
  */
-export function pruneSteps(now: number, engine: Tables): (() => Writing<boolean>)[] {
+export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;
   const day = sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
   const rows = (table: string, key: string, condition: Statement) => () =>
     deleteRows(table, key, condition, engine);
   const counters = (name: WindowName, start: number) => {
-    const condition = sql`${sqlText(engine.windowColumn)} = ${name} AND starts_at < ${start}`;
-    return rows('request_counters', `account_id, ${engine.windowColumn}, starts_at`, condition);
+    const condition = sql`period = ${name} AND starts_at < ${start}`;
+    return rows('request_counters', 'account_id, period, starts_at', condition);
   };
   return [
+    function* () {
+      return !(yield* indexLinks(engine)).done;
+    },
     () => deleteJobs(now, engine),
     counters('minute', aged),
     counters('day', startOfDay(aged)),

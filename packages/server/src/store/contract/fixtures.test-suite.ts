@@ -102,7 +102,7 @@ export async function resultsOf(
 
 /** Tables whose rows are kept: no row of any other table may outlive its retention. */
 const KEPT = new Set(
-  `accounts aliases api_keys corrections domains key_uses link_changes link_clicks link_totals links schema_migrations top_links unnumbered_links`.split(
+  `accounts aliases api_keys corrections domains key_uses link_changes link_clicks link_totals links schema_migrations top_links`.split(
     ' ',
   ),
 );

@@ -20,7 +20,7 @@ const tables = tablesOf({
 
 /**
  * The steps of the schema. Everything is added, without a default that would rewrite a large table, so that instances of the
- * version before continue to work on this schema. Versions 3 to 10 were never released.
+ * version before continue to work on this schema. Versions 3 to 13 were never released.
  */
 export const migrations: readonly Migration[] = [
   /**
@@ -60,7 +60,7 @@ export const migrations: readonly Migration[] = [
 
     CREATE TABLE link_clicks (
       code text COLLATE "C" NOT NULL,
-      slot smallint NOT NULL, -- see CLICK_SLOTS in operations/links.ts
+      slot smallint NOT NULL, -- see CLICK_SLOTS in operations/engine.ts
       clicks bigint NOT NULL,
       PRIMARY KEY (code, slot)
     ) WITH (fillfactor = 80);
@@ -92,16 +92,16 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'admission', sql: '' },
 
   /**
-   * `take_places` takes slots of an account's total of links for requests that came together, in the order of their arrival: one
-   * element of `keys` and `counts` for each. The first `granted` get theirs, all the links of a request or none; the others are
-   * refused. The lock on the account's row lets calls of all instances follow each other.
+   * `take_places` takes slots of an account's total of links for requests that came together, one element of `keys` for each, in the order of
+   * their arrival. The first `granted` get theirs, `each_links` of them; the others are refused. The lock on the account's row lets calls of all
+   * instances follow each other.
    *
    * The lock of `record_link_change` lasts until the commit, so that numbers follow the order of commits: whoever reads a number can also read
    * all before it. Creates and clicks change nothing that a redirect shows, and never meet there. The notification is for instances of the version
    * before, which listen for it.
    */
   {
-    version: 11,
+    version: 14,
     name: 'shared tables',
     sql: `
     -- The order of insertion, by SQLite's name for it.
@@ -114,30 +114,25 @@ export const migrations: readonly Migration[] = [
       account text,
       allowed bigint, -- null is unlimited
       day_start bigint, minute_start bigint,
-      keys text[], counts bigint[]
+      keys text[], each_links bigint
     ) RETURNS TABLE (granted bigint, used_now bigint)
     LANGUAGE plpgsql AS $$
-    DECLARE
-      taken bigint;
     BEGIN
       SELECT used INTO used_now FROM link_totals WHERE account_id = account FOR NO KEY UPDATE;
       IF NOT FOUND THEN
         RETURN;
       END IF;
 
-      SELECT count(*), coalesce(sum(links), 0) INTO granted, taken
-        FROM (SELECT links, sum(links) OVER (ORDER BY place) AS running
-          FROM unnest(counts) WITH ORDINALITY AS wanted (links, place)) AS wanted
-        WHERE allowed IS NULL OR used_now + running <= allowed;
-      IF taken > 0 THEN
-        UPDATE link_totals SET used = used + taken WHERE account_id = account;
-        used_now := used_now + taken;
+      -- least() passes over nulls, and so over a total without a limit.
+      granted := greatest(0, least(cardinality(keys), (allowed - used_now) / each_links));
+      IF granted > 0 THEN
+        UPDATE link_totals SET used = used + granted * each_links WHERE account_id = account RETURNING used INTO used_now;
       END IF;
 
       INSERT INTO key_links AS history (key_id, day, links, refused)
         SELECT key, day_start,
-            coalesce(sum(wanted.links) FILTER (WHERE place <= granted), 0), count(*) FILTER (WHERE place > granted)
-          FROM unnest(keys, counts) WITH ORDINALITY AS wanted (key, links, place) GROUP BY key ORDER BY key
+            each_links * count(*) FILTER (WHERE place <= granted), count(*) FILTER (WHERE place > granted)
+          FROM unnest(keys) WITH ORDINALITY AS wanted (key, place) GROUP BY key ORDER BY key
         ON CONFLICT (key_id, day) DO UPDATE SET
           links = history.links + excluded.links, refused = history.refused + excluded.refused;
 
@@ -183,7 +178,7 @@ export const migrations: readonly Migration[] = [
    * that an instance of the version before creates, get theirs from `indexLinks`, in steps. The links of a domain are found when it is removed.
    */
   {
-    version: 12,
+    version: 15,
     name: 'targets',
     sql: `
     ALTER TABLE links ADD COLUMN IF NOT EXISTS target_number bigint;
@@ -212,7 +207,7 @@ export const migrations: readonly Migration[] = [
       'DROP INDEX CONCURRENTLY IF EXISTS links_without_number',
       'DROP INDEX CONCURRENTLY IF EXISTS links_domain',
       'CREATE INDEX CONCURRENTLY links_target ON links (target_number, id) WHERE target_number IS NOT NULL',
-      'CREATE INDEX CONCURRENTLY links_without_number ON links (code) WHERE target_number IS NULL',
+      'CREATE INDEX CONCURRENTLY links_without_number ON links (target_number) WHERE target_number IS NULL',
       'CREATE INDEX CONCURRENTLY links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
     ],
   },

@@ -31,9 +31,11 @@ export const minuteCounters = `
           LATERAL (VALUES ('minute', minute), ('day', day), ('month', month)) AS windows (name, starts_at)) AS parts
       GROUP BY account_id, name, starts_at;
     CREATE VIEW key_activity AS
-      SELECT key_id, day, requests, refused, minute, minute_requests FROM key_requests
+      SELECT key_id, day, requests, refused, 0 AS links, minute, minute_requests FROM key_requests
       UNION ALL
-      SELECT key_id, day, requests, refused, minute, requests FROM request_minutes;
+      SELECT key_id, day, requests, refused, 0, minute, requests FROM request_minutes
+      UNION ALL
+      SELECT key_id, day, 0, refused, links, 0, 0 FROM key_links;
 
     -- Adds the open minutes of the months until this one to their windows, and a minute that was closed before.
     CREATE FUNCTION roll_up_requests(account text, last_month bigint, late_minute bigint) RETURNS void LANGUAGE plpgsql AS $$

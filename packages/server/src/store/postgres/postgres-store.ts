@@ -10,13 +10,14 @@ import { usage } from '../queries/usage.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+import { addClicks } from '../writes/clicks.ts';
 import { createLinks, firstOf } from '../writes/create.ts';
 import type { Engine, OnEngine } from '../writes/engine.ts';
+import { indexLinks, isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
 import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
-import { addClicks, CLICK_SLOTS } from './operations/clicks.ts';
 import { postgresEngine } from './operations/engine.ts';
-import { findLinks, indexLinks, isIndexed } from './operations/targets.ts';
+import { findLinks } from './operations/targets.ts';
 import { Queues } from './queues.ts';
 import type { Run } from './statement.ts';
 
@@ -32,7 +33,6 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
   const write = <T>(queue: string, begin: () => Writing<T>) =>
     queues.run(queue, () => db.write((run) => readAsync(begin(), run)));
   const requestsOf = ({ accountId }: Caller) => `requests of ${accountId}`;
-  const clickSlot = Math.floor(Math.random() * CLICK_SLOTS);
 
   return closable({
     ...storeReads((reading) => db.read(reading), engine),
@@ -74,23 +74,21 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
     unfinishedJobs: (accountId) => db.readPrimary(unfinishedJobs(accountId)),
     findLinks: (accountId, entries, most) =>
       db.readPrimary(findLinks(shortUrl, accountId, entries, most)),
-    indexLinks: async () => {
-      const done = await db.readPrimary(isIndexed());
-      if (!done) await write('index', indexLinks);
-      return { done };
-    },
+    indexLinks: async () =>
+      (await db.readPrimary(isIndexed()))
+        ? { done: true }
+        : write('index', () => indexLinks(engine)),
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
-      const add = (run: Run) => readAsync(addClicks(clicks, clickSlot), run);
+      const add = (run: Run) => readAsync(addClicks(engine, clicks), run);
       await queues.run('clicks', () => db.write(add, repeatable));
     },
 
     usage: (accountId, now) =>
       db.snapshot((run) => readAsync(usage(shortUrl, accountId, now), run)),
     prune: async (now, signal) => {
-      const steps = pruneSteps(now, engine);
-      for (const step of [indexLinks, () => rollUpRequests(now), ...steps]) {
+      for (const step of [() => rollUpRequests(now), ...pruneSteps(now, engine)]) {
         while (!signal?.aborted && (await write('housekeeping', step))) {
           // There is more.
         }
@@ -184,13 +182,6 @@ async function createGrouped(
     const mayBeOneOfThem =
       error instanceof StoreError && (error.reason === 'invalid' || error.reason === 'internal');
     if (requests.length === 1 || !mayBeOneOfThem) throw error;
+    return requests.map((request) => create([request]).then(firstOf));
   }
-  const outcomes: Promise<CreateOutcome<Link>>[] = [];
-  for (const request of requests) {
-    const alone = create([request]).then(firstOf);
-    outcomes.push(alone);
-    // What fails is known to the call that it belongs to.
-    await alone.catch(() => undefined);
-  }
-  return outcomes;
 }

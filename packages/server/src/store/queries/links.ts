@@ -3,16 +3,7 @@ import { ownName, type ShortUrl } from '../links.ts';
 import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { Idempotency, LinkChanges } from '../store.ts';
-import type { Engine } from '../writes/engine.ts';
-import {
-  type Reading,
-  rowOf,
-  rowsOf,
-  type Statement,
-  sql,
-  sqlText,
-  type Writing,
-} from './reading.ts';
+import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 export function* findCreated(
   accountId: string,
@@ -107,15 +98,8 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
   };
 }
 
-/** Most clicked links of an account that are shown, and kept: some more, since their order changes between two rankings. */
+/** Most clicked links of an account that are shown. */
 const TOP_LINKS = 10;
-const TOP_LINKS_KEPT = 20;
-
-/**
- * Links that are ranked with one write of clicks, the first of it: a few milliseconds, however many links are clicked. The more often a
- * link is clicked, the likelier it is among the first, so the most clicked ones are seen soon.
- */
-const RANKED_TOGETHER = 50;
 
 export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
   const rows = yield* rowsOf<LinkRow>(sql`
@@ -125,33 +109,4 @@ export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<Top
     const { code, short_url, target_url, title, click_count } = toLink(shortUrl, row);
     return { code, short_url, target_url, title, click_count };
   });
-}
-
-/**
- * Puts links that were clicked into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. Only the
- * first {@link RANKED_TOGETHER} of the links are looked at.
- *
- * @param unlessBusy - A condition that is false while another instance does this: then nothing is done, and a link that is often clicked comes again.
- */
-export function* rankLinks(
-  { table }: Pick<Engine, 'table'>,
-  clicked: Iterable<string>,
-  unlessBusy: Statement,
-): Writing<void> {
-  const codes = [...clicked].slice(0, RANKED_TOGETHER).map((code) => ({ code }));
-  const list = sql`SELECT code FROM ${table(['code'], codes)}`;
-  const ranked = yield* rowsOf(sql`
-    INSERT INTO top_links (account_id, code, clicks)
-      SELECT account_id, code, click_count FROM link_details
-      WHERE code IN (${list}) AND ${unlessBusy} AND click_count > coalesce(
-        (SELECT clicks FROM top_links WHERE top_links.account_id = link_details.account_id
-         ORDER BY clicks DESC LIMIT 1 OFFSET ${TOP_LINKS_KEPT - 1}), 0)
-    ON CONFLICT (account_id, code) DO UPDATE SET clicks = excluded.clicks RETURNING account_id`);
-  if (ranked.length === 0) return;
-  yield* rowsOf(sql`
-    DELETE FROM top_links WHERE (account_id, code) IN (
-      SELECT account_id, code FROM (
-        SELECT account_id, code, row_number() OVER (PARTITION BY account_id ORDER BY clicks DESC, code) AS place
-        FROM top_links WHERE account_id IN (SELECT account_id FROM links WHERE code IN (${list}))) AS placed
-      WHERE place > ${TOP_LINKS_KEPT})`);
 }

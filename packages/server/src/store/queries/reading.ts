@@ -86,25 +86,9 @@ export function carryOut<M>(
 
 /** A reading whose result is known already. It is no generator, which would cost more than many a result. */
 export function known<T>(result: T): Reading<T> {
-  return new Known(result) as unknown as Reading<T>;
-}
-
-class Known<T> {
-  readonly value: T;
-  readonly done = true;
-
-  constructor(value: T) {
-    this.value = value;
-  }
-
-  /** It is its own last step. */
-  next() {
-    return this;
-  }
-
-  [Symbol.iterator]() {
-    return this;
-  }
+  const end = { value: result, done: true };
+  const reading = { next: () => end, [Symbol.iterator]: () => reading };
+  return reading as unknown as Reading<T>;
 }
 
 /** The rows of a statement, as the columns that it selects. */

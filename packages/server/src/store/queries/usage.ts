@@ -82,27 +82,19 @@ const toDay = ({ day, requests, refused, links }: DayRow): KeyDay => {
 };
 
 /**
- * The use of each key by the day, in two parts that have to be added: requests, and links. Each part has the last `count` days of each key, and
- * so everything that belongs to the last `count` days of a key or of all keys together.
+ * The last `count` days of use of each key, in parts of a day that have to be added.
  *
- * The first days are found before the parts are read: PostgreSQL may otherwise look for them again for each row.
+ * The first days are found before the others are read: PostgreSQL may otherwise look for them again for each row.
  *
  * @param keys - The condition of the keys.
  */
 function keyDays(keys: Statement, count: number): Statement {
   return sql`
     WITH chosen AS MATERIALIZED (
-      SELECT id, ${firstDay('key_activity', count)} AS first_requests, ${firstDay('key_links', count)} AS first_links
+      SELECT id, (SELECT min(day) FROM (
+        SELECT DISTINCT day FROM key_activity WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest) AS first_day
       FROM api_keys WHERE ${keys})
-    SELECT key_id, day, requests, refused, 0 AS links
-      FROM chosen JOIN key_activity ON key_id = id AND day >= first_requests
-    UNION ALL
-    SELECT key_id, day, 0, refused, links FROM chosen JOIN key_links ON key_id = id AND day >= first_links`;
-}
-
-function firstDay(table: 'key_activity' | 'key_links', count: number): Statement {
-  return sql`(SELECT min(day) FROM (
-    SELECT DISTINCT day FROM ${sqlText(table)} WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest)`;
+    SELECT key_id, day, requests, refused, links FROM chosen JOIN key_activity ON key_id = id AND day >= first_day`;
 }
 
 const SUMS = sqlText(`

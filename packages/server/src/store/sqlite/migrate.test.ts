@@ -69,32 +69,15 @@ test('the steps are numbered upwards, and migrateSqlite reports them', async () 
   expect(await migrateSqlite(path())).toEqual({ from: newest, to: newest });
 });
 
-test.each([
-  [7, 'between'],
-  // Before steps were made one, this number was another one's.
-  [12, 'change owners'],
-])(
-  'a database of version %i, which was never released, is refused with words, and left alone',
-  async (version, name) => {
-    const db = new Database({ path: path() });
-    migrate(db, migrations.slice(0, 2), NOW);
-    db.run(`INSERT INTO schema_migrations VALUES (${version}, '${name}', 0)`);
-    const error = await migrateSqlite(path()).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ name: 'StoreError', reason: 'too_old' });
-    expect(String(error)).toContain(
-      `has schema version ${version} (${name}), which no release had`,
-    );
-    expect(schemaVersion(db)).toBe(version);
-    db.close();
-  },
-);
-
-test('a database that had all steps before some were made one is up to date', async () => {
-  await migrateSqlite(path());
+test('a database of a version that was never released is refused with words, and left alone', async () => {
   const db = new Database({ path: path() });
-  db.run(`UPDATE schema_migrations SET name = 'moving' WHERE version = 13`);
+  migrate(db, migrations.slice(0, 2), NOW);
+  db.run("INSERT INTO schema_migrations VALUES (13, 'domain links', 0)");
+  const error = await migrateSqlite(path()).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ name: 'StoreError', reason: 'too_old' });
+  expect(String(error)).toContain('has schema version 13 (domain links), which no release had');
+  expect(schemaVersion(db)).toBe(13);
   db.close();
-  expect(await migrateSqlite(path())).toEqual({ from: 13, to: migrations.at(-1)?.version });
 });
 
 test('a database of a newer version is refused with words, and left alone', async () => {

@@ -20,7 +20,7 @@ const tables = tablesOf({
 
 /**
  * The steps of the schema. Everything is added, so that a server of the version before continues to work on this schema.
- * Versions 3 to 10 were never released.
+ * Versions 3 to 13 were never released.
  */
 export const migrations: readonly Migration[] = [
   /**
@@ -67,21 +67,25 @@ export const migrations: readonly Migration[] = [
    * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
    */
   {
-    version: 11,
+    version: 14,
     name: 'shared tables',
     sql: `
     ${tables.added}
     CREATE TABLE link_clicks (
-      code TEXT PRIMARY KEY,
-      clicks INTEGER NOT NULL
+      code TEXT NOT NULL,
+      slot INTEGER NOT NULL DEFAULT 0, -- PostgreSQL has several
+      clicks INTEGER NOT NULL,
+      PRIMARY KEY (code, slot)
     ) STRICT, WITHOUT ROWID;
+    ALTER TABLE request_counters ADD COLUMN period TEXT GENERATED ALWAYS AS (window) VIRTUAL;
 
     -- Names under which both engines read the same rows (see store/queries/).
-    CREATE VIEW request_windows AS SELECT account_id, window AS name, starts_at, used FROM request_counters;
+    CREATE VIEW request_windows AS SELECT account_id, period AS name, starts_at, used FROM request_counters;
     CREATE VIEW link_totals AS SELECT id AS account_id, links_used AS used FROM accounts;
-    CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, minute, minute_requests FROM key_days;
-    -- The refusals of both kinds are counted in key_activity.
-    CREATE VIEW key_links AS SELECT key_id, day, links, 0 AS refused FROM key_days;
+    CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, links, minute, minute_requests FROM key_days;
+    CREATE TRIGGER link_totals_inserted INSTEAD OF INSERT ON link_totals BEGIN
+      SELECT 'The total begins with the row of the account.';
+    END;
     CREATE TRIGGER link_totals_updated INSTEAD OF UPDATE ON link_totals BEGIN
       UPDATE accounts SET links_used = NEW.used WHERE id = NEW.account_id;
     END;
@@ -110,39 +114,30 @@ export const migrations: readonly Migration[] = [
     END;
 
     -- Finds counters of windows that are past their retention. Only the first request of an account in a window writes to it.
-    CREATE INDEX request_counters_age ON request_counters (window, starts_at);
+    CREATE INDEX request_counters_age ON request_counters (period, starts_at);
   `,
   },
 
   /**
    * The number of each target (see `targetNumber`), by which links are found, oldest first. Links that have none, those of before and those
-   * that a server of the version before creates, get theirs from `indexLinks`, in steps: each of these links is in a block that is listed.
+   * that a server of the version before creates, get theirs from `indexLinks`, in steps, in the order of their rowids.
    */
   {
-    version: 12,
+    version: 15,
     name: 'targets',
     sql: `
     ALTER TABLE links ADD COLUMN target_number INTEGER;
     -- The beginning of an id is its time.
     CREATE INDEX links_target ON links (target_number, substr(id, 1, 13)) WHERE target_number IS NOT NULL;
-
-    CREATE TABLE unnumbered_links (block INTEGER PRIMARY KEY) STRICT; -- 1,024 rowids
-    INSERT INTO unnumbered_links
-      WITH RECURSIVE blocks (block) AS (
-        SELECT max(rowid) >> 10 FROM links UNION ALL SELECT block - 1 FROM blocks WHERE block > 0)
-      SELECT block FROM blocks WHERE block IS NOT NULL;
-    CREATE TRIGGER links_unnumbered AFTER INSERT ON links WHEN NEW.target_number IS NULL BEGIN
-      INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
-    END;
+    CREATE INDEX links_without_number ON links (target_number) WHERE target_number IS NULL;
     CREATE TRIGGER links_retargeted AFTER UPDATE OF target_url, domain_id ON links
       WHEN (NEW.target_url, NEW.domain_id) IS NOT (OLD.target_url, OLD.domain_id) BEGIN
       UPDATE links SET target_number = NULL WHERE rowid = NEW.rowid;
-      INSERT OR IGNORE INTO unnumbered_links VALUES (NEW.rowid >> 10);
     END;
 
     CREATE VIEW link_details AS
       SELECT code, id, account_id, domain_id, target_url, json_quote(title) AS title, redirect_type, is_active, tags, created_at,
-        click_count + coalesce((SELECT clicks FROM link_clicks WHERE link_clicks.code = links.code), 0) AS click_count,
+        click_count + (SELECT coalesce(sum(clicks), 0) FROM link_clicks WHERE link_clicks.code = links.code) AS click_count,
         target_number, substr(id, 1, 13) AS id_time
       FROM links; -- titles are read as JSON strings
   `,
@@ -150,7 +145,7 @@ export const migrations: readonly Migration[] = [
 
   /** Finds the links of a domain. Without it, removing a domain went through all links while every other write waited. */
   {
-    version: 13,
+    version: 16,
     name: 'domain links',
     sql: 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
   },

@@ -7,11 +7,12 @@ import type { ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
+import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { table } from './operations/engine.ts';
 import { directWrites } from './operations/operations.ts';
-import { isIndexed, linkFinder } from './operations/targets.ts';
+import { linkFinder } from './operations/targets.ts';
 import { WriteCore, type Writer } from './write-core.ts';
 import { InlineWriter } from './writers.ts';
 
@@ -43,7 +44,8 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     ...storeReads(async (reading) => reader.read(reading), { shortUrl, table }),
 
     ...directWrites(writer),
-    indexLinks: async () => (isIndexed(reader) ? { done: true } : writer.submit('indexLinks')),
+    indexLinks: async () =>
+      reader.read(isIndexed()) ? { done: true } : writer.submit('indexLinks'),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);

@@ -27,8 +27,8 @@ export function createLinks(
 ): Writing<CreateOutcome<Link>[]> {
   return createIdempotently(engine, group, function* (requests) {
     const { caller, now } = firstOf(requests);
-    const wanted = requests.map(({ caller: { keyId } }) => ({ keyId, links: 1 }));
-    const slots = yield* engine.takeSlots(caller, wanted, now);
+    const keys = requests.map(({ caller: { keyId } }) => keyId);
+    const slots = yield* engine.takeSlots(caller, keys, 1, now);
     const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
     const links = yield* insertLinks(engine, caller.accountId, inputs, now);
     return requests.map((_, index): CreateOutcome<Link> => {
@@ -86,7 +86,7 @@ function* createMany<T>(
         yield* engine.countLargeBatch(keyId, now);
         return [refused('batch_size', links, limits.batch_size)];
       }
-      const slots = yield* engine.takeSlots(caller, [{ keyId, links }], now);
+      const slots = yield* engine.takeSlots(caller, [keyId], links, now);
       return [slots.granted === 1 ? created(yield* create()) : noSlots(caller, slots)];
     },
   );

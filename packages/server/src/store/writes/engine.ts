@@ -8,30 +8,36 @@ export interface Engine {
   generateCode: () => string;
   /** Hostname of a custom domain, read once: its links keep it, and it is never deleted. */
   hostnameOf: (domainId: string) => Reading<string>;
-  /** Begins the total of links of a new account, where that is no column of the account. */
-  insertTotal: (accountId: string) => Writing<void>;
   /** Whether no write waits but further chunks of this job: then chunks may share its transaction. */
   isIdle: (jobId: string) => boolean;
   /** What locks rows until the end of the transaction. */
   locked: Statement<never>;
   /** The same, and passes over those that another instance works on. */
   unlessLocked: Statement<never>;
-  /** Tables of daily history, and the column of the kind of a window. */
+  /** Tables of daily history. */
   dailyTables: readonly string[];
-  windowColumn: string;
   /** A title in its column, of one that `column` has as JSON. */
   title: (column: string) => Statement<never>;
-  /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
-  isAlone: boolean;
+  /** What is added to the number of the target of a link that has none. */
+  bucket: Statement<never>;
+  /** The row of a hot link in which this instance counts clicks. */
+  clickSlot: number;
+  /** A condition that one instance at a time fulfils, until the end of its transaction: then two can't deadlock. */
+  mayRank: Statement<never>;
   /** A table of texts, called `listed`, to read from. */
   table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
   insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
   /**
-   * Takes quota slots for requests of one account, in order, until the plan is full; a request gets all that it wants, or none. The check, the
-   * increase and the counts in the history of each key are one step.
+   * Takes quota slots for requests of one account, in order, until the plan is full. Each wants so many links, and gets all of them or none.
+   * The check, the increase and the counts in the history of each key are one step.
    */
-  takeSlots: (caller: Caller, wanted: readonly Wanted[], now: number) => Writing<Slots>;
+  takeSlots: (
+    caller: Caller,
+    keys: readonly string[],
+    links: number,
+    now: number,
+  ) => Writing<Slots>;
   /** Counts in the history of a key that a batch was refused, since it has more links than the plan allows in one request. */
   countLargeBatch: (keyId: string, now: number) => Writing<void>;
 }
@@ -44,11 +50,6 @@ export interface LinkRow extends NewLink {
   account_id: string;
   is_active: boolean;
   created_at: number;
-}
-
-export interface Wanted {
-  keyId: string;
-  links: number;
 }
 
 export interface Slots {

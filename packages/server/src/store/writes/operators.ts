@@ -25,13 +25,13 @@ import type { Engine } from './engine.ts';
 
 type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
 
-export function* createAccount(engine: Engine, input: Input<'createAccount'>): Writing<Account> {
+export function* createAccount(_: Engine, input: Input<'createAccount'>): Writing<Account> {
   const { name, plan, limits, now } = input;
   const id = newId('acc_');
   yield* rowsOf(sql`
     INSERT INTO accounts (id, name, plan, limits, created_at)
     VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
-  yield* engine.insertTotal(id);
+  yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${id})`);
   return { id, name, plan, limits };
 }
 

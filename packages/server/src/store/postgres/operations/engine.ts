@@ -6,6 +6,15 @@ import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import { arrayOf, listOf } from '../statement.ts';
 
+/**
+ * Rows over which the clicks of a hot link are spread, so that instances which write at the same time seldom meet. Reading a
+ * link adds them up.
+ */
+const CLICK_SLOTS = 16;
+
+/** Any number that isn't used elsewhere in this database. */
+const RANK_LOCK = 7_305_812_449;
+
 const COLUMNS = {
   ...{ code: 'text', id: 'uuid', account_id: 'text', domain_id: 'text', target_url: 'text' },
   ...{ target_number: 'bigint', title: 'text', redirect_type: 'smallint', is_active: 'boolean' },
@@ -24,13 +33,11 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     locked: sqlText('FOR NO KEY UPDATE'),
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     dailyTables: ['key_requests', 'key_links'],
-    windowColumn: 'period',
     title: (column) => sqlText(`nullif(${column}, '""')`),
-    isAlone: false,
+    bucket: sqlText('0'),
+    clickSlot: Math.floor(Math.random() * CLICK_SLOTS),
+    mayRank: sqlText(`pg_try_advisory_xact_lock(${RANK_LOCK})`),
     table,
-    insertTotal: function* (accountId) {
-      yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${accountId})`);
-    },
     insertRows: function* (rows) {
       const links = rows.map((row) => ({
         ...row,
@@ -44,13 +51,11 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
         ON CONFLICT (code) DO NOTHING RETURNING code`);
       return new Set(inserted.map(({ code }) => code));
     },
-    takeSlots: function* ({ accountId, limits }, wanted, now) {
+    takeSlots: function* ({ accountId, limits }, keys, links, now) {
       const [minute] = windowsAt(now);
-      const keys = arrayOf(wanted.map(({ keyId }) => keyId));
-      const counts = arrayOf(wanted.map(({ links }) => links));
       const row = yield* rowOf<{ granted: number; used: number }>(sql`
         SELECT granted, used_now AS used
-        FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${keys}, ${counts})`);
+        FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${arrayOf(keys)}, ${links})`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
       return row;
     },

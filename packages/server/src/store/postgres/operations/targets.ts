@@ -1,31 +1,9 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry } from '../../../domain/validate-link.ts';
-import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
+import { NO_ID, type ShortUrl, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
-import { type Reading, rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import { type Reading, rowsOf, sql } from '../../queries/reading.ts';
 import { arrayOf, listOf } from '../statement.ts';
-
-/** Links of one step, so that no step holds many locks for long. */
-const STEP_LINKS = 1_000;
-
-/** Numbers the targets of some links that have none; `true` when there are more. Links that another instance numbers are passed over. */
-export function* indexLinks(): Writing<boolean> {
-  const links = yield* rowsOf<Targeted & { code: string }>(sql`
-    SELECT code, account_id, domain_id, target_url FROM links
-    WHERE target_number IS NULL ORDER BY code LIMIT ${STEP_LINKS} FOR UPDATE SKIP LOCKED`);
-  const numbers = links.map((link) => ({ code: link.code, number: targetNumber(link) }));
-  yield* rowsOf(sql`
-    UPDATE links SET target_number = number FROM ${listOf({ code: 'text', number: 'bigint' }, numbers)}
-    WHERE links.code = listed.code`);
-  return links.length === STEP_LINKS;
-}
-
-export function* isIndexed(): Reading<boolean> {
-  const rows = yield* rowsOf(
-    sql`SELECT FROM links WHERE target_number IS NULL ORDER BY code LIMIT 1`,
-  );
-  return rows.length === 0;
-}
 
 const ASKED = {
   place: 'int',

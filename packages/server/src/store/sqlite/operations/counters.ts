@@ -10,7 +10,7 @@ import {
 import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Slots, Wanted } from '../../writes/engine.ts';
+import type { Slots } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
 
 export function admit(
@@ -50,18 +50,19 @@ export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): 
 export function takeSlots(
   counters: Counters,
   { accountId, limits }: Caller,
-  wanted: readonly Wanted[],
+  keys: readonly string[],
+  links: number,
   now: number,
 ): Slots {
   const total = counters.links(accountId);
   let granted = 0;
-  for (const { keyId, links } of wanted) {
+  for (const keyId of keys) {
     if (exceeds(limits.links, total.used, links)) break;
     add(total, links);
     add(counters.keyDay(keyId, 'links', now), links);
     granted += 1;
   }
-  for (const { keyId } of wanted.slice(granted)) counters.refuse(keyId, 'links', now);
+  for (const keyId of keys.slice(granted)) counters.refuse(keyId, 'links', now);
   return { granted, used: total.used };
 }
 

@@ -1,23 +1,18 @@
-import { recordWrite } from '../../links.ts';
 import { storeWrites } from '../../methods.ts';
-import { rankLinks } from '../../queries/links.ts';
 import {
   type CarriedOut,
   carryOut,
   known,
-  rowOf,
   rowsOf,
   sql,
-  sqlText,
   type Writing,
 } from '../../queries/reading.ts';
 import { pruneSteps } from '../../retention.ts';
-import type { Caller, ClickWrite } from '../../store.ts';
-import type { OnEngine } from '../../writes/engine.ts';
+import type { Caller } from '../../store.ts';
+import type { Engine, OnEngine } from '../../writes/engine.ts';
 import type { Writer } from '../write-core.ts';
 import { admit, refund } from './counters.ts';
 import type { SqliteEngine } from './engine.ts';
-import { indexLinks } from './targets.ts';
 
 /** Methods of the store that the writer carries out as they are called. */
 const direct = {
@@ -25,8 +20,6 @@ const direct = {
   admit: ({ counters }: SqliteEngine, caller: Caller, now: number) =>
     known(admit(counters, caller, now)),
   refund,
-  indexLinks,
-  addClicks,
 };
 
 /** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
@@ -51,29 +44,9 @@ export function perform(engine: SqliteEngine, name: OperationName, args: unknown
   return engine.db.read(operation(engine, ...args));
 }
 
-/** Nearly always the link was clicked before, so its row is looked for first. */
-function* addClicks(
-  engine: SqliteEngine,
-  clicks: ReadonlyMap<string, number>,
-  write?: ClickWrite,
-): Writing<void> {
-  if (write !== undefined && (yield* rowOf(recordWrite(write))) === undefined) return;
-  const { db } = engine;
-  for (const [code, count] of clicks) {
-    const added = db.run(
-      sql`UPDATE link_clicks SET clicks = clicks + ${count} WHERE code = ${code}`,
-    );
-    if (added > 0) continue;
-    db.run(
-      sql`INSERT INTO link_clicks (code, clicks) SELECT code, ${count} FROM links WHERE code = ${code}`,
-    );
-  }
-  yield* rankLinks(engine, clicks.keys(), sqlText('true'));
-}
-
 /** Deletes a bounded number of rows; `done` is false when there are more. */
-function* pruneSome(engine: SqliteEngine, now: number): Writing<{ done: boolean }> {
-  let { done } = yield* indexLinks(engine);
+function* pruneSome(engine: Engine, now: number): Writing<{ done: boolean }> {
+  let done = true;
   for (const step of pruneSteps(now, engine)) if (yield* step()) done = false;
   return { done };
 }

@@ -1,17 +1,9 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry, LookupTarget } from '../../../domain/validate-link.ts';
-import { NO_ID, type ShortUrl, type Targeted, targetNumber } from '../../links.ts';
+import { NO_ID, type ShortUrl, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
-import {
-  rowOf,
-  rowsOf,
-  type Statement,
-  sql,
-  sqlText,
-  type Writing,
-} from '../../queries/reading.ts';
+import { type Statement, sql, sqlText } from '../../queries/reading.ts';
 import type { Database } from '../database.ts';
-import type { SqliteEngine } from './engine.ts';
 
 /**
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one
@@ -30,28 +22,6 @@ const BUCKETS = sql`
     SELECT (SELECT min(target_number) FROM links WHERE target_number >= bucket + (1 << 32)) >> 32 << 32
       FROM found WHERE bucket IS NOT NULL)
   SELECT bucket FROM found WHERE bucket IS NOT NULL`;
-
-/** Numbers the targets of one block of links that have none: other writes wait for some milliseconds. */
-export function* indexLinks({ db }: SqliteEngine): Writing<{ done: boolean }> {
-  const first = yield* rowOf<{ block: number }>(
-    sql`SELECT block FROM unnumbered_links WHERE block >= 0 LIMIT 1`,
-  );
-  if (first === undefined) return { done: true };
-  const { block } = first;
-  const links = yield* rowsOf<Targeted & { rowid: number }>(sql`
-    SELECT rowid, account_id, domain_id, target_url FROM links
-    WHERE rowid BETWEEN ${block} << 10 AND (${block} << 10) + 1023 AND target_number IS NULL`);
-  for (const link of links) {
-    yield* rowsOf(sql`
-      UPDATE links SET target_number = ${targetNumber(link)} + ${bucketOf('rowid')} WHERE rowid = ${link.rowid}`);
-  }
-  yield* rowsOf(sql`DELETE FROM unnumbered_links WHERE block = ${block}`);
-  return { done: isIndexed(db) };
-}
-
-export function isIndexed(db: Database): boolean {
-  return db.get('SELECT block FROM unnumbered_links LIMIT 1') === undefined;
-}
 
 /** Rows of one statement for the 250 entries that are read together. Where there are more, each entry is read by itself. */
 const MAX_ROWS = 500;
