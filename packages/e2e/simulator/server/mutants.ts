@@ -169,10 +169,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'stored.fingerprint !== undefined',
   ),
   'refusals-replay': one(
-    'An idempotency key is stored before the create, with an empty response.',
+    'A refusal is stored as the response to its idempotency key.',
     IDEMPOTENCY,
-    'const created = yield* create(due);',
-    'yield* keep(engine, due, due.map(() => ({ ok: true, value: {}, replayed: false })));\n    const created = yield* create(due);',
+    'else dropped.push(idempotency);',
+    "else kept.push({ ...idempotency, answer: '{}' });",
   ),
 
   // --- jobs ---

@@ -34,8 +34,8 @@ const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;
 
 /**
- * Numbers targets that have no number, and deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that
- * an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
+ * Numbers targets that have no number, and deletes what is past its retention, a step for each kind of rows. A step returns `true` when there
+ * is more. Kinds of windows are apart, so that an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
  */
 export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;

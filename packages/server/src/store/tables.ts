@@ -1,5 +1,5 @@
 /** How an engine says what its tables are made of. */
-interface Words {
+export interface Words {
   types: {
     /** A number of 64 bits, and bytes. */
     int: string;
@@ -23,10 +23,10 @@ interface Words {
   ends: { ordered: string; keyed: string; changing: string };
 }
 
-/** The tables that both engines have, by the steps of the schema that make them. Times are milliseconds since the epoch. */
-export function tablesOf({ types, key, window, total, ofAccount, ends }: Words) {
-  const { int, bytes, id, code, position, answer } = types;
-  const initial = `
+/** The tables that both engines have had from the beginning. Times are milliseconds since the epoch. */
+export function initialTables({ types, key, window, total, ofAccount, ends }: Words): string {
+  const { int, bytes, id, answer } = types;
+  return `
     CREATE TABLE accounts (
       id ${id},
       name TEXT NOT NULL,
@@ -90,7 +90,11 @@ export function tablesOf({ types, key, window, total, ofAccount, ends }: Words) 
       ${key} (job_id, chunk)
     ) ${ends.ordered};
   `;
-  const keyRefusals = `
+}
+
+/** Refusals of each key, which came to SQLite after the others. */
+export function refusalsTable({ types: { int }, ends }: Words): string {
+  return `
     CREATE TABLE key_refusals (
       key_id TEXT NOT NULL,
       minute ${int} NOT NULL, -- when it began
@@ -100,7 +104,11 @@ export function tablesOf({ types, key, window, total, ofAccount, ends }: Words) 
     ) ${ends.changing};
     CREATE INDEX key_refusals_minute ON key_refusals (minute);
   `;
-  const added = `
+}
+
+/** The columns and tables that both engines have had since 0.1.0. */
+export function addedTables({ types: { int, code, position }, ends }: Words): string {
+  return `
     ALTER TABLE accounts ADD COLUMN disabled_at ${int};
     ALTER TABLE api_keys ADD COLUMN expires_at ${int};
     ALTER TABLE api_keys ADD COLUMN replaced_by text; -- id of the key it was rotated to
@@ -157,5 +165,4 @@ export function tablesOf({ types, key, window, total, ofAccount, ends }: Words) 
     ) ${ends.ordered};
     CREATE INDEX corrections_code ON corrections (code);
   `;
-  return { initial, keyRefusals, added };
 }

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
-import { tablesOf } from '../tables.ts';
+import { addedTables, initialTables, refusalsTable, type Words } from '../tables.ts';
 import { minuteCounters } from './minute-counters.ts';
 
-const tables = tablesOf({
+const words: Words = {
   types: {
     int: 'bigint',
     bytes: 'bytea',
@@ -16,7 +16,7 @@ const tables = tablesOf({
   total: '',
   ofAccount: '',
   ends: { ordered: '', keyed: '', changing: 'WITH (fillfactor = 50)' },
-});
+};
 
 /**
  * The steps of the schema. Everything is added, without a default that would rewrite a large table, so that instances of the
@@ -35,8 +35,8 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'initial',
     sql: `
-    ${tables.initial}
-    ${tables.keyRefusals}
+    ${initialTables(words)}
+    ${refusalsTable(words)}
     CREATE INDEX jobs_unfinished ON jobs (position) WHERE completed_at IS NULL;
     CREATE INDEX request_counters_age ON request_counters (period, starts_at);
 
@@ -109,7 +109,7 @@ export const migrations: readonly Migration[] = [
     ALTER TABLE api_keys ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
     ALTER TABLE domains ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
-    ${tables.added}
+    ${addedTables(words)}
     CREATE FUNCTION take_places(
       account text,
       allowed bigint, -- null is unlimited

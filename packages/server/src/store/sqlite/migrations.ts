@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts';
-import { tablesOf } from '../tables.ts';
+import { addedTables, initialTables, refusalsTable, type Words } from '../tables.ts';
 
-const tables = tablesOf({
+const words: Words = {
   types: {
     int: 'INTEGER',
     bytes: 'BLOB',
@@ -16,7 +16,7 @@ const tables = tablesOf({
     'links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run',
   ofAccount: ' REFERENCES accounts (id)',
   ends: { ordered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID', changing: 'STRICT, WITHOUT ROWID' },
-});
+};
 
 /**
  * The steps of the schema. Everything is added, so that a server of the version before continues to work on this schema.
@@ -31,7 +31,7 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'initial',
     sql: `
-    ${tables.initial}
+    ${initialTables(words)}
     CREATE TABLE links (
       code TEXT NOT NULL UNIQUE,
       id TEXT NOT NULL,
@@ -60,7 +60,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
 
-  { version: 2, name: 'key refusals', sql: tables.keyRefusals },
+  { version: 2, name: 'key refusals', sql: refusalsTable(words) },
 
   /**
    * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
@@ -70,7 +70,7 @@ export const migrations: readonly Migration[] = [
     version: 14,
     name: 'shared tables',
     sql: `
-    ${tables.added}
+    ${addedTables(words)}
     CREATE TABLE link_clicks (
       code TEXT NOT NULL,
       slot INTEGER NOT NULL DEFAULT 0, -- PostgreSQL has several
