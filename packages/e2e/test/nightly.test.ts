@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { partsOf } from '../scripts/nightly/parts.ts';
-import { issueOf, type PlayedPart, pageWith } from '../scripts/nightly/played.ts';
+import { againOf, issueOf, type PlayedPart, pageWith } from '../scripts/nightly/played.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8');
@@ -53,6 +53,23 @@ test('the page counts every night once, and failed ones apart', () => {
     '',
   ]);
   expect(pageWith(page, [])).toBe(page);
+});
+
+test('each failing seed is played again as the simulation says, on the same database', () => {
+  const output = [
+    '20 of 40 seeds, up to about seed 20, 0 failures',
+    'seed 31: 429 although no window is full',
+    '  pnpm simulate:server --postgres --seed 31',
+    'seed 34: an account is gone',
+    '  pnpm simulate:server --postgres --seed 34',
+    'seed 34 fails without a planted bug too: an account is gone',
+    '  pnpm simulate:server --postgres --seed 34',
+  ];
+  expect(againOf(output.join('\n'))).toEqual([
+    ['simulate:server', '--postgres', '--seed', '31'],
+    ['simulate:server', '--postgres', '--seed', '34'],
+  ]);
+  expect(againOf('seed 7: the fuzzer names no command')).toEqual([]);
 });
 
 test('the issue of a failure has one title every night, and shows the output as text', () => {

@@ -8,7 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { partsOf } from './parts.ts';
-import type { PlayedPart } from './played.ts';
+import { againOf, type PlayedPart } from './played.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -42,11 +42,9 @@ async function pnpm(command: readonly string[], variables: Record<string, string
 }
 
 /** What shows a failure: each failing seed, shortened, or else the end of the output. */
-async function evidenceOf(command: readonly string[], output: string): Promise<string> {
-  const seeds = [...output.matchAll(/^seed (\d+)(?::| fails)/gm)].map(([, seed = '']) => seed);
+async function evidenceOf(output: string): Promise<string> {
   const shown = [output.slice(-SHOWN_CHARS / 4)];
-  for (const seed of new Set(seeds.slice(0, SHOWN_SEEDS))) {
-    const again = [command[0] ?? '', '--seed', seed];
+  for (const again of againOf(output).slice(0, SHOWN_SEEDS)) {
     const { output: short } = await pnpm(again);
     shown.push(`$ pnpm ${again.join(' ')}`, short.slice(-SHOWN_CHARS / 4));
   }
@@ -67,7 +65,7 @@ const played: PlayedPart = {
   command: `pnpm ${command.join(' ')}`,
   amount,
   unit,
-  ...(!isPassed && { failure: await evidenceOf(command, output) }),
+  ...(!isPassed && { failure: await evidenceOf(output) }),
 };
 await mkdir(`${ROOT}nightly`, { recursive: true });
 await writeFile(`${ROOT}nightly/${name}.json`, JSON.stringify(played, undefined, 2));

@@ -80,6 +80,14 @@ function readPage(page: string): Map<string, Sum> {
   );
 }
 
+/** The commands, after `pnpm`, that play the failing seeds of an output again. The simulations print them below each failure. */
+export function againOf(output: string): string[][] {
+  const lines = [...output.matchAll(/^ {2}pnpm (\S.* --seed \d+.*)$/gm)].map(
+    ([, line = '']) => line,
+  );
+  return [...new Set(lines)].map((line) => line.split(' '));
+}
+
 /** The issue that a failed part opens. The title is the same each night, so that one issue stands for a fault that stays. */
 export function issueOf({ name, date, command, failure = '' }: PlayedPart) {
   // A fence that the text can't end.
