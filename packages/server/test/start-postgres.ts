@@ -32,9 +32,9 @@ export interface PostgresProcess {
   startAgain: () => Promise<void>;
   /** Ends it without a word to anybody, as the loss of its machine does. */
   kill: () => Promise<void>;
-  /** Its data as they are on disk at this moment, for {@link PostgresCopy.start}. It is down meanwhile. */
+  /** Its data as they are on disk at this moment, for {@link PostgresCopy.start}. It is down meanwhile, and stays so if it was. */
   copy: () => Promise<PostgresCopy>;
-  /** Ends it and the servers of its copies, and deletes the data of all. */
+  /** Ends it and deletes its data. With those that `startPostgres` started, all of their copies end, too. */
   remove: () => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-postgres-'));
   const owner = await ownerOfServer();
   const binaries = await reachableBinaries(folder, owner);
-  const data = join(folder, 'data');
+  const data = dataOf(folder);
   const options = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
   await createData(data, folder, binaries.initdb, options);
 
@@ -78,6 +78,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   );
   return server;
 }
+
+/** The data of the server that is no copy. */
+const dataOf = (folder: string) => join(folder, 'data');
 
 /** What the servers of one folder have in common. */
 interface Installed {
@@ -101,8 +104,9 @@ async function serve(
   const start = () =>
     untilReady(spawn(postgres, ['-D', data, '-p', String(port), ...flags], options));
   let server = await start();
+  const isDown = () => server.exitCode !== null || server.signalCode !== null;
   const end = async (signal: NodeJS.Signals) => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (isDown()) return;
     const exited = once(server, 'exit');
     server.kill(signal);
     await exited;
@@ -119,15 +123,17 @@ async function serve(
     kill: () => end('SIGQUIT'),
     copy: async () => {
       const copied = await mkdtemp(join(folder, 'copy-'));
+      const wasDown = isDown();
       await shutDown();
       await run('cp', ['-a', `${data}/.`, copied]);
-      server = await start();
+      if (!wasDown) server = await start();
       return { start: (more = [], primary) => serveCopy(copied, more, primary, installed) };
     },
     remove: async () => {
-      // The data of its copies are in its folder.
-      await Promise.all(running.map((stop) => stop()));
-      await rm(folder, { recursive: true, force: true });
+      // The data of copies are in the folder of the first.
+      const isCopy = data !== dataOf(folder);
+      await (isCopy ? end('SIGQUIT') : Promise.all(running.map((stop) => stop())));
+      await rm(isCopy ? data : folder, { recursive: true, force: true });
     },
   };
 }

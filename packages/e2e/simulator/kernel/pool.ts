@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Variant } from './command-line.ts';
 import type { RunScript } from './coverage.ts';
 import type { Patch } from './patches.ts';
-import type { Chunk, ChunkReport, COVERAGE, WorkerData } from './worker.ts';
+import type { Chunk, ChunkReport, COVERAGE, END, WorkerData } from './worker.ts';
 
 /** Room for young objects: a scenario's own are mostly gone before a collection then. */
 const YOUNG_GENERATION_MB = 96;
@@ -32,7 +32,7 @@ export class Player {
     return this.#ask('coverage');
   }
 
-  #ask<T>(message: Chunk | typeof COVERAGE): Promise<T> {
+  #ask<T>(message: Chunk | typeof COVERAGE | typeof END): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#worker.once('error', reject);
       this.#worker.once('message', (answer: T) => {
@@ -44,6 +44,7 @@ export class Player {
   }
 
   async end(): Promise<void> {
+    await this.#ask<void>('end');
     await this.#worker.terminate();
   }
 }

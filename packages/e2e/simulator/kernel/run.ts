@@ -61,6 +61,7 @@ async function playOne(
     scenario = await shrink(scenario, played.failure, simulator.smaller, fails);
     played = await simulator.play(scenario, true);
   }
+  await simulator.close?.();
   const { failure, amount, trace } = played;
   const shown = failure === undefined ? undefined : simulator.shown(scenario);
   for (const line of [shown ?? [], ...trace].flat()) say(line);

@@ -35,6 +35,8 @@ export interface Simulator<Scenario> {
   shown(scenario: Scenario): string | undefined;
   /** What follows the seed in the command that plays it again. */
   again(scenario: Scenario): string;
+  /** Ends what was started outside of this thread. @default nothing was */
+  close?(): Promise<void>;
 }
 
 /** What a thread loads: the programs under test, with planted bugs if there are any. */

@@ -37,6 +37,9 @@ export interface WorkerData {
 /** A message that asks for the statements that were executed so far. */
 export const COVERAGE = 'coverage';
 
+/** A message after which nothing is played any more. */
+export const END = 'end';
+
 const { module, patches, variant, isCounted }: WorkerData = workerData;
 
 // Nobody reads the stacks of errors that the programs expect, and making them takes a tenth of the time.
@@ -62,7 +65,8 @@ async function playChunk({ first, count, stopsAtFailure }: Chunk): Promise<Chunk
   return { ...report, cpuUs: user + system };
 }
 
-parentPort?.on('message', (asked: Chunk | typeof COVERAGE) => {
+parentPort?.on('message', async (asked: Chunk | typeof COVERAGE | typeof END) => {
   if (asked === COVERAGE) parentPort?.postMessage(readCounts?.() ?? []);
-  else playChunk(asked).then((report) => parentPort?.postMessage(report));
+  else if (asked === END) parentPort?.postMessage(await simulator.close?.());
+  else parentPort?.postMessage(await playChunk(asked));
 });

@@ -1,5 +1,6 @@
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../kernel/random.ts';
+import type { Failover } from './failover.ts';
 import type { Server } from './load-server.ts';
 import { newPostgresBase } from './postgres-base.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
@@ -23,6 +24,8 @@ export interface Base {
   hurryMs: number;
   /** Whether faults happen to reads too. */
   readsFail: boolean;
+  /** How its standby takes over. @default it has none */
+  failover?: Failover | undefined;
   /** Rows of the database, past the service. */
   rows: <T extends object>(sql: string, ...values: (string | number)[]) => Promise<T[]>;
   /**
@@ -41,9 +44,17 @@ export interface Base {
 /** Makes the database of a history. */
 export type MakeBase = (events: BaseEvents, scheduler: Scheduler) => Base;
 
-/** The database is that of the engine for which the server was loaded. */
-export async function newBase(server: Server, random: Random): Promise<MakeBase> {
+/**
+ * The database is that of the engine for which the server was loaded.
+ *
+ * @param hasStandby - whether another one may take over from it
+ */
+export async function newBase(
+  server: Server,
+  random: Random,
+  hasStandby: boolean,
+): Promise<MakeBase> {
   const { postgres } = server;
-  if (postgres !== undefined) return newPostgresBase(postgres, server, random);
+  if (postgres !== undefined) return newPostgresBase(postgres, server, random, hasStandby);
   return (events, { now }) => new SqliteBase(server, random, events, now);
 }

@@ -96,7 +96,8 @@ export class Clients {
     const { seen } = job;
     this.#request(request, `poll of job ${job.number}`, account, 'poll', job, (attempt) => {
       const { processed } = attempt.answer?.json ?? {};
-      if (attempt.answer?.status !== 200) return;
+      // What is not yet acknowledged by a standby may be seen, and be lost with the database.
+      if (attempt.answer?.status !== 200 || attempt.isLate) return;
       if (processed < seen)
         this.#story.report(`job ${job.number} went back from ${seen} to ${processed}`);
       job.seen = Math.max(job.seen, processed);

@@ -25,14 +25,16 @@ export function bounds(account: Account, name: keyof PlanLimits): { least: numbe
 
 /** Its response says that it was counted. */
 function isCounted({ witness, answer }: Attempt): boolean {
-  if (witness.admittedAt === undefined || answer === undefined) return false;
+  if (witness.admittedAt === undefined || answer === undefined || witness.isForgettable)
+    return false;
   return answer.status < 500 && answer.status !== 429;
 }
 
 /** Nobody can know whether it was counted: it got no response, or the database failed while it was counted or given back. */
 function isDoubtful({ witness, answer }: Attempt): boolean {
   if (witness.admittedAt === undefined) return false;
-  return answer === undefined || (answer.status >= 500 && witness.isDoubtful === true);
+  if (answer === undefined || witness.isForgettable) return true;
+  return answer.status >= 500 && witness.isDoubtful === true;
 }
 
 /** How many requests there are of each window, by its end. */

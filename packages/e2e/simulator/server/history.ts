@@ -1,19 +1,31 @@
 import { Random } from '../kernel/random.ts';
 import type { Played } from '../kernel/simulation.ts';
+import { Accounts } from './accounts.ts';
 import { type MakeBase, newBase } from './base.ts';
 import { Clients } from './clients.ts';
 import { Fleet } from './fleet.ts';
-import type { Account, Key } from './ledger.ts';
+import type { Account } from './ledger.ts';
 import type { Server } from './load-server.ts';
 import { Operator } from './operator.ts';
 import { judgeEnd, judgeState } from './oracle.ts';
-import { type Action, choose, makeLimits, makePlan, type Plan } from './plan.ts';
+import { type Action, type ActionKind, choose, makePlan, type Plan } from './plan.ts';
+import { judgeReads } from './reads.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { Story } from './story.ts';
 import { type Instance, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+
+/** What the story waits for, although it needs commits: a failover is over before. */
+const AFTER_FAILOVER: ReadonlySet<ActionKind> = new Set<ActionKind>([
+  'unnumber',
+  'wait',
+  'pass',
+  'start',
+  'revoke',
+  'limits',
+]);
 
 /** How long a job may take once nothing fails any more: a failed one is tried again after 30 s at most. */
 const JOBS_END_MS = 60_000;
@@ -25,15 +37,20 @@ export interface Chosen {
 }
 
 /** @param keep - all of them by default */
-export function chosenOf(seed: number, keep?: readonly number[]): Chosen {
-  return { seed, keep: keep ?? [...makePlan(new Random(seed)).actions.keys()] };
+export function chosenOf(server: Server, seed: number, keep?: readonly number[]): Chosen {
+  return { seed, keep: keep ?? [...planOf(server, seed).actions.keys()] };
+}
+
+function planOf({ postgres }: Server, seed: number): Plan {
+  return makePlan(seed, postgres !== undefined);
 }
 
 /** Plays a history: the same seed, the same history. */
 export async function playHistory(server: Server, { seed, keep }: Chosen): Promise<Played> {
-  const plan = makePlan(new Random(seed));
+  const plan = planOf(server, seed);
   const random = new Random(seed, 1);
-  const history = new History(server, plan, random, await newBase(server, random));
+  const base = await newBase(server, random, plan.hasStandby);
+  const history = new History(server, plan, random, base);
   const kept = new Set(keep);
   const failure = await history.play(plan.actions.filter((_, index) => kept.has(index)));
   const { attempts, trace } = history.ledger;
@@ -49,6 +66,7 @@ class History {
   readonly #story: Story;
   readonly #clients: Clients;
   readonly #links: Operator;
+  readonly #accounts: Accounts;
   readonly #fleet: Fleet | undefined;
 
   constructor(server: Server, plan: Plan, random: Random, makeBase: MakeBase) {
@@ -58,6 +76,7 @@ class History {
     this.#world = new World(server, this.#scheduler, random, makeBase);
     this.#story = new Story(this.#scheduler, this.#world.base.readsFail);
     this.#clients = new Clients(this.#world, this.#story, this.#owner, random);
+    this.#accounts = new Accounts(this.#world, this.#story);
     this.#links = new Operator(this.#world, this.#story, this.#clients);
     const { workers } = plan;
     this.#fleet =
@@ -94,7 +113,7 @@ class History {
   }
 
   async #tell(actions: readonly Action[]): Promise<void> {
-    for (const { limits, keys } of this.#plan.accounts) await this.#addAccount(limits, keys);
+    for (const { limits, keys } of this.#plan.accounts) await this.#accounts.add(limits, keys);
     if (this.#fleet !== undefined) await this.#fleet.start();
     else for (const skewMs of this.#plan.skews) await this.#world.start(skewMs);
     this.#world.isFaulty = this.#plan.isFaulty;
@@ -105,27 +124,7 @@ class History {
     }
     await this.#comeToRest();
     this.#story.report(await judgeEnd(this.#world, this.ledger));
-  }
-
-  async #addAccount(limits: Partial<Account['limits'][0]>, keys: number): Promise<void> {
-    const { now } = this.#scheduler;
-    const name = `account ${this.ledger.accounts.length + 1}`;
-    const made = await this.#world.operate((store, { createAccount }) =>
-      createAccount(store, { name, plan: 'custom', limits, now }),
-    );
-    const account: Account = { name, id: made.id, keys: [], limits: [made.limits] };
-    for (let held = 0; held < keys; held += 1) {
-      const input = {
-        accountId: made.id,
-        name: 'key',
-        permissions: ['shortlinks:write'] as const,
-        now,
-      };
-      const key = await this.#world.operate((store, { createKey }) => createKey(store, input));
-      account.keys.push({ id: key.id, key: key.key, revoked: undefined });
-    }
-    this.ledger.accounts.push(account);
-    this.#story.note(`${name} with ${keys} keys: ${JSON.stringify(made.limits)}`);
+    if (this.#plan.isReviewed) this.#story.report(await judgeReads(this.#world, this.ledger));
   }
 
   async #carryOut(action: Action): Promise<void> {
@@ -191,7 +190,12 @@ class History {
   /** What happens beside requests: time, servers, keys, limits and the disk. */
   async #changeWorld(action: Action, account: Account): Promise<void> {
     const { which, size } = action;
+    if (AFTER_FAILOVER.has(action.kind)) await this.#takeOver();
     switch (action.kind) {
+      case 'failover':
+        // Most of the time, everything comes as far as it can before.
+        if (which % 4 > 0) await this.#scheduler.sleep(this.#owner, which % 30);
+        return this.#failOver(size % 3 > 0);
       case 'unnumber':
         // No link loses its number while a look-up reads.
         if (
@@ -224,9 +228,9 @@ class History {
         if (this.#fleet === undefined) await this.#world.start(0);
         return;
       case 'revoke':
-        return this.#revoke(choose(account.keys, size), account);
+        return this.#accounts.revoke(choose(account.keys, size), account, which % 2 === 0);
       case 'limits':
-        return this.#changeLimits(account);
+        return this.#accounts.changeLimits(account, this.#random);
       case 'faults':
         this.ledger.wasRough = true;
         this.#world.isFaulty = size % 2 === 0;
@@ -249,6 +253,18 @@ class History {
     void instance.stop().then(() => this.#story.note(`${instance.name} has stopped`));
   }
 
+  /** @param isUsual - see {@link Failover.next} */
+  async #failOver(isUsual: boolean): Promise<void> {
+    this.ledger.wasRough = true;
+    const what = await this.#world.base.failover?.next(isUsual);
+    if (what !== undefined) this.#story.note(what);
+  }
+
+  /** Ends a failover that has begun. */
+  async #takeOver(): Promise<void> {
+    while (this.#world.base.failover?.isUnderWay) await this.#failOver(true);
+  }
+
   async #passTime({ which, size }: Action): Promise<void> {
     const { now } = this.#scheduler;
     const toEdge = (ms: number) => ms - (now % ms) + (size % 3) - 1;
@@ -263,25 +279,9 @@ class History {
     this.#story.note(`${ms} ms pass`);
   }
 
-  async #revoke(key: Key | undefined, account: Account): Promise<void> {
-    if (key === undefined || account.keys.length < 2 || key.revoked !== undefined) return;
-    key.revoked = { doneAt: Number.POSITIVE_INFINITY };
-    this.#story.note(`a key of ${account.name} is revoked`);
-    await this.#world.operate((store) => store.revokeKey(key.id, this.#scheduler.now));
-    key.revoked.doneAt = this.#scheduler.elapsed;
-  }
-
-  async #changeLimits(account: Account): Promise<void> {
-    const change = { limits: makeLimits(this.#random) };
-    const before = account.limits.at(-1);
-    if (before === undefined) return;
-    account.limits.push({ ...before, ...change.limits });
-    this.#story.note(`limits of ${account.name} become ${JSON.stringify(change.limits)}`);
-    await this.#world.operate((store) => store.updateAccount({ id: account.id, change }));
-  }
-
   /** Nothing fails any more and one server runs: requests end, jobs end, clicks are written. */
   async #comeToRest(): Promise<void> {
+    await this.#takeOver();
     await this.#clients.untilIdle();
     await this.#links.untilIdle();
     this.#world.isFaulty = false;

@@ -1,4 +1,6 @@
+import { type, typed } from './commands.ts';
 import { type Create, type Ledger, targetOf } from './ledger.ts';
+import { moveOf } from './move-files.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { World } from './world.ts';
 
@@ -40,6 +42,11 @@ export function maySee(leads: readonly Lead[], target: string | undefined, at: n
   return mayLeadTo(leads, target, at - SEEN_MS);
 }
 
+/** What is shown of a link. */
+interface Shown {
+  corrections: { old_target: string; new_target: string }[];
+}
+
 /** Each corrected link leads where it should, and its history says how it came to that. */
 export async function judgeCorrections(world: World, ledger: Ledger): Promise<string | undefined> {
   for (const [code, leads] of ledger.leads) {
@@ -51,7 +58,7 @@ export async function judgeCorrections(world: World, ledger: Ledger): Promise<st
     if (row === undefined || first?.target === undefined) continue;
     if (!mayLeadTo(leads, row.target_url, Number.POSITIVE_INFINITY))
       return `${code} leads to ${row.target_url} in the end`;
-    const { corrections } = await world.operate((store) => store.linkHistory(code));
+    const { corrections }: Shown = await typed(world, 'links', 'show', code);
     const chain = [first.target, ...corrections.map(({ new_target }) => new_target)];
     const isChain = corrections.every(({ old_target }, at) => old_target === chain[at]);
     const isWhole = leads.every(
@@ -63,24 +70,23 @@ export async function judgeCorrections(world: World, ledger: Ledger): Promise<st
   return undefined;
 }
 
-/** What moved in is there once, under its old addresses. The same import again changes nothing, or does all of what failed. */
+/** What moved in is there once, under its old addresses. The same import again changes nothing, or does the rest of what failed. */
 export async function judgeMoves(world: World, ledger: Ledger): Promise<string | undefined> {
-  for (const [index, { account, links, isCertain }] of ledger.moves.entries()) {
-    const accountId = account.id;
-    const outcomes = await world.operate((store) => store.importLinks({ accountId, links }));
-    const states = new Set(outcomes.map(({ state }) => state));
-    const [state] = states;
-    const isRight = state === 'exists' || (state === 'created' && !isCertain);
-    if (states.size !== 1 || !isRight) return `move ${index + 1} again: ${[...states].join()}`;
-    for (const { target_url, code, aliases } of links) {
+  for (const [index, { account, service, at, links, isCertain }] of ledger.moves.entries()) {
+    const { words, stdin } = moveOf(service, account.id, links, at);
+    const { err, json } = await type(world, words, { stdin });
+    const { created, exists } = json ?? {};
+    if (created + exists !== links.length || (isCertain && created > 0))
+      return `move ${index + 1} again: ${JSON.stringify(json)} ${err}`;
+    for (const { target, code, paths } of links) {
       const rows = await world.rows<{ code: string; paths: number }>(
         `SELECT code, (SELECT count(*) FROM aliases WHERE aliases.code = links.code) AS paths
          FROM links WHERE target_url = ?`,
-        target_url,
+        target,
       );
       const [link] = rows;
-      const isWhole = link?.paths === aliases.length && link.code === (code ?? link.code);
-      if (rows.length !== 1 || !isWhole) return `of ${target_url} there is ${JSON.stringify(rows)}`;
+      const isWhole = link?.paths === paths.length && link.code === (code ?? link.code);
+      if (rows.length !== 1 || !isWhole) return `of ${target} there is ${JSON.stringify(rows)}`;
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 import type { PlanLimits } from '@shortlink/sdk/wire';
-import type { ImportedLink } from '../../../server/src/store/operator-store.ts';
 import type { Lead } from './leads.ts';
+import type { MovedLink, MoveService } from './move-files.ts';
 import type { Answer, Witness } from './world.ts';
 
 /** An account as its clients know it. */
@@ -60,10 +60,13 @@ export interface Attempt {
   witness: Witness;
 }
 
-/** Links that the operator moves in, in one step. */
+/** Links that the operator moves in with one command. */
 export interface Move {
   account: Account;
-  links: ImportedLink[];
+  service: MoveService;
+  /** When they were created, in milliseconds since the epoch. */
+  at: number;
+  links: MovedLink[];
   /** Whether the operator was told that they are there. */
   isCertain: boolean;
 }

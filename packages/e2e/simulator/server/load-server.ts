@@ -10,12 +10,14 @@ const SMALL_CHUNKS: Patch = {
   replace: 'JOB_CHUNK_LINKS = 40',
 };
 
-/** The same of an export. */
-const SMALL_PAGES: Patch = {
-  file: 'server/src/store/queries/aliases.ts',
-  find: 'EXPORTED_TOGETHER = 1_000',
-  replace: 'EXPORTED_TOGETHER = 10',
-};
+/** The same of an export and of an import, which leaves the memory of the simulation as it is. */
+const SMALL_PAGES: readonly Patch[] = [
+  ['store/queries/aliases.ts', 'EXPORTED_TOGETHER = 1_000', 'EXPORTED_TOGETHER = 10'],
+  ['admin/moving/import-links.ts', 'CHECKED_TOGETHER = 256', 'CHECKED_TOGETHER = 2'],
+  ['admin/moving/import-links.ts', 'WRITTEN_TOGETHER = 2_000', 'WRITTEN_TOGETHER = 2'],
+  ['admin/import.ts', "setFlagsFromString('--semi-space-growth-factor=1');", ''],
+  ['admin/import.ts', "setFlagsFromString('--heap-growing-percent=10');", ''],
+].map(([file, find = '', replace = '']) => ({ file: `server/src/${file}`, find, replace }));
 
 /** Limits of real time, which a statement doesn't keep that waits for the simulation's next step. */
 const PATIENT: readonly Patch[] = [
@@ -43,7 +45,7 @@ const DRIVER = new URL('./postgres-driver.ts', import.meta.url).href;
 export async function loadServer(planted: readonly Patch[] = [], onPostgres = false) {
   const patches = new Patches([
     SMALL_CHUNKS,
-    SMALL_PAGES,
+    ...SMALL_PAGES,
     ...(onPostgres ? PATIENT : []),
     ...planted,
   ]);
@@ -58,8 +60,7 @@ export async function loadServer(planted: readonly Patch[] = [], onPostgres = fa
     typeof import('../../../server/src/store/sqlite/writers.ts') &
     typeof import('../../../server/src/store/links.ts') &
     typeof import('../../../server/src/store/store-error.ts') &
-    typeof import('../../../server/src/admin/accounts.ts') &
-    typeof import('../../../server/src/admin/keys.ts') &
+    typeof import('../../../server/src/admin/program.ts') &
     typeof import('../../../server/src/workers.ts');
   const parts = await Promise.all(
     [
@@ -71,9 +72,12 @@ export async function loadServer(planted: readonly Patch[] = [], onPostgres = fa
       'store/sqlite/writers.ts',
       'store/links.ts',
       'store/store-error.ts',
-      'admin/accounts.ts',
-      'admin/keys.ts',
+      'admin/program.ts',
       'workers.ts',
+      // The program loads them when they are needed, and virtual time would pass meanwhile.
+      'admin/tables.ts',
+      'admin/moving/read-source.ts',
+      'admin/moving/import-links.ts',
     ].map((path) => load<Partial<Source>>(path)),
   );
   const postgres = onPostgres ? await loadPostgres(load) : undefined;

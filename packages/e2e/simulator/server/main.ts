@@ -4,12 +4,11 @@ import { runSimulation } from '../kernel/run.ts';
 import { mutants } from './mutants.ts';
 import { DATABASE } from './postgres-base.ts';
 import { postgresMutants } from './postgres-mutants.ts';
+import { SETTINGS } from './postgres-pair.ts';
 
 const [given, onPostgres] = [process.argv.slice(2), '--postgres'];
 const isOnPostgres = given.includes(onPostgres);
-const postgres = isOnPostgres
-  ? await startPostgres(['fsync=off', 'autovacuum=off', 'deadlock_timeout=20ms'])
-  : undefined;
+const postgres = isOnPostgres ? await startPostgres(SETTINGS) : undefined;
 if (postgres !== undefined) process.env[DATABASE] = postgres.url;
 
 const command = isOnPostgres ? `simulate:server ${onPostgres}` : 'simulate:server';

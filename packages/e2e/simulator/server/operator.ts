@@ -1,10 +1,18 @@
 import type { Clients } from './clients.ts';
+import { type Typed, type } from './commands.ts';
 import { type Lead, leadTo, linkOf, mayLeadTo, SEEN_MS } from './leads.ts';
 import type { Account, Create, Ledger, Move } from './ledger.ts';
+import { addressesIn, MOVE_SERVICES, moveOf } from './move-files.ts';
 import { choose } from './plan.ts';
 import type { Owner } from './scheduler.ts';
 import type { Story } from './story.ts';
-import { LETTERS, type World } from './world.ts';
+import { LETTERS, PUBLIC_URL, type World } from './world.ts';
+
+/** What is said of a link that leads elsewhere than the correction expects. */
+const CHANGED = /leads to (\S+) now; it was not changed/;
+
+/** No fault of the database explains these. */
+const BUG = /\b(?:Type|Reference|Range|Syntax)Error\b/;
 
 /** What the operator's commands do to links: they correct them, and move them in. Each is judged as soon as it has ended. */
 export class Operator {
@@ -40,69 +48,60 @@ export class Operator {
     leads.push(lead);
     const condition = ifTarget === undefined ? '' : ` if it leads to ${ifTarget}`;
     this.#story.note(`${code} is corrected to ${target_url}${condition}`);
-    const by = 'operator';
-    const [outcome] =
-      (await this.#perform((store, now) =>
-        store.updateLinks([{ code, target_url, ifTarget, by, now }]),
-      )) ?? [];
+    const named = size % 5 === 0 ? `${PUBLIC_URL}/${code}` : code;
+    const words = ['links', 'update', named, '--target', target_url, '--by', 'operator', '--json'];
+    const { exitCode, err } = await this.#type(
+      ifTarget === undefined ? words : [...words, '--if-target', ifTarget],
+      CHANGED,
+    );
     lead.done = this.#world.scheduler.steady;
-    lead.isCertain = outcome?.ok === true;
-    this.#story.note(`the correction to ${target_url}: ${outcome?.ok ?? 'failed'}`);
+    lead.isCertain = exitCode === 0;
+    this.#story.note(`the correction to ${target_url}: ${exitCode === 0 ? 'done' : err}`);
     const others = leads.filter((other) => other !== lead);
-    if (outcome?.ok === true) {
+    const [, found] = CHANGED.exec(err) ?? [];
+    if (exitCode === 0) {
       if (ifTarget !== undefined && !mayLeadTo(others, ifTarget, lead.begun))
         this.#story.report(`${code} was corrected although it did not lead to ${ifTarget}`);
-    } else if (outcome?.reason === 'other_target') {
+    } else if (found !== undefined) {
       leads.splice(leads.indexOf(lead), 1);
-      if (ifTarget === undefined || !mayLeadTo(others, outcome.target_url, lead.begun))
-        this.#story.report(`${code} is said to lead to ${outcome.target_url}`);
-    } else if (outcome !== undefined) this.#story.report(`${code} is unknown to a correction`);
+      if (!mayLeadTo(others, found, lead.begun))
+        this.#story.report(`${code} is said to lead to ${found}`);
+    }
     if (isWatched) await this.#watch(code, target);
   }
 
   /** Moves some links in, with the addresses that they had elsewhere. */
   async move(account: Account, size: number): Promise<void> {
-    const number = this.#ledger.moves.length + 1;
+    const { moves } = this.#ledger;
+    const number = moves.length + 1;
+    const { now: at } = this.#world.scheduler;
+    const service = MOVE_SERVICES[size % MOVE_SERVICES.length] ?? 'shortlink';
     const links = Array.from({ length: 1 + (size % 4) }, (_, index) => ({
       id: `00000000-0000-7000-8000-${String(number * 100 + index).padStart(12, '0')}`,
-      code: index % 2 === 0 ? undefined : `MVD${LETTERS[number]}${LETTERS[index]}ab`,
-      domain_id: null,
-      target_url: `https://example.com/moved-${number}/${index}`,
-      title: '',
-      redirect_type: 302 as const,
-      is_active: true,
-      tags: [],
-      click_count: 0,
-      created_at: this.#world.scheduler.now,
-      aliases: [`/old-${number}-${index}`, `/older/${number}-${index}`].map((path) => ({
-        domain_id: '',
-        path,
-      })),
+      code: service === 'shortlink' ? `MVD${LETTERS[number]}${LETTERS[index]}ab` : undefined,
+      target: `https://example.com/moved-${number}/${index}`,
+      paths: [`old-${number}-${index}`, `older/${number}-${index}`].slice(0, addressesIn(service)),
     }));
-    const move: Move = { account, links, isCertain: false };
-    this.#ledger.moves.push(move);
-    this.#story.note(`${links.length} links move to ${account.name}: move ${number}`);
+    const move: Move = { account, service, at, links, isCertain: false };
+    moves.push(move);
+    this.#story.note(`${links.length} links of ${service} move to ${account.name}: move ${number}`);
     const begun = this.#world.scheduler.steady;
-    const leads = links.map(
-      ({ target_url }): Lead => ({ target: target_url, begun, done: undefined }),
-    );
-    for (const [index, { code, aliases }] of links.entries()) {
+    const leads = links.map(({ target }): Lead => ({ target, begun, done: undefined }));
+    for (const [index, { code, paths }] of links.entries()) {
       const nowhere = leadTo(undefined);
-      const paths = [...aliases.map(({ path }) => path.slice(1)), code ?? []].flat();
-      for (const path of paths) this.#ledger.leads.set(path, [nowhere, leads[index] ?? nowhere]);
+      for (const path of [...paths, code ?? []].flat())
+        this.#ledger.leads.set(path, [nowhere, leads[index] ?? nowhere]);
     }
     const old = `old-${number}-0`;
     if (size % 3 === 0) await this.#watch(old, undefined);
-    const accountId = account.id;
-    const outcomes = await this.#perform((store) => store.importLinks({ accountId, links }));
-    move.isCertain = outcomes !== undefined;
+    const { words, stdin } = moveOf(service, account.id, links, at);
+    const { exitCode, json, err } = await this.#type(words, undefined, stdin);
+    move.isCertain = exitCode === 0;
     for (const lead of leads)
       Object.assign(lead, { done: this.#world.scheduler.steady, isCertain: move.isCertain });
-    const states = (outcomes ?? []).map(({ state }) => state);
-    this.#story.note(`move ${number}: ${outcomes === undefined ? 'failed' : states.join()}`);
-    if (states.some((state) => state !== 'created')) {
-      this.#story.report(`of move ${number}, not all were created: ${states.join()}`);
-    }
+    this.#story.note(`move ${number}: ${exitCode === 0 ? JSON.stringify(json) : err}`);
+    if (exitCode === 0 && json.created !== links.length)
+      this.#story.report(`of move ${number}, not all were created: ${JSON.stringify(json)}`);
     if (size % 3 === 0) await this.#watch(old, undefined);
   }
 
@@ -119,24 +118,24 @@ export class Operator {
     while (this.#open > 0) await this.#world.scheduler.sleep(this.#owner, 20);
   }
 
-  /** Carries a command out on a disk that may fail; undefined where it did, with or without its changes. */
-  async #perform<T>(
-    command: (store: Parameters<Parameters<World['operate']>[0]>[0], now: number) => Promise<T>,
-  ): Promise<T | undefined> {
+  /**
+   * Types a command on a disk that may fail.
+   *
+   * @param expected - how it may fail without a fault. @default in no way
+   */
+  async #type(words: readonly string[], expected = /^(?!)/, stdin = ''): Promise<Typed> {
     const { scheduler } = this.#world;
-    this.#open += 1;
     const { faults } = this.#ledger;
     const faultsBefore = faults.length;
     const begun = scheduler.elapsed;
-    try {
-      await scheduler.pause(this.#owner);
-      return await this.#world.operate((store) => command(store, scheduler.now), true);
-    } catch (error) {
-      if (faults.length === faultsBefore && !this.#world.mayBeLate(begun))
-        this.#story.report(`without a fault: ${error}`);
-      return undefined;
-    } finally {
-      this.#open -= 1;
-    }
+    this.#open += 1;
+    await scheduler.pause(this.#owner);
+    const typed = await type(this.#world, words, { mayFail: true, stdin });
+    this.#open -= 1;
+    const { exitCode, err } = typed;
+    const mayFail = faults.length > faultsBefore || this.#world.mayBeLate(begun);
+    if (exitCode !== 0 && !expected.test(err) && (!mayFail || BUG.test(err)))
+      this.#story.report(`${words.join(' ')} fails: ${err}`);
+    return typed;
   }
 }

@@ -1,7 +1,6 @@
 import { bounds, endOf, judgeClicks, judgeWindows, WINDOWS } from './counters.ts';
 import { judgeCorrections, judgeMoves, movedTo } from './leads.ts';
 import { type Attempt, type Create, type Ledger, targetOf } from './ledger.ts';
-import { judgeReads } from './reads.ts';
 import type { World } from './world.ts';
 
 /** A request that the service counted, or may have counted, at some time since this event. */
@@ -228,8 +227,7 @@ export async function judgeEnd(world: World, ledger: Ledger): Promise<string | u
     (await judgeCorrections(world, ledger)) ??
     (await judgeMoves(world, ledger)) ??
     (await judgeWindows(world, ledger)) ??
-    (await judgeClicks(world, ledger)) ??
-    (await judgeReads(world, ledger))
+    (await judgeClicks(world, ledger))
   );
 }
 

@@ -15,6 +15,8 @@ export class Pool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: never): void;
   override connect(): Promise<pg.PoolClient> {
+    // Another server may have taken over.
+    Object.assign(this.options, { connectionString: this.#session.url });
     return this.#session.connect(() => super.connect());
   }
 

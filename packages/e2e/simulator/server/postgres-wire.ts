@@ -17,8 +17,9 @@ const ASKED_AFTER_MS = 2;
 /** After so long, a statement that does not end is a failure of the history, in milliseconds of real time. */
 const STUCK_MS = 60_000;
 
-/** Sessions that wait for a lock, and those that they wait for. */
-const WAITING = `SELECT pid, CASE WHEN wait_event_type = 'Lock' THEN pg_blocking_pids(pid) END AS blockers
+/** Sessions that wait for a lock, those that they wait for, and sessions that wait for the standby. */
+const WAITING = `SELECT pid, CASE WHEN wait_event_type = 'Lock' THEN pg_blocking_pids(pid) END AS blockers,
+    wait_event IS NOT DISTINCT FROM 'SyncRep' AS is_held
   FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
 
 export interface WireEvents {
@@ -39,7 +40,10 @@ const DEADLOCK = '40P01';
 export class Wire implements RealWork {
   readonly events: WireEvents;
   readonly scheduler: Scheduler;
-  readonly #observer: Client;
+  /** The database that all connections lead to, and a connection that asks it who waits. */
+  watch: { url: string; observer: Client };
+  /** While it is under way, commits wait for the standby. */
+  failover: { isUnderWay: boolean } | undefined;
   /** What is under way, by number, with the session of the database that does it. */
   readonly #work = new Map<number, number | undefined>();
   /** Sessions whose connection was cut, and that the database has not ended yet. */
@@ -53,8 +57,8 @@ export class Wire implements RealWork {
   #changedAt = performance.now();
   #wake: () => void = () => undefined;
 
-  constructor(observer: Client, scheduler: Scheduler, events: WireEvents) {
-    this.#observer = observer;
+  constructor(watch: Wire['watch'], scheduler: Scheduler, events: WireEvents) {
+    this.watch = watch;
     this.scheduler = scheduler;
     this.events = events;
     scheduler.work = this;
@@ -83,14 +87,23 @@ export class Wire implements RealWork {
     });
     if (this.#work.size > 0) await Promise.race([woken, delay(ASKED_AFTER_MS)]);
     if (this.#changes !== before) return;
-    const { rows } = await this.#observer.query<Waiting>(WAITING);
-    if (this.#changes !== before) return;
+    const { watch } = this;
+    const asked = watch.observer.query<Waiting>(WAITING);
+    const { rows } = await asked.catch((error: unknown) => {
+      if (this.watch === watch) throw error;
+      return { rows: [] };
+    });
+    if (this.#changes !== before || this.watch !== watch) return;
     const waiting = new Map(rows.map(({ pid, blockers }) => [pid, blockers ?? undefined]));
+    const isHeld = new Set(
+      rows.filter(({ is_held }) => is_held && this.failover?.isUnderWay).map(({ pid }) => pid),
+    );
     for (const pid of this.#cut) if (!waiting.has(pid)) this.#cut.delete(pid);
     const all = [...this.#work.values(), ...this.#cut];
     // A session that was just woken still says that it waits, but nobody blocks it.
     const isStill = (pid = 0) =>
-      waiting.get(pid)?.some((blocker) => waiting.has(blocker)) && !isDeadlocked(pid, waiting);
+      isHeld.has(pid) ||
+      (waiting.get(pid)?.some((blocker) => waiting.has(blocker)) && !isDeadlocked(pid, waiting));
     if (all.every(isStill)) this.#stillAt = this.#changes;
     else if (performance.now() - this.#changedAt > STUCK_MS)
       throw new Error('A statement does not end, and waits for no lock');
@@ -130,6 +143,7 @@ export class Wire implements RealWork {
 interface Waiting {
   pid: number;
   blockers: number[] | null;
+  is_held: boolean;
 }
 
 /** What the driver doesn't tell of a connection. */
@@ -168,7 +182,11 @@ export class Session {
     this.#mayFail = mayFail;
   }
 
-  /** The process has died. */
+  get url(): string {
+    return this.#wire.watch.url;
+  }
+
+  /** The process has died, or the database. */
   end(): void {
     for (const client of this.#clients) this.#wire.cut(client);
   }

@@ -134,8 +134,8 @@ export class Scheduler {
   async drive(isDone: () => boolean): Promise<void> {
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
       await settled();
-      while (this.work?.isBusy) {
-        await this.work.change();
+      while (this.work?.isBusy || isDiskBusy()) {
+        if (!isDiskBusy()) await this.work?.change();
         await settled();
       }
       if (isDone()) return;
@@ -185,6 +185,11 @@ export class Scheduler {
 /** Calls a function that sees the real clock and sets real timers. */
 export function outside<T>(work: () => T): T {
   return scopes.exit(work);
+}
+
+/** Whether this thread waits for a file. Time stands still meanwhile. */
+function isDiskBusy(): boolean {
+  return process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name));
 }
 
 /** Resolves when every promise that could go on has done so. */

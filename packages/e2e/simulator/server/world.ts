@@ -16,6 +16,8 @@ export interface Witness {
   admittedAt?: number;
   /** Whether the database failed while it was counted or given back, so that nobody knows whether it counts. */
   isDoubtful?: boolean;
+  /** Whether that was done without its standby, which takes over. Nobody waits for a standby there, so that it may not count. */
+  isForgettable?: boolean;
 }
 
 export interface Answer {
@@ -110,9 +112,11 @@ export class World {
     return this.scheduler.run(this.#operator, () => command(store, this.#server));
   }
 
-  /** Whether what began at this time may have failed because time has leapt. */
+  /** Whether what began at this time may have failed because time has leapt, or the database was lost. */
   mayBeLate(begun: number): boolean {
-    return this.scheduler.leaptAt + this.base.hurryMs >= begun;
+    const { failover, hurryMs } = this.base;
+    const last = Math.max(this.scheduler.leaptAt, failover?.failsUntil ?? Number.NEGATIVE_INFINITY);
+    return last + hurryMs >= begun;
   }
 
   /** The instances that take new requests. */
@@ -208,15 +212,18 @@ export class World {
         return async (...args: unknown[]) => {
           await scheduler.pause(owner);
           const witness = witnesses.getStore();
+          const { failover } = this.base;
+          const isBefore = failover?.isOver === false;
+          const counting = name === 'admit' || name === 'refund' ? witness : undefined;
           if (name === 'admit' && witness !== undefined) witness.admittedAt = Number(args[1]);
           try {
             return await Reflect.apply(method, target, args);
           } catch (error) {
-            if (witness !== undefined && (name === 'admit' || name === 'refund')) {
-              witness.isDoubtful = true;
-            }
+            if (counting !== undefined) counting.isDoubtful = true;
             throw error;
           } finally {
+            if (counting !== undefined && isBefore && failover?.isCutOff)
+              counting.isForgettable = true;
             await scheduler.pause(owner);
           }
         };
