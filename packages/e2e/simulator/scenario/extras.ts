@@ -65,6 +65,7 @@ export function addExtras(scenario: Scenario): void {
   }
   changeDisk(scenario, random);
   changeTexts(scenario, new Random(seed, 8));
+  killAtTheEnd(scenario, new Random(seed, 9));
   if (!user.fromStdin) user.command = commandOf(new Random(seed, 6));
 }
 
@@ -193,6 +194,17 @@ function slowJobs({ service, runs }: Scenario, random: Random): void {
 /** At a step between the first request and the record of its response, most likely. */
 function killedInBetween(random: Random): RunPlan['killAt'] {
   return { step: random.between(20, 70), isAfter: random.chance(0.5), isPowerCut: false };
+}
+
+/** Just before or after the few operations that put results in place: most runs have a hundred others before. */
+function killAtTheEnd({ runs }: Scenario, random: Random): void {
+  if (!random.chance(0.1)) return;
+  for (const run of runs) {
+    if (random.chance(0.5)) continue;
+    const only = random.pick(['fsync', 'ftruncate', 'rename', 'rm'] as const);
+    const [step, isAfter] = [random.between(1, only === 'fsync' ? 4 : 2), random.chance(0.5)];
+    run.killAt = { step, only, isAfter, isPowerCut: random.chance(0.7) };
+  }
 }
 
 /** Where the rules change, a batch of which links were refused must not be sent again with them, nor without the others. */

@@ -1,5 +1,5 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
-import type { DiskFault } from '../world/world.ts';
+import type { DiskFault, Kill } from '../world/world.ts';
 
 /** Everything that decides what happens, as plain data: the same scenario always plays the same way, and parts can be left out. */
 export interface Scenario {
@@ -166,7 +166,7 @@ export interface RunPlan {
   /** What the file is written in then; undefined for UTF-8. */
   encoding: Encoding | undefined;
   faults: NetworkFault[];
-  killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
+  killAt: Kill | undefined;
   /** The power fails when the run has ended. */
   losesPowerAfter: boolean;
   diskFault: DiskFault | undefined;

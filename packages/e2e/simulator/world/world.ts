@@ -21,10 +21,20 @@ export interface DiskFault {
   only?: 'fsync' | 'commit kept' | 'commit kept unsynced' | undefined;
 }
 
+/** Where a program is killed. */
+export interface Kill {
+  /** Number of the operation, from 1. */
+  step: number;
+  /** Which operations are counted. @default all of them */
+  only?: 'fsync' | 'ftruncate' | 'rename' | 'rm' | undefined;
+  isAfter: boolean;
+  isPowerCut: boolean;
+}
+
 /** A run of the program, from its start to its end or to the moment it is killed. */
 export class Process {
   isAlive = true;
-  /** Operations on the disk, the network and timers so far: at each of them it can be killed. */
+  /** Operations on the disk, the network and timers so far, or those of one kind: at each of them it can be killed. */
   steps = 0;
   diskSteps = 0;
   /** The event in which it was killed. */
@@ -34,7 +44,7 @@ export class Process {
   /** Whether an operation of its disk has failed. */
   hasFailed = false;
   readonly name: string;
-  readonly killAt: { step: number; isAfter: boolean; isPowerCut: boolean } | undefined;
+  readonly killAt: Kill | undefined;
   readonly diskFault: DiskFault | undefined;
   readonly onExit: (() => void)[] = [];
   /** Paths of the files that it has open. */
@@ -146,6 +156,8 @@ export class World {
   }
 
   #begin(process: Process, what: string, path: string): number {
+    const { only = what } = process.killAt ?? {};
+    if (only !== what) return 0;
     process.steps += 1;
     const step = process.steps;
     if (process.killAt?.step === step) this.#killHere(process, what, path, false);
