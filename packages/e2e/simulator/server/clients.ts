@@ -27,6 +27,8 @@ export class Clients {
   readonly #story: Story;
   /** Requests that have no response yet. */
   #open = 0;
+  /** To which requests are sent. @default any that serves */
+  #instance: Instance | undefined;
 
   constructor(world: World, story: Story, owner: Owner, random: Random) {
     this.#world = world;
@@ -51,7 +53,7 @@ export class Clients {
     account: Account,
     count: number,
     special: Partial<Pick<Create, 'badEntry' | 'conflictsWith'>> = {},
-  ): void {
+  ): Create {
     const number = this.#ledger.creates.length + 1;
     const { conflictsWith } = special;
     // Accounts have the same keys, as those of clients that count.
@@ -71,6 +73,20 @@ export class Clients {
     };
     this.#ledger.creates.push(create);
     this.send(create);
+    return create;
+  }
+
+  /** A client asks for several links at once, and repeats each of them at another instance before it has a response, in another order. */
+  rush(action: Action, account: Account): void {
+    const links = { ...action, kind: 'link', isIdempotent: true } as const;
+    if (this.#world.serving.length === 0) return;
+    this.#instance = this.#random.pick(this.#world.serving);
+    const creates = Array.from({ length: 4 + (action.size % 4) }, () =>
+      this.create(links, account, 1),
+    );
+    this.#instance = this.#world.serving.find((other) => other !== this.#instance);
+    for (const create of creates.toReversed()) this.send(create);
+    this.#instance = undefined;
   }
 
   /** Sends a create, for the first time or once more. */
@@ -127,7 +143,7 @@ export class Clients {
     const instances = this.#world.serving;
     const key = this.#random.pick<Key>(account.keys);
     if (instances.length === 0) return;
-    const instance = this.#random.pick(instances);
+    const instance = this.#instance ?? this.#random.pick(instances);
     request.headers.set('X-Api-Key', key.key);
     const attempt: Attempt = {
       number: this.#ledger.attempts.length + 1,

@@ -28,6 +28,7 @@ export async function type(world: World, words: readonly string[], typing: Typin
   const out: string[] = [];
   const err: string[] = [];
   const refuse = () => Promise.reject(new Error('not simulated'));
+  world.scheduler.filesUsed += 1;
   const exitCode = await world.operate(
     (store, { runProgram }) =>
       runProgram(words, '0.0.0', {
@@ -44,6 +45,7 @@ export async function type(world: World, words: readonly string[], typing: Typin
       }),
     mayFail,
   );
+  world.scheduler.filesUsed -= 1;
   const text = out.join('');
   const json = words.includes('--json') && text !== '' ? JSON.parse(text) : undefined;
   return { exitCode, out: text, err: err.join('\n'), json } satisfies Typed;

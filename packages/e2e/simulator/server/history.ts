@@ -135,13 +135,19 @@ class History {
     if (size % 8 === 0) void this.#fleet?.scrape();
     switch (action.kind) {
       case 'link':
-        return this.#clients.create(action, account, 1);
+        this.#clients.create(action, account, 1);
+        return;
       case 'batch':
-        return this.#clients.create(action, account, 2 + (size % 5));
+        this.#clients.create(action, account, 2 + (size % 5));
+        return;
       case 'job':
-        return this.#clients.create(action, account, 101 + (size % 60));
+        this.#clients.create(action, account, 101 + (size % 60));
+        return;
       case 'badBatch':
-        return this.#clients.create(action, account, 2 + (size % 130), { badEntry: size % 2 });
+        this.#clients.create(action, account, 2 + (size % 130), { badEntry: size % 2 });
+        return;
+      case 'rush':
+        return this.#clients.rush(action, account);
       case 'duplicate': {
         const create = choose(
           creates.filter((one) => this.#clients.mayRepeat(one)),

@@ -11,6 +11,7 @@ const WEIGHTS = {
   lookup: 8,
   unnumber: 3,
   duplicate: 12,
+  rush: 5,
   conflict: 3,
   badBatch: 4,
   correct: 5,

@@ -6,6 +6,7 @@ import type { Random } from '../kernel/random.ts';
 import type { Base, BaseEvents, MakeBase } from './base.ts';
 import { Failover } from './failover.ts';
 import type { Server } from './load-server.ts';
+import { makeGates } from './postgres-gate.ts';
 import { Pair, startSource } from './postgres-pair.ts';
 import { type Connected, Session, Wire, withSession } from './postgres-wire.ts';
 import { type Owner, outside, type Scheduler } from './scheduler.ts';
@@ -18,6 +19,9 @@ type Postgres = NonNullable<Server['postgres']>;
 
 /** Connections of a process: one reads, the others write. */
 const CONNECTIONS = 4;
+
+/** How often a statement that inserts rows is stopped on the way. */
+const GATED_SHARE = 0.6;
 
 /** A database with the tables of each variant of the server, which histories are copies of. */
 const templates = new Map<Postgres, Promise<string>>();
@@ -93,11 +97,16 @@ function newClient(connectionString: string): Client {
   return client;
 }
 
-const sourceOf = ({ migratePostgres }: Postgres) => startSource((url) => migratePostgres(url));
+async function makeTables({ migratePostgres }: Postgres, url: string): Promise<void> {
+  await migratePostgres(url);
+  await makeGates(url);
+}
+
+const sourceOf = (postgres: Postgres) => startSource((url) => makeTables(postgres, url));
 
 async function makeTemplate(postgres: Postgres): Promise<string> {
   const url = await makeDatabase('template1');
-  await postgres.migratePostgres(url);
+  await makeTables(postgres, url);
   return nameOf(url);
 }
 
@@ -139,8 +148,9 @@ class PostgresBase implements Base {
     this.#parts = parts;
     const { scheduler, events, random, watch, pair } = parts;
     const isBefore = () => random.chance(0.5);
+    const drawGate = () => (random.chance(GATED_SHARE) ? (random.chance(0.5) ? 0 : 1) : undefined);
     const onDeadlock = (text: string) => events.onWrong(`a deadlock ends ${text.slice(0, 80)}`);
-    this.#wire = new Wire(watch, scheduler, { ...events, isBefore, onDeadlock });
+    this.#wire = new Wire(watch, scheduler, { ...events, isBefore, drawGate, onDeadlock });
     if (pair === undefined) return;
     this.failover = new Failover({
       scheduler,

@@ -41,18 +41,6 @@ export const postgresMutants: Record<string, Mutant> = {
       },
     ],
   },
-  'found-committed-on-the-old-primary': one(
-    'What the primary shows as committed is acknowledged, although its standby was cut off.',
-    DATABASE,
-    'await confirm(channel, write);',
-    "await channel.client.query('ROLLBACK');",
-  ),
-  'confirmed-without-a-write': one(
-    'A transaction that found another one committed writes nothing, so that its commit waits for no standby.',
-    NUMBERED,
-    '  await channel.run(touch);\n',
-    '',
-  ),
   'number-used-twice': one(
     'A writer gives each of its transactions the same number.',
     NUMBERED,
@@ -64,6 +52,12 @@ export const postgresMutants: Record<string, Mutant> = {
     CHANGES,
     'WHERE account_id = account FOR NO KEY UPDATE;',
     'WHERE account_id = account;',
+  ),
+  'keys-claimed-in-any-order': one(
+    'Two instances claim idempotency keys in the order in which they came, and wait for each other.',
+    'store/writes/idempotency.ts',
+    '.toSorted((a, b) => (a.key < b.key ? -1 : 1));',
+    ';',
   ),
   'job-not-locked': one(
     'Two instances run the same part of a job.',

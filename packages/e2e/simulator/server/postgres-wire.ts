@@ -6,6 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg';
+import { closeGate, GATED_STATEMENT, openGate } from './postgres-gate.ts';
 import { type Owner, outside, type RealWork, type Scheduler } from './scheduler.ts';
 
 /** How often a connection is lost at a statement, or at a commit: before the database gets it, or before its response is read. */
@@ -26,12 +27,20 @@ export interface WireEvents {
   fails: (share: number) => boolean;
   /** Whether a connection is lost before the database gets a statement; else it is lost before the response is read. */
   isBefore: () => boolean;
+  /** At which kind of its rows a statement is stopped, if at any. */
+  drawGate: () => 0 | 1 | undefined;
   onCommit: () => Promise<void>;
   /** Statements waited for each other, until the database ended one of them. */
   onDeadlock: (text: string) => void;
 }
 
 const DEADLOCK = '40P01';
+
+/** For how many turns of its own a statement is stopped. Others have as many meanwhile. */
+const GATED_STEPS = 12;
+
+/** Whose turns those are. */
+const GATE: Owner = { name: 'gate', alive: true };
 
 /**
  * All connections of a history. A statement goes when its turn comes, and so does its response. At most one runs at a time: those under way
@@ -41,7 +50,7 @@ export class Wire implements RealWork {
   readonly events: WireEvents;
   readonly scheduler: Scheduler;
   /** The database that all connections lead to, and a connection that asks it who waits. */
-  watch: { url: string; observer: Client };
+  watch: { url: string; observer: Client; reader: Client };
   /** While it is under way, commits wait for the standby. */
   failover: { isUnderWay: boolean } | undefined;
   /** What is under way, by number, with the session of the database that does it. */
@@ -122,6 +131,17 @@ export class Wire implements RealWork {
       this.#note();
       await told;
     }
+  }
+
+  /** Stops the next gated statement of a session, and lets it go on some steps later. */
+  async gate(pid: number, kind: 0 | 1): Promise<void> {
+    const { reader } = this.watch;
+    await reader.query(closeGate(pid, kind));
+    const open = async () => {
+      for (let steps = 0; steps < GATED_STEPS; steps += 1) await this.scheduler.pause(GATE);
+      await this.real(() => reader.query(openGate(pid, kind)).catch(() => undefined));
+    };
+    void this.scheduler.run(GATE, open);
   }
 
   /** The connection is gone. The session ends when its statement does. */
@@ -217,9 +237,12 @@ export class Session {
     const simulated: Query = (asked) => {
       const text = typeof asked === 'string' ? asked : asked.text;
       const loss = this.#drawLoss(text);
+      const gate =
+        this.#mayFail && GATED_STATEMENT.test(text) ? this.#wire.events.drawGate() : undefined;
       let isCommitted = false;
       const statement = async () => {
         if (loss === 'before') this.#wire.cut(client);
+        if (gate !== undefined) await this.#wire.gate(processID, gate);
         const result = await query(asked).catch((error: unknown) => {
           if (error instanceof DatabaseError && error.code === DEADLOCK)
             this.#wire.events.onDeadlock(text);

@@ -69,6 +69,8 @@ export class Scheduler {
   leaptAt = Number.NEGATIVE_INFINITY;
   /** @default nothing is done outside */
   work: RealWork | undefined;
+  /** How much is under way that may use real files. Time stands still while one of them is waited for. */
+  filesUsed = 0;
   readonly #random: Random;
   readonly #steps: Step[] = [];
   readonly #timers = new Set<Timer>();
@@ -134,8 +136,8 @@ export class Scheduler {
   async drive(isDone: () => boolean): Promise<void> {
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
       await settled();
-      while (this.work?.isBusy || isDiskBusy()) {
-        if (!isDiskBusy()) await this.work?.change();
+      while (this.work?.isBusy || this.#isDiskBusy) {
+        if (!this.#isDiskBusy) await this.work?.change();
         await settled();
       }
       if (isDone()) return;
@@ -157,6 +159,11 @@ export class Scheduler {
     const timer = due[choice - this.#steps.length];
     if (step !== undefined) this.run(step.owner, step.run);
     else if (timer !== undefined) this.#fire(timer);
+  }
+
+  get #isDiskBusy(): boolean {
+    if (this.filesUsed === 0) return false;
+    return process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name));
   }
 
   #fire(timer: Timer): void {
@@ -185,11 +192,6 @@ export class Scheduler {
 /** Calls a function that sees the real clock and sets real timers. */
 export function outside<T>(work: () => T): T {
   return scopes.exit(work);
-}
-
-/** Whether this thread waits for a file. Time stands still meanwhile. */
-function isDiskBusy(): boolean {
-  return process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name));
 }
 
 /** Resolves when every promise that could go on has done so. */
