@@ -54,7 +54,7 @@ beforeAll(async () => {
   const store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
   service = await startTestService(store, PUBLIC_URL, { now: () => now });
 });
-afterAll(() => service.stop());
+afterAll(() => service.subject.close());
 
 const sleep = async (ms: number) => {
   now += ms;
@@ -64,7 +64,7 @@ const sleep = async (ms: number) => {
 
 /** Runs the suite with an account of its own, through a fault. */
 async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>) {
-  const { store } = service;
+  const { store } = service.subject;
   const isSmall = fault.account === 'small';
   const plan = isSmall ? 'community' : 'avance';
   const account = await createAccount(store, {

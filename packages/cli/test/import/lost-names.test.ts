@@ -71,7 +71,10 @@ test('a row that was edited is said to be changed, whatever names were lost', as
   world.write('input.csv', `url,title\n${rows.join('')}`);
   const inPlace = { inPlace: true, output: world.path('input.csv') };
   await world.import(inPlace);
-  world.write('input.csv', world.read('input.csv').replace('title', 'Titel').replace('Two', 'Zwei'));
+  world.write(
+    'input.csv',
+    world.read('input.csv').replace('title', 'Titel').replace('Two', 'Zwei'),
+  );
   expect(await world.import(inPlace)).toMatchObject({ created: 0, existing: 3, changed: 1 });
 });
 
