@@ -132,8 +132,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-idempotency-record': one(
     'The response to an idempotency key is not stored.',
     IDEMPOTENCY,
-    "'answer'], kept)",
-    "'answer'], kept.slice(kept.length))",
+    'const [first] = kept;',
+    'const [first] = kept.slice(kept.length);',
   ),
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',

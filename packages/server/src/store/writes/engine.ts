@@ -18,6 +18,8 @@ export interface Engine {
   dailyTables: readonly string[];
   /** A title in its column, of one that `column` has as JSON. */
   title: (column: string) => Statement<never>;
+  /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
+  isAlone: boolean;
   /** What is added to the number of the target of a link that has none. */
   bucket: Statement<never>;
   /** The row of a hot link in which this instance counts clicks. */

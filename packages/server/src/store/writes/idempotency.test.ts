@@ -4,6 +4,7 @@ import type { CreateRequest } from '../store.ts';
 import { createIdempotently } from './idempotency.ts';
 
 const engine = {
+  isAlone: false,
   table: (_: unknown, rows: readonly object[]) => sql`${JSON.stringify(rows)}`,
 };
 

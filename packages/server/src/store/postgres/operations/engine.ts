@@ -34,6 +34,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     dailyTables: ['key_requests', 'key_links'],
     title: (column) => sqlText(`nullif(${column}, '""')`),
+    isAlone: false,
     bucket: sqlText('0'),
     clickSlot: Math.floor(Math.random() * CLICK_SLOTS),
     mayRank: sqlText(`pg_try_advisory_xact_lock(${RANK_LOCK})`),

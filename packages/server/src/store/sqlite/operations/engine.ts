@@ -32,6 +32,7 @@ export function sqliteEngine(
     unlessLocked: sqlText(''),
     dailyTables: ['key_days'],
     title: (column) => sqlText(`${column} ->> '$'`),
+    isAlone: true,
     bucket: bucketOf('rowid'),
     clickSlot: 0,
     mayRank: sqlText('true'),
