@@ -310,6 +310,25 @@ describe('itemOf', () => {
     },
   );
 
+  it('takes no links for alike whose fields can not be read again as they were sent', () => {
+    const target_url = 'https://a.io/';
+    const reused = { target_url, title: 'the last one' };
+    const other = result('https://b.io/', '2');
+    const unreadable = (n: number) => ({
+      target_url,
+      get title(): string {
+        throw new Error(`title ${n}`);
+      },
+    });
+    const changed = [1, 2].map(() => ({ target_url: 'https://c.io/' }));
+    for (const inputs of [[reused, reused], [unreadable(1), unreadable(2)], changed]) {
+      const entries = inputs.map((input, n) => ({ ...entryOf(input, n), target_url }));
+      const last = { ...entryOf(link(other.target_url), 2), target_url: other.target_url };
+      const aligned = alignResults([...entries, last], [result(target_url, '1'), other]);
+      expect(aligned).toEqual([link(target_url), link(target_url), other]);
+    }
+  });
+
   it('gives links that differ in their domain only what they have, where the result of another link is missing', () => {
     const links = [
       { target_url: 'https://a.io/', domain_id: 'd1' },

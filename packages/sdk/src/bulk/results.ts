@@ -131,16 +131,20 @@ function certain(
   return [...created, ...positions.filter((position) => !isCreated(position))];
 }
 
-/** Whether it makes no difference which of these links has which code. */
+/**
+ * Whether it certainly makes no difference which of these links has which code. The inputs are read again, so those that are one object, can't be
+ * read, or have another target by now say nothing about what was sent.
+ */
 function alike(links: readonly (SentLink | Entry<LinkInput>)[]): boolean {
-  const sent = links.map((link) => ('input' in link ? pickLinkFields(link.input) : link));
-  const [first] = sent;
-  const fields = ['target_url', 'domain_id', 'title', 'redirect_type'] as const;
-  const tags = JSON.stringify(first?.tags);
-  return sent.every((link) => {
-    const isSame = fields.every((name) => link[name] === first?.[name]);
-    return isSame && JSON.stringify(link.tags) === tags;
-  });
+  const inputs = links.map((link) => ('input' in link ? link.input : link));
+  if (new Set(inputs).size < inputs.length) return false;
+  try {
+    const sent = inputs.map((input) => pickLinkFields(input));
+    const isAsSent = sent.every(({ target_url }, n) => target_url === links[n]?.target_url);
+    return isAsSent && new Set(sent.map((link) => JSON.stringify(link))).size === 1;
+  } catch {
+    return false;
+  }
 }
 
 /** The positions of each URL that is not empty. */
