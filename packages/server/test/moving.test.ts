@@ -179,6 +179,16 @@ const EXPORTS: [string, string, string, object][] = [
     { aliases: ['https://bit.example/Ab1'] },
   ],
   [
+    // A table with an empty cell makes decimals of all numbers of its column.
+    'rebrandly JSON Lines with decimals',
+    'rebrandly.decimals.jsonl',
+    `${JSON.stringify({
+      ...{ id: 'x', title: 'Moved', slashtag: 'Ab1', destination: TARGET, clicks: 7 },
+      ...{ createdAt: CREATED, shortUrl: 'bit.example/Ab1', tags: [{ name: 'a' }, { name: 'b' }] },
+    }).replace('"clicks":7', '"clicks":7.0')}\n`,
+    { aliases: ['https://bit.example/Ab1'] },
+  ],
+  [
     'shlink CSV',
     'shlink.csv',
     `createdAt,shortUrl,longUrl,title,tags,visits\n2022-10-24T12:40:37+02:00,https://bit.example/a/B,${TARGET},Moved,a|b,7\n`,

@@ -108,12 +108,19 @@ function keys(): (name: string) => string {
   };
 }
 
+/** A number that the reader of tables keeps as it was written, such as `7.0`; as text where a number would lose digits. */
+function numberOf(text: string): number | string {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : text;
+}
+
 /** The fields of an object by their keys; those of an object in it with the name of that in front. */
 function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map<string, unknown> {
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(object)) {
     const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
     if (!isObject(value) || Array.isArray(value)) values.set(key, value);
+    else if ('rawJSON' in value) values.set(key, numberOf(String(value.rawJSON)));
     else for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
   }
   return values;
