@@ -208,6 +208,16 @@ describe('several files', () => {
     expect(service.created).toHaveLength(5);
   });
 
+  test('a bad row in the third is found though the first has rows of the second, which only the service can tell apart', async () => {
+    const { run, input, bad, last, bodies } = await files(GOOD);
+    await writeFile(last, 'url\nnot a URL\n');
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(2);
+    expect(bodies()).toEqual([]);
+    expect(stderr).toContain("1 row of third.csv can't be sent");
+    expect(stderr).toContain(`warning: Not imported: ${input}, ${bad}`);
+  });
+
   test('all that are good are imported, in their order', async () => {
     const { run, service } = await files('url\nhttps://example.com/z\n');
     const { exitCode, stderr } = await run();

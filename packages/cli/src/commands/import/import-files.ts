@@ -76,12 +76,17 @@ async function inOrder(
   run: Pick<Run, 'watch' | 'context' | 'stop'>,
 ): Promise<readonly ImportSettings[]> {
   if (files.length === 1 || files.some(({ dryRun }) => dryRun)) return files;
+  let unclear: readonly ImportSettings[] = [];
   for (const settings of files) {
     const others = files.filter((other) => other !== settings);
     const first = { ...settings, others: others.map(({ file }) => file) };
-    if (!(await canBeImported(first, run))) return [first, ...others];
+    if (await canBeImported(first, run)) continue;
+    // A file with rows of another one is not bad by itself: the service may know whose links they are.
+    const alone = { ...settings, onSimilar: 'create' } as const;
+    if (!(await canBeImported(alone, run))) return [first, ...others];
+    if (unclear.length === 0) unclear = [first, ...others];
   }
-  return files;
+  return unclear.length > 0 ? unclear : files;
 }
 
 async function report(
