@@ -30,7 +30,8 @@ type LayoutSettings = Parameters<typeof detectTable>[1] &
   Partial<Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>>;
 
 /**
- * Finds out how to read an input. Where a column has lost its name, `made_for` tells which one it is.
+ * Finds out how to read an input. Where a column has lost its name, `made_for` tells which one it is. A column of targets that has its name,
+ * or that the user names, is taken for another one in results of an earlier import only: in an input, all targets may be new.
  *
  * @throws InputError when the input can't be imported as it is, or an option doesn't fit it
  */
@@ -38,15 +39,19 @@ export async function detectLayout(
   input: Parameters<typeof detectTable>[0],
   settings: LayoutSettings,
 ): Promise<Layout> {
-  const detect = async (map: LayoutSettings['map']) =>
+  const { map, isMapOptional = false } = settings;
+  const detect = async (wanted: LayoutSettings['map'], fields: readonly FittingField[]) =>
     fittingLayout(
-      layoutOf(await detectTable(input, { ...settings, map, added: RESULTS }), input.name),
+      layoutOf(await detectTable(input, { ...settings, map: wanted, added: RESULTS }), input.name),
       settings,
+      fields,
     );
+  const all = ['target_url', 'title', 'tags'] as const;
   try {
-    return (await detect(settings.map)).layout;
+    return (await detect(map, isMapOptional ? all : ['title', 'tags'])).layout;
   } catch (error) {
-    const named = await detect({ ...settings.map, target_url: '1' }).catch(() => undefined);
+    if (map.target_url !== undefined && !isMapOptional) throw error;
+    const named = await detect({ ...map, target_url: '1' }, all).catch(() => undefined);
     if (named?.isProven !== true) throw error;
     return named.layout;
   }
@@ -75,10 +80,13 @@ interface Detected {
 /** Rows by which columns are chosen. */
 const SAMPLE_ROWS = 100;
 
+type FittingField = 'target_url' | 'title' | 'tags';
+
 /** The layout whose columns are what the links of the first rows were made for, and whether any of these rows says so. */
 function fittingLayout(
   { layout, samples }: Detected,
   { map, defaults = {}, addTags, tagSeparator }: LayoutSettings,
+  fields: readonly FittingField[],
 ): { layout: Layout; isProven: boolean } {
   const rows = samples.slice(0, SAMPLE_ROWS).flatMap((row) => {
     const made = ownLink(row, layout)?.made_for ?? '';
@@ -97,7 +105,7 @@ function fittingLayout(
   const { mapping, columns } = layout.plan;
   let best = { mapping, fit: fit(mapping) };
   const results: readonly number[] = Object.values(layout.resultColumns);
-  for (const field of ['target_url', 'title', 'tags'] as const) {
+  for (const field of fields) {
     if (best.fit === 2 * rows.length) break;
     if (field !== 'target_url' && (mapping[field] ?? map[field]) !== undefined) continue;
     for (const index of columns.keys()) {

@@ -78,6 +78,59 @@ test('a row that was edited is said to be changed, whatever names were lost', as
   expect(await world.import(inPlace)).toMatchObject({ created: 0, existing: 3, changed: 1 });
 });
 
+const inPlace = () => ({ inPlace: true, output: world.path('input.csv') });
+const COLUMNS = 'url,title,code,short_url,status,error,made_for';
+
+test.each([
+  ['of which all names are there', COLUMNS],
+  ['of which a name was lost', COLUMNS.replace('made_for', 'gemacht')],
+])('a comma that is not quoted in the first row moves no column %s', async (_, header) => {
+  world.write('input.csv', 'url,title\nhttps://example.com/1,One\nhttps://example.com/2,Two\n');
+  await world.import(inPlace());
+  world.write(
+    'input.csv',
+    world.read('input.csv').replace(COLUMNS, header).replace('One', 'One, more'),
+  );
+  expect(await world.import(inPlace())).toMatchObject({ created: 0, existing: 1, rejected: 1 });
+  const rejects = world.read('input.csv.rejects.csv').trim().split('\n').slice(1);
+  expect(rejects).toEqual([expect.stringContaining('One, more')]);
+});
+
+describe('targets that are all new, beside the old ones in a column of another name', () => {
+  const rows = (text: (n: number) => string) => `${[1, 2, 3].map(text).join('\n')}\n`;
+  const pair = (n: number) => `https://old.example/${n},https://new.example/${n}`;
+  const newTargets = ['/1', '/2', '/3'].map((end) => ({
+    target_url: `https://new.example${end}`,
+  }));
+
+  test('are asked for where they have a usual name', async () => {
+    world.write('input.csv', `url\n${rows((n) => `https://old.example/${n}`)}`);
+    await world.import(inPlace());
+    const edited = world
+      .read('input.csv')
+      .replaceAll(/^https:..old.example.(\d)/gm, (_, n) => pair(Number(n)))
+      .replace(/^url/, 'before,url');
+    world.write('input.csv', edited);
+    expect(await world.import(inPlace())).toMatchObject({ created: 3, existing: 0 });
+    expect(world.service.links.slice(3)).toMatchObject(newTargets);
+  });
+
+  test('are asked for where the user names the column', async () => {
+    world.write('input.csv', `before,after\n${rows(pair)}`);
+    await world.import({ ...inPlace(), map: { target_url: 'before' } });
+    const map = { target_url: 'after' };
+    expect(await world.import({ ...inPlace(), map })).toMatchObject({ created: 3, existing: 0 });
+    expect(world.service.links.slice(3)).toMatchObject(newTargets);
+  });
+
+  test('are not guessed where the user names a column that is not there', async () => {
+    world.write('input.csv', `before,after\n${rows(pair)}`);
+    await world.import({ ...inPlace(), map: { target_url: 'before' } });
+    const typo = world.import({ ...inPlace(), map: { target_url: 'aftr' } });
+    await expect(typo).rejects.toMatchObject({ message: expect.stringContaining('aftr') });
+  });
+});
+
 test.each(CHANGES)('no link is doubled where the service can be asked: %s', async (_, change) => {
   world.service.features = ['lookup'];
   world.write('input.csv', 'url,title,labels\nhttps://example.com/1,One,\n');

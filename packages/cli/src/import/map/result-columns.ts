@@ -18,20 +18,27 @@ export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input, however their names were retyped: by the first row that an import has filled; or else side by side as we write
- * them, the last ones where there are several, or all four in any order. Exports of other services have columns such as `code` and `short_url`
+ * The result columns of an input: side by side as we write them, the last ones where there are several; or, however their names were retyped,
+ * by the first row that an import has filled; or else four of them, side by side or in any order. Exports of other services have columns such as `code` and `short_url`
  * too, but those are other links.
  */
 export function findResultColumns(
   columns: readonly string[],
   samples: readonly Row[] = [],
 ): ResultColumns {
+  const keys = columns.map(columnKey);
+  const sideBySide = (first: number): ResultColumns =>
+    Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, first + index]));
+  const last = keys.length - RESULT_COLUMNS.length;
+  const isNamed = (first: number) =>
+    RESULT_COLUMNS.every((name, index) => keys[first + index] === columnKey(name));
+  const named = keys.findLastIndex((_, first) => isNamed(first));
+  if (named !== -1) return sideBySide(named);
   for (const { cells } of samples) {
     const at = cells.findIndex((_, index) => isWritten(cells.slice(index)));
-    if (at !== -1)
-      return Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, at + index]));
+    // In a row with a delimiter that is not quoted, the results stand too far right.
+    if (at !== -1 && at <= last) return sideBySide(at);
   }
-  const keys = columns.map(columnKey);
   const names = LEAST_COLUMNS.map(columnKey);
   const madeFor = keys.lastIndexOf(columnKey('made_for'));
   const found = (place: (key: string, index: number) => number): ResultColumns => ({
