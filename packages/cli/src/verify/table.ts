@@ -58,7 +58,7 @@ export async function openTable(
   settings: TableSettings,
   stdin: ImportDeps['stdin'],
 ): Promise<Table> {
-  const input = await openLines(settings.file, stdin);
+  const input = await openLines(settings, stdin);
   try {
     const { short_url: wanted, ...map } = settings.map;
     const layout = await detectLayout(input, { ...settings, map });
@@ -96,9 +96,19 @@ export async function openTable(
   }
 }
 
-/** Opens an input. A JSON document becomes lines of its links, as the response of another service's API is one. */
-async function openLines(file: string, stdin: ImportDeps['stdin']): Promise<Input> {
+/** Names of files in which each line is a document of its own. */
+const LINES = /\.(?:jsonl|ndjson)(?:\.gz)?$/i;
+
+/**
+ * Opens an input. A JSON document becomes lines of its links, as the response of another service's API is one. Where the name or the user says
+ * what the input is, it is taken for no document.
+ */
+async function openLines(
+  { file, inputFormat }: Pick<TableSettings, 'file' | 'inputFormat'>,
+  stdin: ImportDeps['stdin'],
+): Promise<Input> {
   const input = await openInput(file, stdin);
+  if (inputFormat !== 'auto' || LINES.test(file)) return input;
   const links = await readDocument(input).catch(async (error: unknown) => {
     await input.dispose();
     throw error;

@@ -684,6 +684,19 @@ describe('tables', () => {
     );
   });
 
+  test.each([
+    ['by its name', 'x.jsonl', []],
+    ['as the user says', 'x', ['--input-format', 'jsonl']],
+  ])('JSON Lines with a key that documents have their links in: %s', async (_, name, args) => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    const row = { data: [{ id: 1 }], target_url: 'https://example.com/a', short_url: `${url}/a` };
+    for (const rows of [[row], [row, row]]) {
+      const text = rows.map((one) => `${JSON.stringify(one)}\n`).join('');
+      const result = await cli(['verify', await file(name, text), ...args]);
+      expect(result.exitCode, result.stderr).toBe(0);
+    }
+  });
+
   test('JSON Lines in and out keep their types', async () => {
     const { url } = await shortLinks({});
     const row = { target_url: 'https://example.com/a', short_url: `${url}/a`, n: 1 };
