@@ -1,6 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
@@ -106,6 +114,20 @@ describe('the database of a journal', () => {
     } finally {
       exec.mockRestore();
     }
+  });
+
+  test('leaves nothing behind where it can not be made', () => {
+    const { exec: real } = DatabaseSync.prototype;
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+    onTestFinished(() => exec.mockRestore());
+    exec.mockImplementation(function (this: DatabaseSync, sql: string) {
+      if (sql.includes('CREATE TABLE')) {
+        throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+      }
+      real.call(this, sql);
+    });
+    expect(() => openLocked(path)).toThrow('the disk is full');
+    expect(readdirSync(dirname(path))).toEqual([]);
   });
 
   test('of a copy, or of no file at all, needs no lock', () => {

@@ -198,8 +198,12 @@ function prepareFile(path: string): void {
     throw notWritable(path, cause, isThere ? ALLOW : undefined);
   }
   if (!isThere) {
-    openPrivate(draft, path).close();
-    nameJournal(draft, path);
+    try {
+      openPrivate(draft, path).close();
+      nameJournal(draft, path);
+    } finally {
+      rmSync(draft, { force: true });
+    }
   }
   hasContent(path);
 }
@@ -211,8 +215,6 @@ function nameJournal(draft: string, path: string): void {
   } catch {
     // Some file systems have no hard links.
     if (!existsSync(path)) copyFileSync(draft, path, constants.COPYFILE_EXCL);
-  } finally {
-    rmSync(draft, { force: true });
   }
 }
 
