@@ -27,6 +27,13 @@ const coverageOf = (...command: string[]): Part => ({
   unit: 'times what the simulation executes',
 });
 
+const THREE_SERVERS: Part = {
+  command: ['suite', '--project', 'e2e-cluster'],
+  amount: 1,
+  unit: 'times the tests on three servers that share a PostgreSQL',
+  env: { SHORTLINK_TEST_NIGHT: '1' },
+};
+
 /**
  * Every part of a night by its name, which is the name of its job. The day chooses what is drawn: each night begins behind the seeds of the one
  * before.
@@ -93,12 +100,7 @@ export function partsOf(day: number): Record<string, Part> {
       unit: 'times the tests of random cases, with others',
       env: { SHORTLINK_TEST_SEED: String(day) },
     },
-    'three-servers': {
-      command: ['suite', '--project', 'e2e-cluster'],
-      amount: 1,
-      unit: 'times the tests on three servers that share a PostgreSQL',
-      env: { SHORTLINK_TEST_NIGHT: '1' },
-    },
+    'three-servers': THREE_SERVERS,
     fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
     million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
     mutants: {

@@ -4,7 +4,7 @@ import { linksIn, stored } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import { beginBatch } from './batches.ts';
+import { beginBatch, outcomeOf } from './batches.ts';
 import type { Journal } from './journal.ts';
 import { openJournal } from './open-journal.ts';
 
@@ -102,7 +102,7 @@ describe('what became of a batch', () => {
       ['a', 'x', null],
       ['c', null, 'left out'],
     ]);
-    expect(journal.results(batch)).toEqual([
+    expect(journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toEqual([
       { ...results[0], made_for: madeFor(identity('a')) },
       { ...results[1], made_for: madeFor(identity('b')) },
       { ...results[2], made_for: madeFor(identity('c')) },
@@ -185,7 +185,9 @@ describe('what became of a batch', () => {
       decision,
     );
     expect(journal.openBatches()).toEqual([]);
-    expect(journal.results(batch)).toMatchObject([{ status: 'failed', error: 'no title' }]);
+    expect(journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toMatchObject([
+      { status: 'failed', error: 'no title' },
+    ]);
     expect(journal.isEmpty).toBe(true);
   });
 

@@ -17,7 +17,6 @@ import {
   type JournalLink,
   linksOfBatch,
   type NewBatch,
-  outcomeOf,
   resultsRecord,
   serviceOf,
   undecided,
@@ -166,11 +165,6 @@ export class Journal {
     }
   }
 
-  /** What is known of the links of a batch, each with the cell `made_for`. */
-  results({ id }: BatchRef): (LinkResult & { made_for: string })[] {
-    return this.linksIn(this.batch(id)).map(outcomeOf);
-  }
-
   /** The batches of this service, oldest first. */
   batches(): Batch[] {
     return [...this.#batches.values()].filter(({ service }) => service === this.service);
@@ -209,8 +203,8 @@ export class Journal {
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
     const batch = this.batches().find(({ created }) => created > 0);
-    const urls = batch === undefined ? [] : this.results(batch).map(urlOf);
-    const url = URL.parse(urls.find((one) => one !== undefined) ?? '');
+    const links = batch === undefined ? [] : this.linksIn(batch);
+    const url = URL.parse(links.map(({ result }) => urlOf(result)).find(Boolean) ?? '');
     return url === null ? [] : [url.origin];
   }
 
@@ -268,9 +262,8 @@ export class Journal {
   /** The short URLs of links that were found elsewhere. */
   #foundUrls(): Set<string> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
-    return new Set(
-      found.flatMap((batch) => this.linksIn(batch)).flatMap(({ result }) => urlOf(result) ?? []),
-    );
+    const links = found.flatMap((batch) => this.linksIn(batch));
+    return new Set(links.flatMap(({ result }) => urlOf(result) ?? []));
   }
 
   #entries({ size, decided }: Batch): Entry[] {
