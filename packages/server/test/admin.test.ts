@@ -518,6 +518,19 @@ describe('links', () => {
       expect(await now()).toBe(0);
     });
 
+    test('keeps a title that somebody else gives a link meanwhile, where the file has no titles', async () => {
+      const { file, codes, now } = await setUp(2);
+      const { updateLinks } = store;
+      const [code = ''] = codes;
+      store.updateLinks = async (input) => {
+        await updateLinks([{ code, title: 'Theirs', by: 'Ann', now: START }]);
+        return updateLinks(input);
+      };
+      expect(await run('links', 'update', '--from', file, '--yes')).toBe(0);
+      expect(await now()).toBe(2);
+      expect(await json('links', 'show', code)).toMatchObject({ title: 'Theirs' });
+    });
+
     test('changes nothing where somebody else corrects some of the links meanwhile', async () => {
       const { file, codes, now } = await setUp(4);
       const { updateLinks } = store;

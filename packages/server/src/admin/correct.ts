@@ -110,6 +110,7 @@ async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<
 }
 
 interface Planned {
+  change: Pick<LinkCorrection, 'target_url' | 'title'>;
   link: Link;
   /** The link as it shall be. */
   value: Link;
@@ -137,7 +138,9 @@ async function planOf(
           (await mayLeadBack(store, settings, change)) ??
           (plan.has(link.code) && `link ${code} is corrected twice`)));
     if (problem) problems.push(where + problem);
-    else if (link !== undefined) plan.set(link.code, { link, ...changedLink(link, change) });
+    else if (link !== undefined) {
+      plan.set(link.code, { change, link, ...changedLink(link, change) });
+    }
   }
   if (problems.length > 1) for (const one of problems.slice(0, MAX_PROBLEMS)) say(one);
   const all = `${problems.length} of the corrections can't be made; nothing was changed`;
@@ -194,8 +197,8 @@ async function correctAll(
   made: Pick<LinkCorrection, 'by' | 'now'>,
   say: (line: string) => void,
 ): Promise<Link[]> {
-  const corrections = plan.map(({ link, value: { code, target_url, title } }) => {
-    return { code, target_url, title, ...made, ifTarget: link.target_url };
+  const corrections = plan.map(({ change: { target_url, title }, link }) => {
+    return { code: link.code, target_url, title, ...made, ifTarget: link.target_url };
   });
   const outcomes = await store.updateLinks(corrections);
   const problems = plan.flatMap(({ link }, at) => {
