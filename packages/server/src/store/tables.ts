@@ -120,7 +120,7 @@ export function addedTables({ types: { int, code, position }, ends }: Words): st
       used_at ${int} NOT NULL
     ) ${ends.changing};
 
-    -- Tells the caches of all instances which links to forget. The last thousand are kept: a reader that missed more reads everything again.
+    -- Tells the caches of all instances which links to forget. At least the last thousand are kept: a reader that missed more reads everything again.
     CREATE TABLE link_changes (
       number ${position},
       code text, -- with no owner, null stands for all links

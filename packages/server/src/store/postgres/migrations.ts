@@ -161,7 +161,10 @@ export const migrations: readonly Migration[] = [
         changed_owner := coalesce(NEW.id, OLD.id);
       END IF;
       INSERT INTO link_changes (code, owner) VALUES (changed_code, changed_owner) RETURNING number INTO last_number;
-      DELETE FROM link_changes WHERE number <= last_number - 1000;
+      -- Not each time: it reads again what this transaction deleted before, so the time for many corrections at once would grow with the square of their number.
+      IF last_number % 1000 = 0 THEN
+        DELETE FROM link_changes WHERE number <= last_number - 1000;
+      END IF;
       RETURN NULL;
     END
     $$;

@@ -156,3 +156,26 @@ test('of opposite corrections of the same links at all instances, one is made, w
   const targets = new Set(found.map((link) => link?.target_url));
   expect(targets).toEqual(new Set([`https://example.com/by-${made}`]));
 });
+
+test('many corrections at once look for old changes of links some times, not once for each', async () => {
+  const { accountId } = await newCaller(store(0));
+  await execute(
+    url,
+    `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
+       SELECT 'l' || n, gen_random_uuid(), '${accountId}', 'https://example.com/' || n, 302, ${NOW} FROM generate_series(1, 3000) AS n;
+     CREATE SEQUENCE deletions;
+     CREATE FUNCTION count_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('deletions'); RETURN NULL; END $$;
+     CREATE TRIGGER counted AFTER DELETE ON link_changes EXECUTE FUNCTION count_deletion()`,
+  );
+  const target_url = 'https://example.com/new';
+  const corrections = Array.from({ length: 3_000 }, (_, n) => {
+    return { code: `l${n + 1}`, target_url, by: 'ann', now: NOW };
+  });
+  const outcomes = await store(0).updateLinks(corrections);
+  expect(outcomes.filter((outcome) => outcome.ok && outcome.changed)).toHaveLength(3_000);
+  const [counted] = await execute(url, 'SELECT last_value::int AS deletions FROM deletions');
+  expect(counted?.['deletions']).toBe(3);
+  const [changes] = await execute(url, 'SELECT count(*)::int AS kept FROM link_changes');
+  expect(changes?.['kept']).toBeGreaterThanOrEqual(1_000);
+  expect(changes?.['kept']).toBeLessThan(2_000);
+});

@@ -16,6 +16,9 @@ export function* findCreated(
   return row === undefined ? undefined : JSON.parse(row.answer);
 }
 
+/** From so many missed changes on, all links count as changed. PostgreSQL keeps the rows of some more. */
+const MISSED_CHANGES = 1_000;
+
 /**
  * What changed since the change `since`, from the rows that triggers write; one without a code and an owner stands for all links. The first row
  * is the change that the reader knows already. Without it there is a gap: old rows were deleted, or the database is another one,
@@ -26,7 +29,8 @@ export function* linkChanges(since: number): Reading<LinkChanges> {
     SELECT number, coalesce(code, owner) AS id FROM link_changes WHERE number >= ${since} ORDER BY number`);
   const latest = changes.at(-1)?.number ?? known?.number ?? 0;
   const ids = changes.map(({ id }) => id).filter((id) => id !== null);
-  const isWhole = known?.number === since && ids.length === changes.length;
+  const isWhole =
+    known?.number === since && ids.length === changes.length && ids.length < MISSED_CHANGES;
   return { latest, changed: isWhole ? ids : 'all' };
 }
 
