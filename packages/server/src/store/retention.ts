@@ -1,7 +1,7 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 import type { Engine } from './writes/engine.ts';
-import { indexLinks } from './writes/targets.ts';
+import { numberTargets } from './writes/targets.ts';
 
 type Tables = Pick<Engine, 'dailyTables' | 'unlessLocked'>;
 
@@ -47,9 +47,7 @@ export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>
     return rows('request_counters', 'account_id, period, starts_at', condition);
   };
   return [
-    function* () {
-      return !(yield* indexLinks(engine)).done;
-    },
+    () => numberTargets(engine),
     () => deleteJobs(now, engine),
     counters('minute', aged),
     counters('day', startOfDay(aged)),

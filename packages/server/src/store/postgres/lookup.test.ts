@@ -5,6 +5,7 @@ import {
   NOW,
   newCaller,
   newJob,
+  newLink,
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
@@ -50,6 +51,21 @@ test('links of before and of an instance of the version before are found once al
   await execute(url, 'UPDATE links SET target_number = NULL');
   await store.prune(NOW);
   expect(await store.indexLinks()).toEqual({ done: true });
+  await store.close();
+});
+
+test('housekeeping passes over links without a number that somebody has locked, instead of asking for them again and again', async () => {
+  const store = await open();
+  const caller = await newCaller(store);
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  await execute(url, 'UPDATE links SET target_number = NULL');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN; SELECT FROM links FOR NO KEY UPDATE');
+  await store.prune(NOW, AbortSignal.timeout(2_000));
+  const writes = await execute(url, 'SELECT sum(number)::int AS number FROM click_writes');
+  expect(writes[0]?.['number']).toBeLessThan(50);
+  await client.end();
   await store.close();
 });
 

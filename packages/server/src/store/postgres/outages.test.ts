@@ -258,6 +258,25 @@ test('text that PostgreSQL can not hold is not found, or refused, and takes no o
   await store.close();
 });
 
+test('creates that are tried one by one, since one of them failed the others, take one connection', async () => {
+  const url = await newSchema();
+  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const bad = { target_url: 'https://example.com/a\0b' };
+  let isDone = false;
+  const creating = createAtOnce(store, [...newLinks(60), newLink(0, bad)], caller).finally(() => {
+    isDone = true;
+  });
+  let busy = 0;
+  while (!isDone) {
+    busy = Math.max(busy, store.connections?.().busy ?? 0);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(acknowledgedCodes(await creating)).toHaveLength(60);
+  expect(busy).toBe(1);
+  await store.close();
+});
+
 /** For the test's own statements, whatever the node says to others. */
 function writable(url: string): string {
   const withOption = new URL(url);

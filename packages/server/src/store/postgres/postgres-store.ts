@@ -182,6 +182,13 @@ async function createGrouped(
     const mayBeOneOfThem =
       error instanceof StoreError && (error.reason === 'invalid' || error.reason === 'internal');
     if (requests.length === 1 || !mayBeOneOfThem) throw error;
-    return requests.map((request) => create([request]).then(firstOf));
   }
+  const outcomes: Promise<CreateOutcome<Link>>[] = [];
+  for (const request of requests) {
+    const alone = create([request]).then(firstOf);
+    outcomes.push(alone);
+    // One after the other, on one connection. What fails is known to the call that it belongs to.
+    await alone.catch(() => undefined);
+  }
+  return outcomes;
 }

@@ -40,7 +40,7 @@ export function* addClicks(
 /**
  * Puts links that were clicked into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. Only the
  * first {@link RANKED_TOGETHER} of the links are looked at.
- Nothing is done while another instance does this: a link that is often clicked comes again.
+ * Nothing is done while another instance does this: a link that is often clicked comes again.
  */
 function* rankLinks({ table, mayRank }: Engine, clicked: Iterable<string>): Writing<void> {
   const codes = [...clicked].slice(0, RANKED_TOGETHER).map((code) => ({ code }));
