@@ -14,8 +14,6 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** What these checks refuse is not shown: it may hold anything. */
 const isFunction = (value: unknown, name: string) =>
   typeof value === 'function' || refuse(name, 'a function');
-const isObject = (value: unknown, name: string) =>
-  Object(value) === value || refuse(name, 'an object');
 const isSignal = (value: { aborted?: unknown }, name: string) =>
   typeof value.aborted === 'boolean' || refuse(name, 'an AbortSignal');
 
@@ -24,16 +22,13 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   batchSize: (value) => value === 'auto' || count('batchSize', value, 1, MAX_BATCH_LINKS),
   concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
   fetch: isFunction,
-  fetchOptions: isObject,
   headers,
-  hooks: isObject,
   // On, off, or a key given by the caller.
   idempotency: (value) =>
     typeof value === 'boolean' ||
     isIdempotencyKey(value) ||
     refuse('idempotency', 'true, false or a key of 1 to 255 visible ASCII characters'),
   idempotencyKey: isFunction,
-  logger: isObject,
   maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
   maxRetries: (value) => count('maxRetries', value, 0),
   onBatch: isFunction,
@@ -44,7 +39,7 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
     const isGood = typeof value === 'number' && value > 0;
     that(isGood, 'requestsPerMinute', value, 'more than 0 requests');
   },
-  resume: (value) => isIterable(value) || refuse('resume', 'a list of batches'),
+  resume: (value) => isIterable(value) || refuse('resume', 'iterable'),
   signal: isSignal,
   stopSignal: isSignal,
 };

@@ -59,9 +59,6 @@ describe('resolveOptions', () => {
     ['requestsPerMinute', { requestsPerMinute: '5' as never }, 'more than 0 requests, not "5"'],
     ['headers', { headers: { 'a b': 'c' } }, 'named as HTTP allows, not "a b"'],
     ['headers["a"]', { headers: { a: 'b\r\nc' } }, 'without control characters'],
-    ['hooks', { hooks: 'onRetry' as never }, 'must be an object'],
-    ['logger', { logger: 'console' as never }, 'must be an object'],
-    ['fetchOptions', { fetchOptions: true as never }, 'must be an object'],
   ])('names %s and what it accepts', (option, options, words) => {
     const act = () => resolve(options);
     expect(act).toThrow(expect.objectContaining({ name: 'InvalidOptionError', option }));

@@ -137,11 +137,13 @@ function certain(
  */
 function alike(links: readonly (SentLink | Entry<LinkInput>)[]): boolean {
   const inputs = links.map((link) => ('input' in link ? link.input : link));
-  if (new Set(inputs).size < inputs.length) return false;
   try {
     const sent = inputs.map((input) => pickLinkFields(input));
-    const isAsSent = sent.every(({ target_url }, n) => target_url === links[n]?.target_url);
-    return isAsSent && new Set(sent.map((link) => JSON.stringify(link))).size === 1;
+    return (
+      new Set(inputs).size === links.length &&
+      sent.every(({ target_url }, n) => target_url === links[n]?.target_url) &&
+      new Set(sent.map((link) => JSON.stringify(link))).size === 1
+    );
   } catch {
     return false;
   }

@@ -100,8 +100,7 @@ function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
 function parseCarefully(text: string, revive: (key: string, item: unknown) => unknown): unknown {
   const exact = (key: string, item: unknown, { source = '' }: { source?: string } = {}) => {
     if (key === '__proto__') return undefined;
-    const isRounded = typeof item === 'number' && item > Number.MAX_SAFE_INTEGER;
-    return revive(key, isRounded && /^\d+$/.test(source) ? source : item);
+    return revive(key, /^\d{16,}$/.test(source) ? source : item);
   };
   return JSON.parse(text, exact);
 }

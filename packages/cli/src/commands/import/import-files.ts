@@ -70,6 +70,9 @@ async function writeSummary(path: string, text: string): Promise<void> {
   });
 }
 
+/** So many files are compared with each other: each of them is read once for each other one. */
+const MOST_COMPARED = 10;
+
 /** The files, a bad one first: it ends the run with its own message before anything of the others is sent. */
 async function inOrder(
   files: readonly ImportSettings[],
@@ -79,7 +82,8 @@ async function inOrder(
   let unclear: readonly ImportSettings[] = [];
   for (const settings of files) {
     const others = files.filter((other) => other !== settings);
-    const first = { ...settings, others: others.map(({ file }) => file) };
+    const compared = files.length <= MOST_COMPARED ? others : [];
+    const first = { ...settings, others: compared.map(({ file }) => file) };
     if (await canBeImported(first, run)) continue;
     // A file with rows of another one is not bad by itself: the service may know whose links they are.
     const alone = { ...settings, onSimilar: 'create' } as const;
