@@ -15,13 +15,13 @@ export function partialName(target: string): string {
 /** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 
-/** Removes what killed runs have left of new versions of a file. */
+/** Removes what killed runs have left of new versions of a file, and of the database that a new journal is. A folder may be closed to readers. */
 export async function removeLeftovers(target: string): Promise<void> {
   const start = nameBeside(target, '');
-  for (const name of await readdir(dirname(target))) {
+  for (const name of await readdir(dirname(target)).catch(() => [])) {
     const path = join(dirname(target), name);
-    const isOurs =
-      path.startsWith(start) && /^[0-9a-f]{24}\.partial$/.test(path.slice(start.length));
+    const isPartial = /^[0-9a-f]{24}\.partial(?:-journal)?$/.test(path.slice(start.length));
+    const isOurs = path.startsWith(start) && isPartial;
     const stats = isOurs ? await lstat(path).catch(() => undefined) : undefined;
     if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
       await rm(path, { force: true });

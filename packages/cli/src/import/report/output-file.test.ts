@@ -160,8 +160,10 @@ describe('a regular file', () => {
     const now = Date.now() / 1000;
     for (const letter of ['a', 'b']) writeFileSync(at(name(letter)), 'half');
     utimesSync(at(name('a')), now - 90_000, now - 90_000);
-    writeFileSync(at('.out.csv.mine.partial'), 'x');
-    utimesSync(at('.out.csv.mine.partial'), now - 90_000, now - 90_000);
+    for (const old of ['.out.csv.mine.partial', `${name('a')}-journal`]) {
+      writeFileSync(at(old), 'x');
+      utimesSync(at(old), now - 90_000, now - 90_000);
+    }
     await write(at('out.csv'), 'new\n');
     expect(readdirSync(directory).sort()).toEqual([name('b'), '.out.csv.mine.partial', 'out.csv']);
   });
