@@ -15,7 +15,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { stored } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity } from '../map/link-identity.ts';
-import type { Journal } from './journal.ts';
+import { Journal } from './journal.ts';
 import { openJournal, peekJournal } from './open-journal.ts';
 
 const URL = 'https://api.example';
@@ -48,6 +48,24 @@ test('a journal that can not be used is not left locked', async () => {
   db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
   db.close();
   expect(readdirSync(join(path, '..'))).toEqual(['journal']);
+});
+
+test('a restart whose owner can not be recorded leaves the journal as it was', async () => {
+  const path = join(await testFolder(), 'journal');
+  run(path, 'https://example.com/');
+  const spy = vi.spyOn(Journal.prototype, 'setOwner').mockImplementation(() => {
+    throw new Error('the disk is full');
+  });
+  onTestFinished(() => spy.mockRestore());
+  const copies = await useOwnTmpdir();
+  for (const restart of [true, false]) {
+    const open = () => openJournal({ path, baseUrl: URL, restart, input: 'links.csv' });
+    expect(open).toThrow('the disk is full');
+  }
+  expect(() => peekJournal({ path, baseUrl: URL, restart: false, input: 'a.csv' })).toThrow('full');
+  expect(copies()).toEqual([]);
+  expect(namesBeside(path)).toEqual(['journal']);
+  expect(peek(path)).toHaveLength(1);
 });
 
 /** The names in the folder of a journal. */

@@ -49,9 +49,19 @@ export function openJournal(settings: JournalSettings): Journal {
     if (journal.isEmpty) endEmpty(journal, kept, input !== undefined);
     db.close();
   });
-  takeOver(journal, input);
+  orClose(journal, () => takeOver(journal, input));
   for (const content of written) journal.willWrite(content);
   return journal;
+}
+
+/** A journal that can't be used is not left locked, and what was set aside for it comes back. */
+function orClose(journal: Journal, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
 }
 
 /**
@@ -65,7 +75,6 @@ function takeOver(journal: Journal, input: string | undefined): void {
   if (input === undefined || owner === own) return;
   const other = resolve(folder, owner ?? '');
   if (owner !== undefined && !journal.isEmpty && isOther(other, input)) {
-    journal.close();
     throw inputError(
       `${path} is the journal of another input, ${other}`,
       'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
@@ -111,7 +120,7 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
     return new Journal(path, db, baseUrl, () => db.close());
   }
   const { journal } = readWhole(path, baseUrl);
-  takeOver(journal, input);
+  orClose(journal, () => takeOver(journal, input));
   return journal;
 }
 
