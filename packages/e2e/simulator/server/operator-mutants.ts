@@ -18,7 +18,7 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
     'CAST(at AS bigint), made_by, new_target, old_target,',
   ),
   'correction-not-seen': one(
-    'Other processes are not told of a link that changed.',
+    'Other processes go on with a link as it was before it was corrected.',
     'store/sqlite/migrations.ts',
     'AFTER UPDATE OF code, target_url, redirect_type',
     'AFTER UPDATE OF code, redirect_type',

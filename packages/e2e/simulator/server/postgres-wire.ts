@@ -57,7 +57,7 @@ export class Wire implements RealWork {
   readonly #work = new Map<number, number | undefined>();
   /** Sessions whose connection was cut, and that the database has not ended yet. */
   readonly #cut = new Set<number>();
-  /** What has ended, by the number of its beginning: they are told of it in this order, whichever came first. */
+  /** What has ended, by the number of its beginning: its callers go on in this order, whichever ended first. */
   readonly #ended = new Map<number, () => void>();
   #begun = 0;
   #changes = 0;
