@@ -61,6 +61,12 @@ test('a server that writes meanwhile waits for one step, not for all', () => {
   db.close();
 });
 
+test('no step goes through all links for two indexes, since other writes wait for each step', () => {
+  for (const { name, sql } of migrations) {
+    expect(sql.match(/CREATE INDEX \w+ ON links\b/g)?.length ?? 0, name).toBeLessThan(2);
+  }
+});
+
 test('the steps are numbered upwards, and migrateSqlite reports them', async () => {
   const versions = migrations.map(({ version }) => version);
   expect([...new Set(versions)].toSorted((a, b) => a - b)).toEqual(versions);
