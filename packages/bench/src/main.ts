@@ -28,12 +28,14 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
     };
   },
   cli: async () => {
-    const { measureImport, measureLargeImport } = await import('./cli/import.ts');
+    const imports = await import('./cli/import.ts');
     return {
       'start-up': (await import('./cli/start-up.ts')).measureStartUp,
       parsers: (await import('./cli/parsers.ts')).measureParsers,
-      import: measureImport,
-      'import-large': measureLargeImport,
+      import: imports.measureImport,
+      'import-json-lines': imports.measureJsonLines,
+      'import-own-server': imports.measureOwnServer,
+      'import-large': imports.measureLargeImport,
     };
   },
   server: async () => {

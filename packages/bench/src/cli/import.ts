@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { type Contender, interleave } from '../frame/rounds.ts';
+import { type Contender, interleave, type Sample } from '../frame/rounds.ts';
 import { medianOf, type Row, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { LARGE_BATCH, startStub, targetUrl } from '../sdk/stub.ts';
+import { startOurs } from '../server/targets.ts';
 
 /** The built command. */
 export const CLI_PROGRAM = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
@@ -23,60 +24,171 @@ const MOST_MB = 250;
 const MOST_AGAIN = 0.62;
 const AGAIN = 'second run/first';
 
+/** JSON Lines take at most this part of the processor time of CSV. */
+const MOST_OF_CSV = 1.5;
+
+/** An import into our own server takes at most this part of the bare script's time. */
+const MOST_OF_BARE = 1.15;
+
+const SECONDS = 'seconds';
+const CPU = 'CPU µs/row';
+const BARE_NAME = 'bare script';
+const IMPORT_NAME = 'shortlink import';
+
+/** What stands in the directory of a section. */
+const CSV = 'links.csv';
+const JSON_LINES = 'links.jsonl';
+const RESULTS = 'results.csv';
+
+const STUB_KEY = 'bench-key-0123456789';
+
 /** A run takes many seconds, so there are fewer rounds. */
 const MOST_ROUNDS = 5;
 
 /** A million rows, through the real command and through the bare script. */
 export function measureImport(context: SectionContext): Promise<Section> {
-  const rows = Math.ceil(scaled(1_000_000, context) / LARGE_BATCH) * LARGE_BATCH;
-  return measureRows(context, rows, Math.min(context.rounds, MOST_ROUNDS));
+  return measureRows(
+    context,
+    wholeBatches(1_000_000, context),
+    Math.min(context.rounds, MOST_ROUNDS),
+  );
 }
 
 /** Three million rows: the memory must be that of one million. */
 export function measureLargeImport(context: SectionContext): Promise<Section> {
-  const rows = Math.ceil(scaled(3_000_000, context) / LARGE_BATCH) * LARGE_BATCH;
-  return measureRows(context, rows, 1);
+  return measureRows(context, wholeBatches(3_000_000, context), 1);
+}
+
+/** The stub's responses fit whole batches only. */
+function wholeBatches(rows: number, context: SectionContext): number {
+  return Math.ceil(scaled(rows, context) / LARGE_BATCH) * LARGE_BATCH;
 }
 
 async function measureRows(
-  { children, directory }: SectionContext,
+  context: SectionContext,
   rows: number,
   rounds: number,
 ): Promise<Section> {
-  const url = await startStub(children);
-  const file = join(directory, 'links.csv');
-  const output = join(directory, 'results.csv');
-  await writeLinksFile(file, rows);
-  const contender = (name: string, program: URL | string, args: string[]): Contender => ({
-    name,
-    measure: async () => {
-      const env = { SHORTLINK_API_KEY: 'bench-key-0123456789', SHORTLINK_BASE_URL: url, CI: '1' };
-      const { ms, cpuMs, peakMb } = await runMeasured(program, args, { directory, env });
-      const isOurs = program === CLI_PROGRAM;
-      const again = isOurs ? await runMeasured(program, args, { directory, env }) : undefined;
-      // What a run has written would be evidence of links for the next one.
-      for (const written of [`${file}.shortlink-journal`, output])
-        await rm(written, { force: true });
-      return {
-        'rows/s': (rows / ms) * 1000,
-        'CPU µs/row': (cpuMs / rows) * 1000,
-        'peak RSS, MB': peakMb,
-        ...(again && { [AGAIN]: again.ms / ms }),
-      };
-    },
+  const service = { url: await startStub(context.children), apiKey: STUB_KEY };
+  const run = { directory: context.directory, rows, service };
+  await writeLinksFile(join(context.directory, CSV), rows);
+  const measured = await interleave([bareScript(run), ourImport(run)], {
+    rounds,
+    warmups: 0,
+    ratio: { of: 'rows/s', to: [BARE_NAME] },
   });
-  const measured = await interleave(
-    [
-      contender('bare script', BARE, [url, file, output]),
-      contender('shortlink import', CLI_PROGRAM, ['import', file, '-o', output, '--quiet']),
-    ],
-    { rounds, warmups: 0, ratio: { of: 'rows/s', to: ['bare script'] } },
-  );
   return {
     title: `An import of ${rows.toLocaleString('en-US')} rows`,
     about: 'Whole programs against a stub that answers every batch alike, four batches in flight.',
     rows: measured,
     checks: checksOf(measured),
+  };
+}
+
+/** The same rows as JSON Lines, by processor time, since the formats differ in nothing else. */
+export async function measureJsonLines(context: SectionContext): Promise<Section> {
+  const rows = wholeBatches(300_000, context);
+  const service = { url: await startStub(context.children), apiKey: STUB_KEY };
+  const run = { directory: context.directory, rows, service };
+  await writeLinksFile(join(context.directory, CSV), rows);
+  await writeLinksFile(join(context.directory, JSON_LINES), rows, jsonLine);
+  const [csv, lines] = [ourImport(run, CSV), ourImport(run, JSON_LINES)];
+  const measured = await interleave([csv, lines], {
+    rounds: Math.min(context.rounds, MOST_ROUNDS),
+    warmups: 0,
+    ratio: { of: CPU, to: [csv.name] },
+  });
+  return {
+    title: `CSV and JSON Lines, ${rows.toLocaleString('en-US')} rows`,
+    about: 'The command against a stub, a first run and a second one without new rows.',
+    rows: measured,
+    checks: [
+      {
+        name: 'processor time, JSON Lines/CSV',
+        measured: medianOf(measured, lines.name, `to ${csv.name}`),
+        wanted: { atMost: MOST_OF_CSV },
+      },
+    ],
+  };
+}
+
+/** The same batches into our own server, whose work hides most of the command's. Every run meets an empty database. */
+export async function measureOwnServer(context: SectionContext): Promise<Section> {
+  const { directory } = context;
+  const rows = wholeBatches(300_000, context);
+  await writeLinksFile(join(directory, CSV), rows, (row) => csvLine(row, row));
+  const contender = (name: string, program: typeof bareScript): Contender => ({
+    name,
+    measure: async () => {
+      const database = join(directory, 'links.db');
+      const service = await startOurs(context, `sqlite:${database}`);
+      const { measure } = program({ directory, rows, service });
+      const sample = await measure();
+      await service.stop();
+      await rm(database);
+      return sample;
+    },
+  });
+  const measured = await interleave(
+    [contender(BARE_NAME, bareScript), contender(IMPORT_NAME, ourImport)],
+    { rounds: Math.min(context.rounds, MOST_ROUNDS), ratio: { of: SECONDS, to: [BARE_NAME] } },
+  );
+  return {
+    title: `An import of ${rows.toLocaleString('en-US')} rows into our own server`,
+    about: 'Whole programs, four batches in flight, each job polled until it is done.',
+    rows: measured,
+    checks: [
+      {
+        name: 'time, import/bare script',
+        measured: medianOf(measured, IMPORT_NAME, `to ${BARE_NAME}`),
+        wanted: { atMost: MOST_OF_BARE },
+      },
+    ],
+  };
+}
+
+interface ImportRun {
+  directory: string;
+  rows: number;
+  service: { url: string; apiKey: string };
+}
+
+function bareScript({ directory, rows, service }: ImportRun): Contender {
+  const args = [service.url, join(directory, CSV), join(directory, RESULTS), service.apiKey];
+  return {
+    name: BARE_NAME,
+    measure: async () => {
+      const usage = await runMeasured(BARE, args, { directory });
+      await rm(join(directory, RESULTS));
+      return figuresOf(rows, usage);
+    },
+  };
+}
+
+/** The command, and the same command again, which finds nothing to create. */
+function ourImport({ directory, rows, service }: ImportRun, input = CSV): Contender {
+  const [file, output] = [join(directory, input), join(directory, RESULTS)];
+  const args = ['import', file, '-o', output, '--quiet'];
+  const env = { SHORTLINK_API_KEY: service.apiKey, SHORTLINK_BASE_URL: service.url, CI: '1' };
+  return {
+    name: input === CSV ? IMPORT_NAME : `${IMPORT_NAME}, ${input}`,
+    measure: async () => {
+      const first = await runMeasured(CLI_PROGRAM, args, { directory, env });
+      const again = await runMeasured(CLI_PROGRAM, args, { directory, env });
+      // What a run has written would be evidence of links for the next one.
+      for (const written of [`${file}.shortlink-journal`, output])
+        await rm(written, { force: true });
+      return { ...figuresOf(rows, first), [AGAIN]: again.ms / first.ms };
+    },
+  };
+}
+
+function figuresOf(rows: number, { ms, cpuMs, peakMb }: ProgramUsage): Sample {
+  return {
+    'rows/s': (rows / ms) * 1000,
+    [SECONDS]: ms / 1000,
+    [CPU]: (cpuMs / rows) * 1000,
+    'peak RSS, MB': peakMb,
   };
 }
 
@@ -101,27 +213,34 @@ function checksOf(measured: readonly Row[]): Section['checks'] {
   ];
 }
 
-/** Columns of {@link writeLinksFile}. */
-const COLUMNS = 'target_url,title,tags';
+/** A line of {@link writeLinksFile}: its first line, where the format has one, and those of its rows. */
+const csvLine = (row: number, place = row % LARGE_BATCH) =>
+  row < 0
+    ? 'target_url,title,tags\n'
+    : `${targetUrl(place)},Catalogue item ${row} of the autumn collection,shop|autumn|item ${row}\n`;
+
+function jsonLine(row: number): string {
+  if (row < 0) return '';
+  const [target_url, title, tags] = csvLine(row).trimEnd().split(',');
+  return `${JSON.stringify({ target_url, title, tags: tags?.split('|') })}\n`;
+}
 
 /** Rows written at once. */
 const PIECE_ROWS = 1_000;
 
 /**
- * Writes a CSV file of `rows` links, about 126 bytes each. Every batch of {@link LARGE_BATCH} has the same target URLs, since
- * the stub answers every batch alike. No cell is quoted, so that the bare script may split at commas.
+ * Writes a file of `rows` links, in CSV about 126 bytes each. Every batch of {@link LARGE_BATCH} has the same target URLs,
+ * since the stub answers every batch alike. No cell is quoted, so that the bare script may split at commas.
  */
-export async function writeLinksFile(path: string, rows: number): Promise<void> {
-  await pipeline(Readable.from(pieces(rows)), createWriteStream(path));
+export async function writeLinksFile(path: string, rows: number, line = csvLine): Promise<void> {
+  await pipeline(Readable.from(pieces(rows, line)), createWriteStream(path));
 }
 
-function* pieces(rows: number): Generator<string> {
-  yield `${COLUMNS}\n`;
+function* pieces(rows: number, line: (row: number) => string): Generator<string> {
+  yield line(-1);
   for (let first = 0; first < rows; first += PIECE_ROWS) {
     let text = '';
-    for (let row = first; row < Math.min(rows, first + PIECE_ROWS); row += 1) {
-      text += `${targetUrl(row % LARGE_BATCH)},Catalogue item ${row} of the autumn collection,shop|autumn|item ${row}\n`;
-    }
+    for (let row = first; row < Math.min(rows, first + PIECE_ROWS); row += 1) text += line(row);
     yield text;
   }
 }
