@@ -1,6 +1,6 @@
 /** What a program needs before it reads a table, such as for its help. It loads nothing of the reader. */
 export { InputError, inputError, refuseConflict, shown, systemReason } from './errors.ts';
-export { type Line, LineSplitter } from './lines.ts';
+export { LineSplitter } from './lines.ts';
 export {
   type AddedColumns,
   type BookCell,

@@ -19,11 +19,12 @@ export function splitTags(cell: string, separator: string | undefined): string[]
   const text = trimmed(cell);
   if (text === '') return [];
   const strings = jsonStrings(text);
-  if (strings !== undefined) return withoutEmpty(strings);
-  return separator === undefined ? cut(text) : withoutEmpty(text.split(separator));
+  if (strings !== undefined) return cleanTags(strings);
+  return separator === undefined ? cut(text) : cleanTags(text.split(separator));
 }
 
-function withoutEmpty(parts: readonly string[]): string[] {
+/** Tags trimmed, without the empty ones. */
+export function cleanTags(parts: readonly string[]): string[] {
   return parts.map(trimmed).filter((tag) => tag !== '');
 }
 
@@ -49,13 +50,17 @@ function jsonStrings(text: string): string[] | undefined {
   try {
     const plain: unknown = JSON.parse(text);
     // Only other lists are read by a function of our own, which takes ten times as long.
-    const isText = Array.isArray(plain) && plain.every((item) => typeof item === 'string');
-    const items: unknown = isText ? plain : JSON.parse(text, numbersAsWritten);
+    const items: unknown = isTextList(plain) ? plain : JSON.parse(text, numbersAsWritten);
     if (!Array.isArray(items) || items.some(isNested)) return undefined;
     return items.filter((item) => item !== null).map(String);
   } catch {
     return undefined;
   }
+}
+
+/** Whether a value of JSON is a list of nothing but texts. */
+export function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 /** A number may have more digits than a JavaScript number holds. */

@@ -1,6 +1,14 @@
 /** Opens an input, detects how its table is written, and reads its rows. */
 export { numberText } from './cell-text.ts';
-export { isNested, looksLikeUrl, splitTags, toCell, trimmed } from './cells.ts';
+export {
+  cleanTags,
+  isNested,
+  isTextList,
+  looksLikeUrl,
+  splitTags,
+  toCell,
+  trimmed,
+} from './cells.ts';
 export { readDocument } from './document.ts';
 export { sheetNames } from './head.ts';
 export { detectTable, type TableLayout } from './layout.ts';

@@ -4,54 +4,74 @@ import type { Row } from './types.ts';
 /** The longest row, in characters. Without it a quote that never closes would read the rest of the file into memory. */
 export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
 
-export interface Line {
-  /** From 1. */
-  line: number;
-  text: string;
-}
+/** Makes something of a line: its number, and the text in which it stands from `start` to `end`. */
+export type MakeLine<Made> = (line: number, text: string, start: number, end: number) => Made;
 
 /** Cuts text that comes in pieces into lines: LF, CRLF or CR. Blank lines are skipped and counted. */
-export class LineSplitter {
+export class LineSplitter<Made> {
   readonly #name: string;
+  readonly #make: MakeLine<Made>;
   #rest = '';
   #line: number;
 
   /**
-   * @param name name of the file in messages
-   * @param firstLine number of the first line that will be pushed
+   * @param name - of the file in messages
+   * @param firstLine - number of the first line that will be pushed
    */
-  constructor(name: string, firstLine = 1) {
+  constructor(name: string, firstLine: number, make: MakeLine<Made>) {
     this.#name = name;
     this.#line = firstLine;
+    this.#make = make;
   }
 
-  push(text: string): Line[] {
-    const whole = this.#rest + text;
-    // A CR that ends the piece may be half of a CRLF, so it waits for the next one.
-    const held = whole.endsWith('\r') ? 1 : 0;
-    const parts = whole.slice(0, whole.length - held).split(/\r\n|\r|\n/);
-    this.#rest = (parts.pop() ?? '') + (held === 1 ? '\r' : '');
+  push(text: string): Made[] {
+    const made = this.#cut(this.#rest + text, false);
     if (this.#rest.length > MAX_ROW_LENGTH) {
       const mib = MAX_ROW_LENGTH / 1024 / 1024;
-      throw inputError(`${this.#name}, line ${this.#line + parts.length}: longer than ${mib} MiB`);
+      throw inputError(`${this.#name}, line ${this.#line}: longer than ${mib} MiB`);
     }
-    return this.#number(parts);
+    return made;
   }
 
-  end(): Line[] {
-    const parts = this.#rest.split('\r');
-    this.#rest = '';
-    return this.#number(parts);
+  end(): Made[] {
+    return this.#cut(this.#rest, true);
   }
 
-  #number(parts: readonly string[]): Line[] {
-    const lines: Line[] = [];
-    for (const text of parts) {
-      if (text.trim() !== '') lines.push({ line: this.#line, text });
+  #cut(text: string, isLast: boolean): Made[] {
+    const made: Made[] = [];
+    const { length } = text;
+    let start = 0;
+    // Where the next of each stands, searched again only once it is behind: so a file without one is scanned once.
+    let lf = -1;
+    let cr = -1;
+    while (start < length) {
+      if (lf < start) lf = indexOrEnd(text, '\n', start);
+      if (cr < start) cr = indexOrEnd(text, '\r', start);
+      const end = Math.min(lf, cr);
+      // A CR that ends the piece may be half of a CRLF.
+      if (!isLast && (end === length || (end === cr && cr === length - 1))) break;
+      if (!isBlankLine(text, start, end)) made.push(this.#make(this.#line, text, start, end));
       this.#line += 1;
+      start = end === cr && lf === cr + 1 ? lf + 1 : end + 1;
     }
-    return lines;
+    this.#rest = text.slice(start);
+    return made;
   }
+}
+
+const SPACE = 32;
+const FIRST_NON_ASCII = 128;
+
+function isBlankLine(text: string, start: number, end: number): boolean {
+  const code = text.charCodeAt(start);
+  // Nearly every line begins with an ASCII character that is no space, and that settles it.
+  if (start < end && code > SPACE && code < FIRST_NON_ASCII) return false;
+  return text.slice(start, end).trim() === '';
+}
+
+export function indexOrEnd(text: string, character: string, from: number): number {
+  const index = text.indexOf(character, from);
+  return index === -1 ? text.length : index;
 }
 
 const LINE_BREAK = /\r\n|\r|\n/g;
@@ -136,60 +156,63 @@ export class PlainRow implements Row {
 /** What a line holds that is a row of its own. */
 export type Parsed = Omit<Row, 'line' | 'asCsv'>;
 
-/** Reads text of which each line is a row of its own. */
-export function readerOfLines(lines: LineSplitter, toRow: (line: Line) => Row): RowReader {
-  return { push: (text) => lines.push(text).map(toRow), end: () => lines.end().map(toRow) };
-}
-
 /**
- * Makes a row of a line, which is parsed when something of it is asked for: tens of thousands of rows wait at once for their outcome, as
- * text. Only what the last one holds is kept, which is asked for several times in a row.
+ * Makes rows of lines, each of which is parsed when something of it is asked for: tens of thousands of rows wait at once for their outcome,
+ * each as a range of a text. Only what the last one holds is kept, which is asked for several times in a row.
  */
-export function lazyRows(parse: (line: Line) => Parsed): (line: Line) => Row {
-  let last: Line | undefined;
+export function lazyRows(parse: (text: string, line: number) => Parsed): MakeLine<Row> {
+  let last: LazyRow | undefined;
   let parsed: Parsed = { cells: [] };
-  const parseOnce = (line: Line) => {
-    if (last !== line) parsed = parse(line);
-    last = line;
+  const parseOnce: ParseRow = (row, piece, start, end) => {
+    if (last !== row) parsed = parse(piece.slice(start, end), row.line);
+    last = row;
     return parsed;
   };
-  return (line) => new LazyRow(line, parseOnce);
+  return (line, piece, start, end) => new LazyRow(line, piece, start, end, parseOnce);
 }
 
-class LazyRow implements Row {
-  readonly #line: Line;
-  readonly #parse: (line: Line) => Parsed;
+type ParseRow = (row: LazyRow, piece: string, start: number, end: number) => Parsed;
 
-  constructor(line: Line, parse: (line: Line) => Parsed) {
-    this.#line = line;
+class LazyRow implements Row {
+  readonly line: number;
+  readonly #piece: string;
+  readonly #start: number;
+  readonly #end: number;
+  readonly #parse: ParseRow;
+
+  constructor(line: number, piece: string, start: number, end: number, parse: ParseRow) {
+    this.line = line;
+    this.#piece = piece;
+    this.#start = start;
+    this.#end = end;
     this.#parse = parse;
   }
 
-  get line(): number {
-    return this.#line.line;
-  }
-
   get cells(): readonly string[] {
-    return this.#parse(this.#line).cells;
+    return this.#parsed.cells;
   }
 
   get object(): Row['object'] {
-    return this.#parse(this.#line).object;
+    return this.#parsed.object;
   }
 
   get text(): string | undefined {
-    return this.#parse(this.#line).text;
+    return this.#parsed.text;
   }
 
   get book(): Row['book'] {
-    return this.#parse(this.#line).book;
+    return this.#parsed.book;
   }
 
   get isSum(): boolean | undefined {
-    return this.#parse(this.#line).isSum;
+    return this.#parsed.isSum;
   }
 
   get problem(): string | undefined {
-    return this.#parse(this.#line).problem;
+    return this.#parsed.problem;
+  }
+
+  get #parsed(): Parsed {
+    return this.#parse(this, this.#piece, this.#start, this.#end);
   }
 }

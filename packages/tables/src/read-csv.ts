@@ -1,5 +1,5 @@
 import { inputError, shown } from './errors.ts';
-import { countLineBreaks, MAX_ROW_LENGTH, PlainRow, type RowReader } from './lines.ts';
+import { countLineBreaks, indexOrEnd, MAX_ROW_LENGTH, PlainRow, type RowReader } from './lines.ts';
 import type { Row } from './types.ts';
 
 const LF = 10;
@@ -210,11 +210,6 @@ export function openQuoteHint(row: string): string | undefined {
   return row.includes('"')
     ? 'A quote that opens on this line is probably never closed.'
     : undefined;
-}
-
-function indexOrEnd(text: string, character: string, from: number): number {
-  const index = text.indexOf(character, from);
-  return index === -1 ? text.length : index;
 }
 
 /** Whether a row holds nothing: an empty line, or the bare delimiters that spreadsheets leave below a table. */

@@ -1,15 +1,8 @@
-import { looksLikeUrl, toCell } from './cells.ts';
+import { isTextList, looksLikeUrl, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
 import type { TableLayout } from './layout.ts';
-import {
-  type Line,
-  LineSplitter,
-  lazyRows,
-  type Parsed,
-  type RowReader,
-  readerOfLines,
-} from './lines.ts';
+import { LineSplitter, lazyRows, type MakeLine, type Parsed, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
 import type { BookCell, Plan, Row } from './types.ts';
@@ -63,11 +56,11 @@ export function createReader(
 ): RowReader {
   switch (plan.format) {
     case 'urls':
-      return readerOfLines(new LineSplitter(name, firstLine), toUrlRow);
+      return new LineSplitter(name, firstLine, toUrlRow);
     case 'jsonl':
-      return readerOfLines(new LineSplitter(name, firstLine), jsonRows(name, plan.columns));
+      return new LineSplitter(name, firstLine, jsonRows(name, plan.columns));
     case 'xlsx':
-      return readerOfLines(new LineSplitter(name), bookRows(plan));
+      return new LineSplitter(name, 1, bookRows(plan));
     default:
       return new CsvReader({ name, delimiter: plan.delimiter ?? ',', firstLine });
   }
@@ -84,7 +77,7 @@ const MAX_COLUMNS = 1000;
  * @param name - of the file in messages
  * @param columns - gains the keys of each row that is looked into
  */
-function jsonRows(name: string, columns: string[]): (line: Line) => Row {
+function jsonRows(name: string, columns: string[]): MakeLine<Row> {
   const indexes = new Map(columns.map((key, index) => [key, index]));
   const addColumn = (key: string, line: number): void => {
     if (columns.length === MAX_COLUMNS) {
@@ -96,34 +89,52 @@ function jsonRows(name: string, columns: string[]): (line: Line) => Row {
     indexes.set(key, columns.length);
     columns.push(key);
   };
-  const cellsOf = (object: Record<string, unknown>): string[] => {
+  const cellsOf = (object: Values): string[] => {
     const cells: string[] = [];
     for (const key in object) {
-      const index = indexes.get(key) ?? 0;
+      const next = cells.length;
+      // Most lines have the keys of the columns, in their order.
+      const index = columns[next] === key ? next : (indexes.get(key) ?? 0);
       while (cells.length < index) cells.push('');
       cells[index] = toCell(object[key]);
     }
     return cells;
   };
-  return lazyRows(({ line, text }) => {
+  return lazyRows((text, line) => {
     const object = parseObject(text);
     if (object === undefined) {
       return { cells: [], text, problem: `not a JSON object: ${shown(text)}` };
     }
+    let next = 0;
     for (const key in object) {
-      if (isDeeperThan(MAX_NESTING, object[key])) {
+      // Each level takes a character at least, so a short line needs no look.
+      if (text.length > MAX_NESTING && isDeeperThan(MAX_NESTING, object[key])) {
         return { cells: [], text, problem: `${shown(key)} is nested too deep: ${shown(text)}` };
       }
-      if (!indexes.has(key)) addColumn(key, line);
+      if (columns[next++] !== key && !indexes.has(key)) addColumn(key, line);
     }
-    // Made where they are read: most readers take the values of the object.
-    return {
-      object,
-      get cells() {
-        return cellsOf(object);
-      },
-    };
+    return new ParsedObject(object, cellsOf);
   });
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes its cells where they are read: most readers take the values of the object. As a class, since the engine would keep what it
+ * knows of each object that is written down with a getter, which took three times as long as the parsing.
+ */
+class ParsedObject implements Parsed {
+  readonly object: Values;
+  readonly #cellsOf: (object: Values) => string[];
+
+  constructor(object: Values, cellsOf: (object: Values) => string[]) {
+    this.object = object;
+    this.#cellsOf = cellsOf;
+  }
+
+  get cells(): readonly string[] {
+    return this.#cellsOf(this.object);
+  }
 }
 
 /** Text that may hold a number which JavaScript would write differently: it follows a key, a comma or a bracket. Times of day in texts don't. */
@@ -155,13 +166,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function hasOnlyText(object: Readonly<Record<string, unknown>>): boolean {
   for (const key in object) {
     const value = object[key];
-    if (!(typeof value === 'string' || (Array.isArray(value) && value.every(isText)))) return false;
+    if (!(typeof value === 'string' || isTextList(value))) return false;
   }
   return true;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }
 
 /** Levels of arrays and objects in a value. Writing some thousands of them as JSON again would overflow the stack. */
@@ -170,26 +177,25 @@ const MAX_NESTING = 500;
 function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  for (const item of Array.isArray(value) ? value : Object.values(value)) {
-    if (isDeeperThan(levels - 1, item)) return true;
-  }
-  return false;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return items.some((item) => isDeeperThan(levels - 1, item));
 }
 
 /** Name of the only column of a URL list. */
 export const URL_LIST_COLUMN = 'target_url';
 
 /** A plain list: one URL a line. */
-function toUrlRow({ line, text }: Line): Row {
-  return { line, cells: [text.trim()] };
+function toUrlRow(...[line, text, start, end]: Parameters<MakeLine<Row>>): Row {
+  return { line, cells: [text.slice(start, end).trim()] };
 }
 
 type Mapped = Partial<Pick<Plan, 'columns' | 'mapping'>>;
 
 /** The rows of a spreadsheet, each of which was unpacked to a line that begins with its number. */
-function bookRows(plan: Mapped): (line: Line) => Row {
-  const toRow = lazyRows(({ text }) => parseSheetRow(text, plan));
-  return ({ text }) => toRow({ line: Number.parseInt(text.slice(1), 10), text });
+function bookRows(plan: Mapped): MakeLine<Row> {
+  const toRow = lazyRows((text) => parseSheetRow(text, plan));
+  return (_line, text, start, end) =>
+    toRow(Number.parseInt(text.slice(start + 1, end), 10), text, start, end);
 }
 
 /** A linked cell counts as its link where the target stands, unless it shows a URL itself; without a mapping, everywhere. */

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { type Contender, interleave, type Sample } from '../frame/rounds.ts';
 import { medianOf, type Row, type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { LARGE_BATCH, startStub, targetUrl } from '../sdk/stub.ts';
+import { LARGE_BATCH, startStub } from '../sdk/stub.ts';
 import { startOurs } from '../server/targets.ts';
+import { csvLine, jsonLine, writeLinksFile } from './links-file.ts';
+import { type ProgramUsage, runMeasured } from './run-measured.ts';
 
 /** The built command. */
 export const CLI_PROGRAM = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
@@ -211,88 +208,4 @@ function checksOf(measured: readonly Row[]): Section['checks'] {
       wanted: { atMost: MOST_MB },
     },
   ];
-}
-
-/** A line of {@link writeLinksFile}: its first line, where the format has one, and those of its rows. */
-const csvLine = (row: number, place = row % LARGE_BATCH) =>
-  row < 0
-    ? 'target_url,title,tags\n'
-    : `${targetUrl(place)},Catalogue item ${row} of the autumn collection,shop|autumn|item ${row}\n`;
-
-function jsonLine(row: number): string {
-  if (row < 0) return '';
-  const [target_url, title, tags] = csvLine(row).trimEnd().split(',');
-  return `${JSON.stringify({ target_url, title, tags: tags?.split('|') })}\n`;
-}
-
-/** Rows written at once. */
-const PIECE_ROWS = 1_000;
-
-/**
- * Writes a file of `rows` links, in CSV about 126 bytes each. Every batch of {@link LARGE_BATCH} has the same target URLs,
- * since the stub answers every batch alike. No cell is quoted, so that the bare script may split at commas.
- */
-export async function writeLinksFile(path: string, rows: number, line = csvLine): Promise<void> {
-  await pipeline(Readable.from(pieces(rows, line)), createWriteStream(path));
-}
-
-function* pieces(rows: number, line: (row: number) => string): Generator<string> {
-  yield line(-1);
-  for (let first = 0; first < rows; first += PIECE_ROWS) {
-    let text = '';
-    for (let row = first; row < Math.min(rows, first + PIECE_ROWS); row += 1) text += line(row);
-    yield text;
-  }
-}
-
-/** What a whole program took, from its start to its end. */
-interface ProgramUsage {
-  ms: number;
-  /** Processor time of all threads. */
-  cpuMs: number;
-  /** Largest resident memory. */
-  peakMb: number;
-}
-
-/**
- * Loaded before the program: writes what it used when it ends. Plain JavaScript in a URL, since loading TypeScript would cost
- * the measured program 50 MB. The memory is not `maxRSS`, which begins with that of the benchmark that starts the program.
- */
-const REPORT = `data:text/javascript,${encodeURIComponent(`
-  import { readFileSync, writeFileSync } from 'node:fs';
-  process.once('exit', () => {
-    const { userCPUTime, systemCPUTime } = process.resourceUsage();
-    const [, peak] = /^VmHWM:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));
-    const usage = { peakMb: peak / 1024, cpuMs: (userCPUTime + systemCPUTime) / 1000 };
-    writeFileSync(process.env.BENCH_USAGE_FILE, JSON.stringify(usage));
-  });
-`)}`;
-
-/** Longest run of one program. */
-const LIMIT_MS = 900_000;
-
-/** Runs a Node program to its end. @throws Error when it fails, with what it printed */
-async function runMeasured(
-  program: URL | string,
-  args: readonly string[],
-  { directory, env }: { directory: string; env?: Record<string, string> | undefined },
-): Promise<ProgramUsage> {
-  const usageFile = join(directory, 'usage.json');
-  const path = program instanceof URL ? program.pathname : program;
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--import', REPORT, path, ...args], {
-    cwd: directory,
-    env: { ...process.env, ...env, BENCH_USAGE_FILE: usageFile },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: LIMIT_MS,
-  });
-  let words = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-4_000);
-  });
-  const [status] = await once(child, 'close');
-  const ms = performance.now() - startedAt;
-  if (status !== 0) throw new Error(`${path} ended with ${status}: ${words}`);
-  const usage = JSON.parse(await readFile(usageFile, 'utf8'));
-  return { ms, cpuMs: usage.cpuMs, peakMb: usage.peakMb };
 }

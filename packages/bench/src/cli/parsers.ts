@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { peakMemoryMb } from '../frame/processes.ts';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { type Section, type SectionContext, scaled } from '../frame/section.ts';
-import { writeLinksFile } from './import.ts';
+import { writeLinksFile } from './links-file.ts';
 
 const OURS = 'ours (lines known, quotes checked)';
 const OTHERS = ['csv-parse', 'papaparse'];

@@ -1,5 +1,5 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
-import { type Line, LineSplitter } from '@shortlink/tables/basics';
+import { LineSplitter } from '@shortlink/tables/basics';
 import type { Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
@@ -215,11 +215,11 @@ function printOutcome(outcome: UrlOutcome, { printer, globals }: Context): void 
  * @throws CliError (exit code 2) for bytes that are not UTF-8
  */
 async function* readLines(stdin: InputStream): AsyncGenerator<string> {
-  const lines = new LineSplitter('standard input');
-  const check = ({ line, text }: Line) => {
-    if (!text.includes('\ufffd')) return text.trim();
-    throw inputError(`standard input, line ${line}: it is not UTF-8`);
-  };
-  for await (const text of stdin.setEncoding('utf8')) yield* lines.push(text).map(check);
-  yield* lines.end().map(check);
+  const lines = new LineSplitter('standard input', 1, (line, text, start, end) => {
+    const url = text.slice(start, end).trim();
+    if (url.includes('\ufffd')) throw inputError(`standard input, line ${line}: it is not UTF-8`);
+    return url;
+  });
+  for await (const text of stdin.setEncoding('utf8')) yield* lines.push(text);
+  yield* lines.end();
 }

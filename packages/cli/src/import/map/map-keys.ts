@@ -27,15 +27,15 @@ export function keyMapping(
   let last: { keys: readonly string[]; meaning: Meaning } | undefined;
   return (object) => {
     const isOurs = isResult(object);
-    const counts = (key: string) =>
-      object[key] !== null && object[key] !== '' && !(isOurs && isResultKey(key));
     if (last !== undefined) {
       const { keys, meaning } = last;
       let count = 0;
-      for (const key in object) if (counts(key) && keys[count++] !== key) count = Infinity;
+      for (const key in object) {
+        if (counts(key, object[key], isOurs) && keys[count++] !== key) count = Infinity;
+      }
       if (count === keys.length) return meaning;
     }
-    const keys = Object.keys(object).filter(counts);
+    const keys = Object.keys(object).filter((key) => counts(key, object[key], isOurs));
     const name = keys.map((key) => `${key.length} ${key}`).join('');
     let meaning = known.get(name);
     if (meaning === undefined) {
@@ -70,8 +70,9 @@ export function rowMapping(
   };
 }
 
-function isResultKey(key: string): boolean {
-  return RESULT_COLUMNS.some((name) => name === key);
+/** Whether a key says something of the link: it has a value, and no import has written it. */
+function counts(key: string, value: unknown, isOurs: boolean): boolean {
+  return value !== null && value !== '' && !(isOurs && RESULT_COLUMNS.some((name) => name === key));
 }
 
 function meaningOf(

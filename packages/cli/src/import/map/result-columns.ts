@@ -97,6 +97,8 @@ export function lostLinkGuard(
         `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
       );
     }
+    // A list for each line costs more than looking twice.
+    if (object && !LEAST_COLUMNS.some((key) => Object.hasOwn(object, key))) return;
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
@@ -120,8 +122,11 @@ export function lostLinkGuard(
     const { object } = row;
     refuseConflict(name, row.line, row.text ?? (object === undefined ? row.cells[0] : '') ?? '');
     refusePart(row);
-    const values = object === undefined ? row.cells : columns.map((key) => object[key]);
-    const found = holdsOthers ? values.findIndex(isOurs) : -1;
+    if (!holdsOthers) return;
+    const found =
+      object === undefined
+        ? row.cells.findIndex(isOurs)
+        : columns.findIndex((key) => isOurs(object[key]));
     if (found === -1 || (object !== undefined && ownLink(row, layout) !== undefined)) return;
     const column = columns[found];
     const where = column === undefined ? 'a cell beyond the header' : JSON.stringify(column);
@@ -134,8 +139,10 @@ export function lostLinkGuard(
 
 /** The key that an import has written as `status`, where somebody has retyped it and the other ones too. */
 function retypedStatus(object: Readonly<Record<string, unknown>>): string | undefined {
-  const isStatus = (key: string) => object[key] === 'created' && columnKey(key) === 'status';
-  const status = Object.keys(object).find(isStatus);
+  let status: string | undefined;
+  for (const key in object) {
+    if (object[key] === 'created' && columnKey(key) === 'status') status ??= key;
+  }
   const isOther = status !== undefined && status !== 'status' && !isResult(object);
   return isOther && Object.keys(object).some((key) => columnKey(key) === 'shorturl')
     ? status

@@ -6,7 +6,15 @@ import {
   MAX_TITLE_LENGTH,
   REDIRECT_TYPES,
 } from '@shortlink/sdk';
-import { isNested, looksLikeUrl, splitTags, trimmed } from '@shortlink/tables';
+import {
+  cleanTags,
+  isNested,
+  isTextList,
+  looksLikeUrl,
+  splitTags,
+  toCell,
+  trimmed,
+} from '@shortlink/tables';
 import { type Plan, type Row, shown } from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
 import { dropFormulaGuard } from '../report/csv-cell.ts';
@@ -41,44 +49,70 @@ export function createRowRules(
     const text = trimmed(cell ?? '');
     return isOwnFile ? dropFormulaGuard(text) : text;
   };
-  const read = (cells: readonly string[], index: number | undefined): string =>
-    index === undefined ? '' : clean(cells[index]);
+  const read = (values: Values, index: number | undefined): string =>
+    clean(toCell(valueAt(values, index, plan)));
 
-  const tagsOf = (cell: string): readonly string[] | undefined => {
-    const ownTags = splitTags(cell, tagSeparator);
+  const tagsOf = (values: Values, index: number | undefined): readonly string[] | undefined => {
+    const value = valueAt(values, index, plan);
+    const ownTags = isTextList(value)
+      ? cleanTags(value)
+      : splitTags(clean(toCell(value)), tagSeparator);
     const tags = ownTags.length > 0 ? ownTags : defaultTags;
     if (addTags.length > 0) return [...new Set([...tags, ...addTags])];
     return tags.length > 0 ? tags : undefined;
   };
 
-  const linkOf = (cells: readonly string[], mapping: Plan['mapping']): CreateLinkBody => ({
-    target_url: read(cells, mapping.target_url),
-    title: read(cells, mapping.title) || undefined,
-    tags: tagsOf(read(cells, mapping.tags)),
+  const linkOf = (values: Values, mapping: Plan['mapping']): CreateLinkBody => ({
+    target_url: read(values, mapping.target_url),
+    title: read(values, mapping.title) || undefined,
+    tags: tagsOf(values, mapping.tags),
     // The default domain goes with the request as a whole.
-    domain_id: read(cells, mapping.domain_id) || undefined,
-    redirect_type: redirectTypeOf(read(cells, mapping.redirect_type)) ?? defaults.redirect_type,
+    domain_id: read(values, mapping.domain_id) || undefined,
+    redirect_type: redirectTypeOf(read(values, mapping.redirect_type)) ?? defaults.redirect_type,
   });
 
   return {
     check(row) {
-      const { cells, problem, object } = row;
+      const { problem } = row;
       const { mapping, problem: keyProblem } = meaningOf(row);
-      const link = linkOf(cells, mapping);
-      const redirect = read(cells, mapping.redirect_type);
+      const values = valuesOf(row);
+      const link = linkOf(values, mapping);
+      const redirect = read(values, mapping.redirect_type);
       return {
         link,
         problem:
           problem ??
           keyProblem ??
-          placeProblem(row, cells) ??
-          nestedProblem(object, plan.columns, mapping) ??
+          placeProblem(row, values) ??
+          nestedProblem(values, mapping, plan) ??
           linkProblem(link, row) ??
           redirectProblem(redirect),
       };
     },
-    link: (row) => linkOf(row.cells, meaningOf(row).mapping),
+    link: (row) => linkOf(valuesOf(row), meaningOf(row).mapping),
   };
+}
+
+/** A row of a table as its cells, a line of JSON as its object: writing all of its values as cells would cost more than reading it. */
+type Values = Row['cells'] | NonNullable<Row['object']>;
+
+function valuesOf(row: Row): Values {
+  return row.object ?? row.cells;
+}
+
+function valueAt(
+  values: Values,
+  index: number | undefined,
+  { columns }: Pick<Plan, 'columns'>,
+): unknown {
+  if (index === undefined) return null;
+  if (isCells(values)) return values[index] ?? null;
+  const key = columns[index] ?? '';
+  return Object.hasOwn(values, key) ? values[key] : null;
+}
+
+function isCells(values: Values): values is Row['cells'] {
+  return Array.isArray(values);
 }
 
 /** What a row of sums is called. */
@@ -113,13 +147,13 @@ function linkProblem(
 
 /** JSON may hold an object where text belongs. As a cell, it would become text that nobody wrote. */
 function nestedProblem(
-  object: Row['object'],
-  columns: readonly string[],
+  values: Values,
   mapping: Plan['mapping'],
+  plan: Pick<Plan, 'columns'>,
 ): string | undefined {
-  if (object === undefined) return undefined;
+  if (isCells(values)) return undefined;
   for (const field of ['title', 'tags'] as const) {
-    const value = object[columns[mapping[field] ?? -1] ?? ''];
+    const value = valueAt(values, mapping[field], plan);
     const items = field === 'tags' && Array.isArray(value) ? value : [value];
     if (!items.some(isNested)) continue;
     const what = field === 'title' ? 'title is not text' : 'tags are not a list of texts';
@@ -137,7 +171,7 @@ function redirectProblem(text: string): string | undefined {
   return `redirect_type ${shown(text)} is not one of ${REDIRECT_TYPES.join(', ')}`;
 }
 
-type PlaceRule = (row: Row, cells: readonly string[]) => string | undefined;
+type PlaceRule = (row: Row, values: Values) => string | undefined;
 
 /** In place, a key of the user's own would be replaced where it has the name of a result. */
 function keyRule(layout: Pick<Layout, 'resultColumns'>, inPlace: boolean): PlaceRule {
@@ -168,7 +202,7 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
     }
     return false;
   };
-  const misplaced: PlaceRule = (row, cells) => {
+  const misplaced = (row: Row, cells: readonly string[]) => {
     const stray = strayText(row, layout);
     if (stray !== undefined) return `${shown(stray)} stands in a column that the import fills`;
     if (isOdd(cells)) {
@@ -177,8 +211,8 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
     const line = isRejects ? (cells[width - 2] ?? '') : '';
     return /^\d*$/.test(line) ? undefined : `${shown(line)} stands in the column of line numbers`;
   };
-  return (row, cells) => {
-    const what = misplaced(row, cells);
+  return (row, values) => {
+    const what = misplaced(row, isCells(values) ? values : row.cells);
     return what && `${what}: is a cell with a delimiter not quoted?`;
   };
 }

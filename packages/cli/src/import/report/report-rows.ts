@@ -173,12 +173,16 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
   const { header, isPlain, rowOf, fill } = resultsTable(layout, inPlace);
   const line = (row: ResultsRow) => fill(row, ownCell, cell).join(delimiter) + lineEnd;
+  const ownCells = (cells: readonly string[]) => {
+    let text = ownCell(cells[0] ?? '');
+    for (let at = 1; at < columns.length; at += 1) text += delimiter + ownCell(cells[at] ?? '');
+    return text;
+  };
   return {
     header: (bom ? BYTE_ORDER_MARK : '') + (inPlace ? layout.preamble : sep) + line(header),
     line: (row, outcome) => {
-      const isWhole = isPlain && outcome.status !== 'rejected';
-      const own = isWhole ? row.asCsv?.(columns.length, delimiter) : undefined;
-      if (own === undefined) return line(rowOf(row, outcome));
+      if (!isPlain || outcome.status === 'rejected') return line(rowOf(row, outcome));
+      const own = row.asCsv?.(columns.length, delimiter) ?? ownCells(row.cells);
       return outcome.status === 'created'
         ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${delimiter}${outcome.made_for}${lineEnd}`
         : own + delimiter + resultCells(outcome).map(cell).join(delimiter) + lineEnd;
