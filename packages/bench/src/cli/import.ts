@@ -1,17 +1,21 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Contender, interleave, type Sample } from '../frame/rounds.ts';
+import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Row, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { LARGE_BATCH, startStub } from '../sdk/stub.ts';
 import { startOurs } from '../server/targets.ts';
+import {
+  AGAIN,
+  BARE_NAME,
+  bareScript,
+  CPU,
+  CSV,
+  IMPORT_NAME,
+  JSON_LINES,
+  ourImport,
+  SECONDS,
+} from './import-programs.ts';
 import { csvLine, jsonLine, writeLinksFile } from './links-file.ts';
-import { type ProgramUsage, runMeasured } from './run-measured.ts';
-
-/** The built command. */
-export const CLI_PROGRAM = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
-
-const BARE = new URL('./bare-import.ts', import.meta.url);
 
 /** At least this part of the bare script's rows per second, and at most this much memory. */
 const LEAST_RATIO = 0.3;
@@ -19,23 +23,12 @@ const MOST_MB = 250;
 
 /** The same command again creates nothing, and takes at most this part of the first run's time. */
 const MOST_AGAIN = 0.62;
-const AGAIN = 'second run/first';
 
 /** JSON Lines take at most this part of the processor time of CSV. */
 const MOST_OF_CSV = 1.5;
 
 /** An import into our own server takes at most this part of the bare script's time. */
 const MOST_OF_BARE = 1.15;
-
-const SECONDS = 'seconds';
-const CPU = 'CPU µs/row';
-const BARE_NAME = 'bare script';
-const IMPORT_NAME = 'shortlink import';
-
-/** What stands in the directory of a section. */
-const CSV = 'links.csv';
-const JSON_LINES = 'links.jsonl';
-const RESULTS = 'results.csv';
 
 const STUB_KEY = 'bench-key-0123456789';
 
@@ -141,51 +134,6 @@ export async function measureOwnServer(context: SectionContext): Promise<Section
         wanted: { atMost: MOST_OF_BARE },
       },
     ],
-  };
-}
-
-interface ImportRun {
-  directory: string;
-  rows: number;
-  service: { url: string; apiKey: string };
-}
-
-function bareScript({ directory, rows, service }: ImportRun): Contender {
-  const args = [service.url, join(directory, CSV), join(directory, RESULTS), service.apiKey];
-  return {
-    name: BARE_NAME,
-    measure: async () => {
-      const usage = await runMeasured(BARE, args, { directory });
-      await rm(join(directory, RESULTS));
-      return figuresOf(rows, usage);
-    },
-  };
-}
-
-/** The command, and the same command again, which finds nothing to create. */
-function ourImport({ directory, rows, service }: ImportRun, input = CSV): Contender {
-  const [file, output] = [join(directory, input), join(directory, RESULTS)];
-  const args = ['import', file, '-o', output, '--quiet'];
-  const env = { SHORTLINK_API_KEY: service.apiKey, SHORTLINK_BASE_URL: service.url, CI: '1' };
-  return {
-    name: input === CSV ? IMPORT_NAME : `${IMPORT_NAME}, ${input}`,
-    measure: async () => {
-      const first = await runMeasured(CLI_PROGRAM, args, { directory, env });
-      const again = await runMeasured(CLI_PROGRAM, args, { directory, env });
-      // What a run has written would be evidence of links for the next one.
-      for (const written of [`${file}.shortlink-journal`, output])
-        await rm(written, { force: true });
-      return { ...figuresOf(rows, first), [AGAIN]: again.ms / first.ms };
-    },
-  };
-}
-
-function figuresOf(rows: number, { ms, cpuMs, peakMb }: ProgramUsage): Sample {
-  return {
-    'rows/s': (rows / ms) * 1000,
-    [SECONDS]: ms / 1000,
-    [CPU]: (cpuMs / rows) * 1000,
-    'peak RSS, MB': peakMb,
   };
 }
 

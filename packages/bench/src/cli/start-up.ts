@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Contender, interleave } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext } from '../frame/section.ts';
-import { CLI_PROGRAM } from './import.ts';
+import { CLI_PROGRAM } from './import-programs.ts';
 
 /** Rounds for each requested round: starting a process is short, and its time varies. */
 const ROUNDS_FACTOR = 6;
