@@ -91,7 +91,9 @@ function guessFormat(settings: FormatOptions, name: string, head: string): Guess
   if (extension === '.jsonl' || extension === '.ndjson' || /^\s*\{/.test(head)) {
     return { format: 'jsonl', hasHeader: false };
   }
-  if (extension === '.tsv' || extension === '.tab') return { format: 'tsv', hasHeader: false };
+  if (/^\.(?:tsv|tab)$/.test(extension) && head.includes('\t')) {
+    return { format: 'tsv', hasHeader: false };
+  }
   if (SEP_LINE.test(head) || settings.added?.header.test(head)) return csv;
   const lines = head
     .split(/[\r\n]+/)

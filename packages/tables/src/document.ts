@@ -1,5 +1,6 @@
 import { decodeFile } from './decode.ts';
 import { inputError } from './errors.ts';
+import { parseExactly } from './exact-json.ts';
 import type { Input } from './open-input.ts';
 
 /** Longest JSON document, in characters: all of it is in memory. */
@@ -23,7 +24,7 @@ export async function readDocument(input: Input): Promise<object[] | undefined> 
   if (text === undefined || text === '') return text === '' ? [] : undefined;
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    document = parseExactly(text);
   } catch {
     // JSON Lines.
     if (!PAGE.test(text)) return undefined;

@@ -42,6 +42,11 @@ describe('format and delimiter', () => {
     expect((await detect('{"url":"u"}', {}, 'x.ndjson')).plan.format).toBe('jsonl');
   });
 
+  test.each(['x.tsv', 'x.tab', 'x.tsv.gz'])('a table without a tab is none in %s', async (name) => {
+    const { plan } = await detect('url;title\nhttps://a.example;A\n', {}, name);
+    expect(plan).toMatchObject({ format: 'csv', delimiter: ';', columns: ['url', 'title'] });
+  });
+
   test.each([
     ['an empty file', '', 'x is empty'],
     ['blank lines alone', '\n \n', 'x is empty'],

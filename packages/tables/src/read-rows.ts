@@ -1,6 +1,7 @@
-import { isTextList, looksLikeUrl, toCell } from './cells.ts';
+import { looksLikeUrl, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
+import { parseExactly } from './exact-json.ts';
 import type { TableLayout } from './layout.ts';
 import { LineSplitter, lazyRows, type MakeLine, type Parsed, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
@@ -137,22 +138,10 @@ class ParsedObject implements Parsed {
   }
 }
 
-/** Text that may hold a number which JavaScript would write differently: it follows a key, a comma or a bracket. Times of day in texts don't. */
-const INEXACT = /(?:":|[,[])\s*-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
-
-/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`, `-0`. */
-function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const { source } = context ?? {};
-  return typeof value === 'number' && source !== undefined && String(value) !== source
-    ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source)
-    : value;
-}
-
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    if (!isObject(value)) return undefined;
-    return hasOnlyText(value) || !INEXACT.test(text) ? value : JSON.parse(text, keepNumber);
+    const value = parseExactly(text);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -160,15 +149,6 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether every value is a text or a list of texts, as in nearly all lines: none is a number, and none is nested. */
-function hasOnlyText(object: Readonly<Record<string, unknown>>): boolean {
-  for (const key in object) {
-    const value = object[key];
-    if (!(typeof value === 'string' || isTextList(value))) return false;
-  }
-  return true;
 }
 
 /** Levels of arrays and objects in a value. Writing some thousands of them as JSON again would overflow the stack. */

@@ -713,6 +713,15 @@ describe('tables', () => {
     });
   });
 
+  test('numbers of a JSON document keep their digits in the report', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+    const id = '12345678901234567890';
+    const link = `{"id":${id},"price":1.0,"short_url":"${url}/a","target_url":"https://example.com/a"}`;
+    const input = await file('links.json', `{"links":[${link}]}`);
+    expect((await cli(['verify', input])).exitCode).toBe(0);
+    expect(await readFile(`${input}.verify.csv`, 'utf8')).toContain(`\n${id},1.0,`);
+  });
+
   test.each(['bit.example/a', 'bücher.example/a', 'i❤.example/a', 'go.例え.jp'])(
     '%s without a scheme is https',
     async (short) => {
