@@ -39,7 +39,7 @@ export const COMMAND_LINE: readonly Mutant[] = [
   mutant(
     'tags lost',
     `${MAP}/row-rules.ts`,
-    'tags: tagsOf(read(cells, mapping.tags)),',
+    'tags: tagsOf(values, mapping.tags),',
     'tags: undefined,',
   ),
   mutant(
