@@ -31,7 +31,7 @@ import {
 } from './ledger.ts';
 import { LinkLimit } from './link-limit.ts';
 import { checkApart, checkAsked, checkRequests } from './request-rules.ts';
-import { checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
+import { addUnknown, checkIsWhole, checkRejects, checkResults } from './result-rules.ts';
 import { SentOnce } from './sent-once.ts';
 import { countShares } from './share-of-run.ts';
 import { checkAgreement, checkSummary } from './summary-rules.ts';
@@ -224,16 +224,13 @@ export class Oracle {
         wasKnown: ({ code }) => this.#known.has(code),
         isNew: (link) => this.#runOf(link) === this.#run,
       });
+      if (process.journalFailedAt !== undefined) addUnknown(this.#recorded, reported, plan, user);
       // What the results say, the next run has to know.
       for (const { link } of reported) {
         if (link !== undefined && this.#runOf(link) >= this.#firstRun) this.#told.add(link.code);
       }
     }
-    if (summary !== undefined) {
-      this.#checkSummary(summary, plan, ended);
-      if (summary.output !== undefined || summary.stopped?.reason === 'rejects')
-        checkRejects(summary, plan, user, textOf(world.disk, summary.rejectsFile ?? ''));
-    }
+    if (summary !== undefined) this.#checkSummary(summary, plan, ended);
     if (user.fromStdin && isForgotten(ended, world.disk.names.keys(), text, user)) {
       this.#beginAgain();
       this.#firstRun = this.#run + 1;
@@ -241,7 +238,7 @@ export class Oracle {
   }
 
   #checkSummary(summary: ImportSummary, plan: RunPlan, { process, events, exitCode }: Ended): void {
-    const { scenario, network, service, exitCodeOf } = this.#all;
+    const { scenario, network, service, world, exitCodeOf } = this.#all;
     const settings = this.#settings;
     if (settings === undefined) return;
     const earlier = service.made.filter((link) => {
@@ -261,6 +258,8 @@ export class Oracle {
       mayRepeat: this.#sent.isAnyFree || scenario.user.idempotency,
       hadBatches: this.#before.hasBatches,
     });
+    if (summary.output === undefined && summary.stopped?.reason !== 'rejects') return;
+    checkRejects(summary, plan, scenario.user, textOf(world.disk, summary.rejectsFile ?? ''));
   }
 
   /**

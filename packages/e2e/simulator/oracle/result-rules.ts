@@ -131,6 +131,19 @@ export function checkResults(check: ResultsToCheck): readonly ReportedRow[] {
   return reported;
 }
 
+/** A journal that fails can't say which results are its own, so that later runs may doubt what these call unknown. */
+export function addUnknown(
+  recorded: Counts,
+  reported: readonly ReportedRow[],
+  { rows }: Pick<RunPlan, 'rows'>,
+  user: UserTraits,
+): void {
+  reported.forEach(({ status }, index) => {
+    const row = rows[index];
+    if (status === 'unknown' && row) recorded.add(pairOfRow(row, user));
+  });
+}
+
 /** What a run that was stopped leaves is the old file, or the new one: that says the truth of each row, too. */
 export function checkIsWhole(check: RowsToCheck, before: string | undefined): void {
   const { text } = check;
