@@ -11,17 +11,18 @@ import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
 import { detectLayout } from './layout.ts';
 import { createRowRules } from './map/row-rules.ts';
-import { refuseInPlace, refuseStreamInPlace } from './report/in-place.ts';
 import { fingerprint } from './report/keep-changed.ts';
-import { listUnsent } from './report/list-rows.ts';
 import { openOutput } from './report/output-file.ts';
 import { rejectsFile, removeStaleRejects } from './report/rejects.ts';
 import { finishReplacement } from './report/replacement.ts';
 import {
   announceKept,
   keepsEarlierResults,
+  listUnsent,
   openResults,
   ownFilesOf,
+  refuseInPlace,
+  refuseStreamInPlace,
   writeResults,
 } from './report/results.ts';
 import {
@@ -87,18 +88,6 @@ export async function runImport(
   }
 }
 
-/** How an input is read with these settings. */
-async function sourceOf(
-  input: Input,
-  settings: ImportSettings,
-  guard: ImportSource['guard'],
-): Promise<ImportSource> {
-  const layout = await detectLayout(input, settings);
-  if (settings.inPlace) refuseInPlace(input, layout);
-  const rules = createRowRules(layout, settings, layout.isOfLines);
-  return { input, layout, rules, guard };
-}
-
 /** Check, send, report. */
 async function importInput(
   input: Input,
@@ -108,7 +97,10 @@ async function importInput(
 ): Promise<ImportSummary> {
   // Check: read and validate everything, and find out which links exist.
   const guard = await inputGuard(input);
-  const source = await sourceOf(input, settings, guard);
+  const layout = await detectLayout(input, settings);
+  const rules = createRowRules(layout, settings, layout.isOfLines);
+  const source = { input, layout, rules, guard };
+  if (settings.inPlace) refuseInPlace(source);
   const result = await check(source, journal, settings, deps);
   if (result === undefined) return { ...emptySummary(settings), stopped: STOPPED_BY_USER };
   const { checked, evidence, found, summary } = result;
@@ -128,7 +120,7 @@ async function importInput(
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
-  const output = await openResults(input, summary.rows, settings, deps, journal);
+  const output = await openResults(known);
   try {
     const sent = await sendNewRows(known);
     const isStopped = deps.signal.aborted || deps.stopSignal.aborted;
@@ -140,9 +132,7 @@ async function importInput(
       journal: journal.isEmpty ? undefined : journal.path,
     };
     // "Stop now": the journal has everything, and the next run writes the results.
-    if (deps.signal.aborted || (await keepsEarlierResults(ended, journal, settings, deps))) {
-      return ended;
-    }
+    if (deps.signal.aborted || (await keepsEarlierResults(ended, known))) return ended;
 
     deps.onEvent({ type: 'reporting' });
     // Report: read the input once more, and write what the journal knows of each row.

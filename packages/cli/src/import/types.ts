@@ -71,6 +71,9 @@ export type LinkResult =
   | { status: 'created'; code: string; short_url: string }
   | { status: 'failed' | 'unknown'; error: string };
 
+/** The same, with what the link was created with. See `madeFor`. */
+export type MadeResult = LinkResult & { made_for: string };
+
 /** Why it is not known what became of a request that was begun. */
 export const NO_RESPONSE = 'sent, and the import ended before the response came';
 

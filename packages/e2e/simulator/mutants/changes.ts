@@ -85,8 +85,8 @@ export const CHANGES: readonly Mutant[] = [
   ),
   mutant(
     'cell with a delimiter not quoted',
-    `${REPORT}/report-rows.ts`,
-    'text.includes(delimiter) || /["\\r\\n]/',
-    '/["\\r\\n]/',
+    `${REPORT}/csv-cell.ts`,
+    'text.includes(delimiter) || NEEDS_QUOTES',
+    'NEEDS_QUOTES',
   ),
 ];

@@ -35,14 +35,14 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'code of a row that has no link',
     `${REPORT}/report-rows.ts`,
-    "const { code = '', short_url = '' } = linkOf",
-    "const { code = 'c0', short_url = '' } = linkOf",
+    'const { code = null, short_url = null } = link ?? {};',
+    "const { code = 'c0', short_url = null } = link ?? {};",
   ),
   mutant(
     'results without the reason',
     `${REPORT}/report-rows.ts`,
-    "const error = outcome.status === 'created' ? '' : outcome.error;",
-    "const error = '';",
+    "const error = outcome.status === 'created' ? null : outcome.error;",
+    'const error = null;',
   ),
   {
     name: 'one link for two equal rows',

@@ -7,9 +7,8 @@ import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
-import type { Comparison } from './read-evidence.ts';
 
-/** Targets that are looked up at once: the service takes as many. */
+/** The most that one request may look up. */
 const PAGE_SIZE = 10_000;
 
 /** Time in which a request whose sender is gone arrives and is carried out, if ever. */
@@ -23,8 +22,8 @@ export interface Ask {
 }
 
 /**
- * Asks the service which links exist, for the rows that have none by all that was known so far, and for what requests without a response
- * and jobs may have created. Afterwards, nothing is in doubt: a look-up sees the links of all jobs that were accepted before it.
+ * Asks the service which links exist: for rows that have none by all that was known so far, and for what requests without a response and
+ * jobs may have created. Afterwards nothing is in doubt: a look-up sees the links of all jobs that were accepted before it.
  */
 export async function askService({ evidence, journal, deps }: Ask): Promise<void> {
   await untilWorked(journal, deps);
@@ -34,9 +33,8 @@ export async function askService({ evidence, journal, deps }: Ask): Promise<void
 
 /** A request that was sent a moment ago may be carried out after a look-up. */
 async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
-  const { signal, stopSignal, onEvent } = deps;
-  // By the clock that says less: the wall clock may have been set forward since. Where the other one has run for a shorter time, the
-  // machine was started since, or is another one.
+  // By the clock that says less, since the wall clock may have been set forward. Where the machine runs for a shorter time than the
+  // request is old, it was started since, or is another one.
   const ages = journal.openBatches().map((batch) => {
     const { byClock, byUptime } = agesOf(batch, deps);
     return byUptime < 0 ? byClock : Math.min(byClock, byUptime);
@@ -44,8 +42,8 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
   if (!(waitMs > 0)) return;
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
-  onEvent({ type: 'warning', message });
-  const stop = AbortSignal.any([signal, stopSignal]);
+  deps.onEvent({ type: 'warning', message });
+  const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(resolve, waitMs);
     stop.addEventListener('abort', () => {
@@ -55,7 +53,7 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   });
 }
 
-/** Milliseconds since a request was sent: by the wall clock, and by the one that runs since the machine was started, which nobody sets. */
+/** Milliseconds since a request was sent: by the wall clock, and by the one that runs since the machine was started. */
 export function agesOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: ImportDeps) {
   return {
     byClock: wallClock() - Date.parse(sentAt),
@@ -67,7 +65,7 @@ async function lookUp(
   pairs: readonly string[],
   evidence: Evidence,
   { client, signal }: ImportDeps,
-): Promise<void> {
+) {
   let asked = [...new Set(pairs)].map((pair) => ({
     ...linkOfPair(pair),
     after: undefined as string | undefined,
@@ -93,11 +91,7 @@ async function lookUp(
  *
  * @throws CliError (exit code 2) where nobody has decided
  */
-export async function decideSimilar(
-  { evidence, settings, deps }: Ask,
-  how: string,
-  hint = '',
-): Promise<Comparison> {
+export async function decideSimilar({ evidence, settings, deps }: Ask, how: string, hint = '') {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
   const comparison = await evidence.compare();
   if (evidence.onSimilar !== 'stop') return comparison;

@@ -14,24 +14,24 @@ import type { Ask } from './ask-service.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
-/** That of standard input. It is there only where the import of the same rows was not completed. */
+/** The journal of standard input, which is there only where the import of the same rows was not completed. */
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
-/** Files that may be results, by their columns and not their names, and those that an import has kept because a person had changed them. */
+/** Files that may be results, whatever their names, and those that an import has kept because a person had changed them. */
 const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
 
-/** Files of a folder that are looked at. One with more is no folder for link files. */
+/** Files of a folder that are looked at. */
 const MAX_FILES = 1_000;
 
 /**
- * The other journals and tables in the folders of an input, of its journal and of what an import writes: next week's export has another name, and
- * so has a rejects file that was corrected and imported by itself. An input may be opened by a link from another folder.
+ * The other journals and tables in the folders of an input, of its journal and of what an import writes: next week's export, or a
+ * corrected rejects file that was imported by itself, has another name. An input may be opened by a link from another folder.
  */
 export async function filesBeside(
   { file, output, rejects, known = [], others = [] }: ImportSettings,
   journal: Pick<Journal, 'path' | 'hasLinks'>,
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
-): Promise<string[]> {
+) {
   const real = await realpath(file).catch(() => file);
   const written = [output, rejects].filter((path) => path !== '-');
   const ours = await Promise.all([journal.path, file, real, ...written].map(placeOf));
@@ -76,7 +76,7 @@ async function placeOf(path: string): Promise<string> {
   return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
-/** How to go on with the journal of a file that was renamed, among these names. It can settle what it has left open. */
+/** How to go on with the journal of a file that was renamed, among these names: it can settle what it has left open. */
 export async function renamedHint(names: readonly string[], file: string): Promise<string> {
   for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL_NAME.test(one))) {
     const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL_NAME, ''));
@@ -87,7 +87,7 @@ export async function renamedHint(names: readonly string[], file: string): Promi
   return '';
 }
 
-/** Adds the links that these files name. Resolves to the names of those that know rows which seemed to be new. */
+/** Adds the links that these files name. Resolves to the names of files that know rows which seemed to be new. */
 export async function readBeside(paths: readonly string[], ask: Ask): Promise<string[]> {
   const { evidence, settings } = ask;
   const names: string[] = [];
@@ -106,11 +106,8 @@ export async function readBeside(paths: readonly string[], ask: Ask): Promise<st
 }
 
 /** @throws CliError (exit code 2) for a file that seems to name links and can't be read */
-async function readOther(
-  path: string,
-  name: string,
-  { evidence, journal: own, settings, deps }: Ask,
-): Promise<void> {
+async function readOther(path: string, name: string, ask: Ask): Promise<void> {
+  const { evidence, journal: own, settings, deps } = ask;
   const source = KNOWN_BY.beside;
   const isInput = settings.others?.includes(path) === true;
   try {

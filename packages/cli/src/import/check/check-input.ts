@@ -9,7 +9,7 @@ import type { ImportDeps, ImportSettings, Reject } from '../types.ts';
 import type { Evidence } from './evidence.ts';
 import { RowSet } from './row-set.ts';
 
-/** Rejects that are shown at once; all of them are in the rejects file. */
+/** Rejects that an event names. */
 const FIRST_REJECTS = 10;
 
 /** Rows between two `validating` events. */
@@ -26,25 +26,20 @@ export interface ImportSource {
 
 /** What the first pass over the input found. */
 export interface Checked {
-  /** Rows that hold something, the header apart. */
   rows: number;
-  /** Rows that can't be sent. */
   rejected: number;
   rejectedRows: RowSet;
   /** Rows that say themselves that their link exists, or may exist. */
   claims: number;
 }
 
-/**
- * Checks every row before anything is sent, so that a bad line 900,000 is known before line 1 is sent. Undefined when
- * the user stopped it.
- */
+/** Checks every row before anything is sent. Undefined when the user stopped it. */
 export async function checkInput(
   { input, layout, rules }: ImportSource,
-  settings: Pick<ImportSettings, 'defaults'>,
-  evidence: Pick<Evidence, 'keepsRows' | 'addRow' | 'named'>,
+  { defaults }: ImportSettings,
+  evidence: Evidence,
   rejects: RejectsFile | undefined,
-  deps: Pick<ImportDeps, 'onEvent' | 'signal' | 'stopSignal'>,
+  deps: ImportDeps,
   /** Addresses that short URLs of the service begin with. */
   origins: readonly string[],
 ): Promise<Checked | undefined> {
@@ -66,7 +61,7 @@ export async function checkInput(
       const { own, doubt } = claim;
       const isClaim = own !== undefined || doubt !== undefined;
       const needsIdentity = isClaim || evidence.keepsRows;
-      const identity = needsIdentity ? linkIdentity(link, settings.defaults.domain_id) : undefined;
+      const identity = needsIdentity ? linkIdentity(link, defaults.domain_id) : undefined;
       const hasOwn = own !== undefined && identity && fitOf(identity, own.made_for) !== 0;
       if (hasOwn || reason === undefined) {
         if (isClaim) found.claims += 1;
@@ -97,7 +92,7 @@ export async function checkInput(
 export async function addRows(
   { input, layout, rules }: ImportSource,
   { rejectedRows }: Checked,
-  { defaults }: Pick<ImportSettings, 'defaults'>,
+  { defaults }: ImportSettings,
   evidence: Evidence,
 ): Promise<void> {
   let number = 0;

@@ -16,8 +16,8 @@ import { isFilled, readLinks } from './read-links.ts';
 export type Found = Comparison & Pick<Existing, 'new'>;
 
 /**
- * Gathers what this machine knows of links before the rows are read, best first: the journal, the results that an import has written
- * beside the input, and the files of `--known`.
+ * Gathers what this machine knows of links, best first: the journal, the results that an import has written beside the input, and the
+ * files of `--known`.
  */
 export async function gatherEvidence(
   journal: Journal,
@@ -29,7 +29,7 @@ export async function gatherEvidence(
   const evidence = new Evidence(journal);
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
   const isRecord = await isUnknownRecord(journal, settings);
-  // Only where nothing but the journal knows of links, rows and links are compared side by side.
+  // Rows and links are compared side by side only where nothing but the journal knows of links.
   if (known.length > 0 || isRecord || mayClaim) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
@@ -70,12 +70,7 @@ export function surprises(
   found: Found,
   { rows, claims }: Checked,
   journal: Journal,
-  {
-    known = [],
-    output,
-    baseUrl,
-    restart,
-  }: Pick<ImportSettings, 'known' | 'output' | 'baseUrl' | 'restart'>,
+  { known = [], output, baseUrl, restart }: ImportSettings,
 ): string[] {
   const messages: string[] = [];
   const others = known.filter((path) => resolve(path) !== resolve(output));
@@ -105,14 +100,14 @@ export function surprises(
 export function announce(
   { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Found,
   { rows }: Checked,
-  deps: Pick<ImportDeps, 'onEvent'>,
+  { onEvent }: ImportDeps,
 ): void {
   for (const { line, short_url } of former) {
     const message = `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`;
-    deps.onEvent({ type: 'warning', message });
+    onEvent({ type: 'warning', message });
   }
   const counts = { existing, changed, changedLines, gone, goneLinks };
-  deps.onEvent({ type: 'compared', rows, new: isNew, ...counts });
+  onEvent({ type: 'compared', rows, new: isNew, ...counts });
 }
 
 export function foundOf({ rows, rejected }: Checked, comparison: Comparison): Found {

@@ -7,17 +7,16 @@ import {
 } from '@shortlink/sdk';
 import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 
-/** Longest wait for an answer with the usage. */
 const USAGE_TIMEOUT_MS = 10_000;
 
-/** Polls that a job takes, as a rule of thumb. */
+/** A rule of thumb. */
 const POLLS_PER_JOB = 2;
 
 const MINUTE_MS = 60_000;
 
 /**
- * Statuses that say that there is no such endpoint, or that the key may not use it. Any other error says nothing of what the service offers, and
- * that the account is disabled says that it would take no link either.
+ * Statuses that say that there is no such endpoint, or that the key may not use it. Any other error says nothing of what the service
+ * offers. That the account is disabled says that it would take no link either.
  */
 const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
 
@@ -26,14 +25,11 @@ const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
  *
  * @throws ShortlinkError when it can't be known: without a look-up that the service has, links would be created twice
  */
-export async function retrieveUsage({
-  client,
-  signal,
-}: Pick<ImportDeps, 'client' | 'signal'>): Promise<Usage | undefined> {
+export async function retrieveUsage({ client, signal }: ImportDeps): Promise<Usage | undefined> {
   try {
     const retrieve = () => client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS });
     const usage = await retrieve();
-    // An object that says nothing may be that of a proxy, or of a service in trouble: what it offers is not known then.
+    // An object that says nothing may be that of a proxy, or of a service in trouble.
     const isBlank = usage.features === undefined && usage.plan === '' && usage.links.used === 0;
     return isBlank ? await retrieve() : usage;
   } catch (error) {
@@ -51,63 +47,37 @@ export function planSending(
   links: number,
   usage: Usage | undefined,
   settings: ImportSettings,
-  deps: Pick<ImportDeps, 'wallClock' | 'onEvent'>,
+  { wallClock, onEvent }: ImportDeps,
 ): Forecast {
-  const planned = forecast(links, settings, usage, deps.wallClock());
-  deps.onEvent({ type: 'forecast', forecast: planned });
-  return planned;
-}
-
-function forecast(
-  links: number,
-  settings: Pick<ImportSettings, 'batchSize' | 'limit' | 'requestsPerMinute'>,
-  usage: Usage | undefined,
-  now: number,
-): Forecast {
-  const room = roomOf(usage);
+  const { used = 0, limit = null } = usage?.links ?? {};
+  const room = limit === null ? undefined : Math.max(0, limit - used);
   const wanted = Math.min(links, settings.limit ?? links, room ?? links);
-  const batchSize = batchSizeOf(settings.batchSize, usage);
+  const size = settings.batchSize === 'auto' ? MAX_BATCH_LINKS : settings.batchSize;
+  const batchSize = Math.max(1, Math.min(size, usage?.batch_size ?? size));
   const batches = Math.ceil(wanted / batchSize);
   const isJob = Math.min(batchSize, wanted) > MAX_SYNC_BATCH_LINKS;
   const requests = batches * (isJob ? 1 + POLLS_PER_JOB : 1);
-  const times = usage && timesOf(requests, settings.requestsPerMinute, usage, now);
-  return {
+  const paces = [settings.requestsPerMinute, usage?.requests.minute.limit];
+  const known = paces.filter((pace) => typeof pace === 'number');
+  const forecast: Forecast = {
     links: wanted,
     unsent: links - wanted,
     isShort: room !== undefined && room === wanted && room < links,
     batchSize,
     requests,
     room,
-    durationMs: times?.durationMs,
-    waitMs: times?.waitMs,
+    durationMs: undefined,
+    ...(usage && timesOf(requests, settings.requestsPerMinute ?? Infinity, usage, wallClock())),
     plan: usage?.plan,
-    requestsPerMinute: lowest(settings.requestsPerMinute, usage?.requests.minute.limit),
+    requestsPerMinute: known.length === 0 ? undefined : Math.min(...known),
   };
-}
-
-function lowest(...limits: (number | null | undefined)[]): number | undefined {
-  const known = limits.filter((limit) => typeof limit === 'number');
-  return known.length === 0 ? undefined : Math.min(...known);
-}
-
-function roomOf(usage: Usage | undefined): number | undefined {
-  const { used = 0, limit = null } = usage?.links ?? {};
-  return limit === null ? undefined : Math.max(0, limit - used);
-}
-
-function batchSizeOf(wanted: number | 'auto', usage: Usage | undefined): number {
-  const size = wanted === 'auto' ? MAX_BATCH_LINKS : wanted;
-  return Math.max(1, Math.min(size, usage?.batch_size ?? size));
+  onEvent({ type: 'forecast', forecast });
+  return forecast;
 }
 
 /** The time until the last window begins that so many requests need, and the longest wait for one window in it. */
-function timesOf(
-  requests: number,
-  requestsPerMinute: number | undefined,
-  usage: Usage,
-  now: number,
-): { durationMs: number; waitMs: number } {
-  const pace = requestsPerMinute === undefined ? 0 : (requests / requestsPerMinute) * MINUTE_MS;
+function timesOf(requests: number, requestsPerMinute: number, usage: Usage, now: number) {
+  const pace = (requests / requestsPerMinute) * MINUTE_MS;
   const waits = Object.entries(WINDOW_MS).map(([name, windowMs]) => {
     const { used, limit, resets_at } = usage.requests[name as keyof typeof WINDOW_MS];
     const beyond = limit === null ? 0 : requests - Math.max(0, limit - used);

@@ -3,18 +3,17 @@ import type { Journal } from '../journal/journal.ts';
 import type { LinkIdentity } from '../map/link-identity.ts';
 import { RowSet } from './row-set.ts';
 
-/** Links that a row is looked for in: how many the next row may be behind the one before it. */
+/** So many links may stand between those of two rows. */
 const LOOK_AHEAD = 10_000;
 
 /**
- * Finds the links of rows that stand as they stood when their links were created, as in nearly every second run: rows and links are read side
- * by side. Only what is left of both has to be sorted.
+ * Finds the links of rows that stand as they stood when their links were created, as in nearly every second run: rows and links are read
+ * side by side. Only what is left of both has to be sorted.
  */
 export class InOrder {
   /** The rows that have their links, and these, by their numbers. */
   readonly rows = new RowSet();
   readonly links = new RowSet();
-  /** The rows among them whose links this run has created. */
   readonly created = new RowSet();
   count = 0;
   countCreated = 0;
@@ -31,7 +30,7 @@ export class InOrder {
     this.#readAhead();
   }
 
-  /** Whether the row has one of the links ahead. Those before that link are left. */
+  /** Whether the row has one of the links ahead: those before it are left. */
   take(row: number, identity: LinkIdentity): boolean {
     const at = isSame(this.#ahead[this.#at], identity) ? this.#at : this.#placeOf(identity.key);
     const link = this.#ahead[at];
@@ -58,7 +57,6 @@ export class InOrder {
     return taken === created;
   }
 
-  /** The links of the rows, in the order of these. */
   *read(): Generator<JournalLink> {
     for (const batch of settled(this.#journal)) {
       for (const link of this.#journal.eachLink(batch)) if (this.links.has(link.number)) yield link;
@@ -93,7 +91,6 @@ export class InOrder {
   }
 }
 
-/** The requests that have their results, and created any link. */
 function settled(journal: Journal): Batch[] {
   return journal.batches().filter(({ isOpen, created }) => !isOpen && created > 0);
 }

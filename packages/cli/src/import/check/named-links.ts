@@ -2,10 +2,10 @@ import { inputError } from '../errors.ts';
 import type { OwnLink } from '../map/result-columns.ts';
 import type { ImportDeps } from '../types.ts';
 
-/** Links of one address that are asked for: some may be gone. */
+/** Links of one address that are asked for, since some may be gone. */
 const SAMPLES = 20;
 
-/** Addresses that are asked about: a service has that of its short links, and custom domains. */
+/** A service has an address of its own, and custom domains. */
 const MAX_ADDRESSES = 100;
 
 interface NamedLink extends OwnLink {
@@ -13,7 +13,7 @@ interface NamedLink extends OwnLink {
   name: string;
 }
 
-/** Some of the links that an input and files of earlier imports name, by what stands before their codes: enough to find out whose they are. */
+/** Some of the links that an input and files of earlier imports name, by their addresses: enough to find out whose they are. */
 export class NamedLinks {
   readonly #samples = new Map<string, NamedLink[]>();
 
@@ -37,11 +37,7 @@ export class NamedLinks {
    *
    * @throws CliError (exit code 2) where it knows none of an address
    */
-  async refuseUnknown(
-    baseUrl: string,
-    client: ImportDeps['client'],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async refuseUnknown(baseUrl: string, { client, signal }: ImportDeps): Promise<void> {
     const links = this.notAt(baseUrl);
     // A spreadsheet takes some cells with codes for numbers.
     const codes = links.map(({ short_url }) => short_url.slice(short_url.lastIndexOf('/') + 1));

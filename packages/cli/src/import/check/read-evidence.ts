@@ -11,19 +11,18 @@ const PAGE_ROWS = 5_000;
 
 /** How the rows of the input compare with the links that exist. */
 export interface Comparison extends Omit<Existing, 'new'> {
-  /** Rows whose link something else knows than their own cells, or may know. */
+  /** Rows whose link something else than their own cells knows, or may know. */
   matched: RowSet;
   /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
   disowned: RowSet;
-  /** Those of them whose cells name the link of another row. */
+  /** Of these, rows whose cells name the link of another row. */
   copied: RowSet;
-  /** Rows whose target was edited, with the short URL that leads to the old one: the first of them. */
+  /** The first rows whose target was edited, with the short URL that leads to the old one. */
   former: { line: number; short_url: string }[];
   /** Rows whose link may exist. */
   unknown: number;
   /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
   created: number;
-  /** Whether any row asks for a link of the known file. */
   usesKnown: boolean;
 }
 
@@ -57,7 +56,6 @@ export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   return set;
 }
 
-/** How the rows were compared, but for those that stand as they stood. */
 export function readComparison(db: Database, firstNewLink: number, hasOwn: boolean): Comparison {
   const counts = db.prepare(sql.COUNTS).get(firstNewLink) ?? {};
   const changed = db.prepare(sql.CHANGED).all();

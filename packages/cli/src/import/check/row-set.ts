@@ -16,7 +16,6 @@ export class RowSet {
     return ((this.#bits[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
   }
 
-  /** Adds every row of another set. */
   addAll(other: RowSet): void {
     const bits = other.#bits;
     const grown = new Uint8Array(Math.max(this.#bits.length, bits.length));

@@ -25,19 +25,19 @@ import {
 } from './file.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
-/** The last byte of `PRAGMA application_id`. A higher one was written by a newer release. */
+/** The last byte of `PRAGMA application_id`: a higher one is that of a newer release. */
 const VERSION = 0x32;
 
-/** Bytes of a page. The texts of a batch are long, so that larger pages are written faster; a small batch writes few of them. */
+/** Larger pages are written faster, since the texts of a batch are long. A small batch writes few of them. */
 const PAGE_BYTES = 8_192;
 
-/** Longest wait for a lock that another process holds for a moment, such as one that looks at the same time. */
+/** Another process holds a lock for a moment where it looks at the same time. */
 const LOCK_WAIT_MS = 250;
 
 /** How often a journal that was removed between two looks is opened again. */
 const MAX_OPENS = 5;
 
-/** The table of a room (see there). Journals of earlier releases have none, and those ignore it. */
+/** Journals of earlier releases have no room, and those releases ignore it. */
 const ROOM = 'CREATE TABLE room (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;';
 
 const SCHEMA = `
@@ -49,8 +49,8 @@ const SCHEMA = `
   PRAGMA application_id = ${APPLICATION * 256 + VERSION}`;
 
 /**
- * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with
- * the process, however that ends, and holds against processes of every machine that shares the disk.
+ * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with the
+ * process, and holds against processes of every machine that shares the disk.
  *
  * @throws CliError (exit code 2) when another run holds it, or the file is no journal or can't be written
  */
@@ -63,7 +63,7 @@ export function openLocked(path: string): DatabaseSync {
       db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
       db.exec('PRAGMA locking_mode = EXCLUSIVE');
       db.exec('BEGIN EXCLUSIVE; COMMIT');
-      // A run that ends without having recorded anything removes its journal: then this lock is one of a file without a name.
+      // A run that has recorded nothing removes its journal: then this lock is one of a file without a name.
       if (before === inodeOf(path) || opens === MAX_OPENS) {
         // Without a write-ahead log, the file itself has everything that is committed.
         db.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; ${BOUNDED_MEMORY}`);
@@ -78,11 +78,7 @@ export function openLocked(path: string): DatabaseSync {
   }
 }
 
-/**
- * Opens a journal that is a copy of its own, or none at all: nobody else can have it.
- *
- * @param path - of what it is a copy of, for messages
- */
+/** Opens a copy of the journal at `path`, or a new one, which nobody else can have. */
 export function openPrivate(copy: string, path = copy, isCut = false): DatabaseSync {
   const db = openDatabase(copy);
   try {
@@ -96,7 +92,7 @@ export function openPrivate(copy: string, path = copy, isCut = false): DatabaseS
   }
 }
 
-/** What SQLite undoes in a file to which it does not belong may damage more than the records. */
+/** An undo file that belongs to another database may damage more than the records. */
 function checkUndone(db: DatabaseSync, path: string): void {
   const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() ?? {};
   if (found !== 'ok') throw damaged(path, String(found));
@@ -119,11 +115,7 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
-/**
- * Whether a run was killed in a transaction, which SQLite undoes when the journal is opened.
- *
- * @throws CliError (exit code 2) when another run holds it
- */
+/** Whether a run was killed in a transaction, which SQLite undoes at the next opening. Throws a CliError (exit code 2) when a run holds it. */
 export function isInTransaction(path: string): boolean {
   const db = openDatabase(path, true);
   try {
@@ -149,7 +141,7 @@ function openDatabase(path: string, readOnly = false): DatabaseSync {
 /** Settings that touch the file, so that it must be locked first. */
 const BOUNDED_MEMORY = 'PRAGMA cache_size = -8000; PRAGMA temp_store = FILE';
 
-/** `PRAGMA user_version` of a journal of which what it knew before is lost. */
+/** `PRAGMA user_version` of a journal that has lost its content. */
 const WAS_CUT = 1;
 
 /** Whether a journal was found with 0 bytes. */
@@ -181,17 +173,14 @@ function prepareSchema(db: DatabaseSync, path: string, { file = path, isCut = fa
   if (room === undefined) inTransaction(db, path, () => db.exec(ROOM));
 }
 
-/**
- * Creates the file where there is none, readable by its owner only. It gets its name once it is whole: a journal of 0 bytes is the work of
- * something else, such as a copy on a full disk.
- */
+/** Creates the file where there is none, for its owner only. It gets its name once it is whole, so that one of 0 bytes was cut, as on a full disk. */
 function prepareFile(path: string): void {
   refuseIrregular(path);
   const isThere = existsSync(path);
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
   const draft = partialName(path);
   try {
-    // Not through a symbolic link or a pipe that somebody creates in this moment. Windows has neither flag.
+    // Not through a symbolic link or a pipe that somebody creates now. Windows has neither flag.
     const flags = isThere ? O_NOFOLLOW | O_NONBLOCK : O_CREAT | O_EXCL;
     closeSync(openSync(isThere ? path : draft, O_WRONLY | flags, 0o600));
   } catch (cause) {
@@ -235,7 +224,7 @@ const SQLITE_NOTADB = 26;
 /** An error of the database in words; other errors as they are. */
 export function readableError(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'errcode' in error)) return error;
-  // The lower byte is the kind of error, the others say more.
+  // The lower byte is the kind of error.
   switch (Number(error.errcode) & 0xff) {
     case SQLITE_BUSY:
       return inputError(
@@ -258,7 +247,7 @@ export function readableError(path: string, error: unknown): unknown {
   }
 }
 
-/** Whether something could not be written because of a full disk, or a limit of the user or of the file. */
+/** Whether the disk, or a limit of the user or of the file, has no room for what was to be written. */
 export function lacksRoom(error: unknown): boolean {
   const cause = error instanceof CliError && error.cause instanceof Error && error.cause.cause;
   const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined;

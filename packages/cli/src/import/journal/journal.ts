@@ -33,31 +33,23 @@ const FOUND_LINKS = 10_000;
 
 type BatchRef = Pick<Batch, 'id'>;
 
-/**
- * The journal of an import: which links exist, and which requests may have created some. Everything is on disk when a method returns.
- */
+/** The journal of an import: which links exist, and which requests may have created some. When a method returns, all is on disk. */
 export class Journal {
   readonly path: string;
-  /** The database of the file, for temporary tables. */
   readonly db: DatabaseSync;
-  /** The service of this run: links of other services are kept and ignored. */
+  /** Links of other services are kept and ignored. */
   readonly service: string;
-  /** Links that this run has created have numbers from this one on. */
   firstNewLink = 1;
   /** The input, as seen from the folder of the journal. */
   owner: string | undefined;
-  /** SHA-256 of files that imports have written: a file with another content was changed since. */
+  /** SHA-256 of files that imports have written: a file with another content was changed by somebody else. */
   written: string[] = [];
   readonly #dispose: () => void;
   readonly #log: Log;
   readonly #batches = new Map<number, Batch>();
   #nextLink = 1;
 
-  /**
-   * @param db - closed where its content is not that of a journal
-   * @param dispose - closes `db`, and removes what was made for it
-   * @throws CliError (exit code 2) where a part of it is missing
-   */
+  /** `dispose` closes `db` and removes what was made for it. Throws a CliError (exit code 2) where a part of the journal is missing. */
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;
@@ -126,7 +118,7 @@ export class Journal {
     this.#add(batches.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
   }
 
-  /** Forgets links that the response to their request left out, so that their rows are new again. */
+  /** Forgets links that the response to their request left out: their rows are new again. */
   releaseUnanswered(): boolean {
     const lacking = this.batches().filter((batch) => !batch.isOpen && batch.unanswered > 0);
     if (lacking.length > 0) this.release(...lacking);
@@ -145,7 +137,7 @@ export class Journal {
     }
   }
 
-  /** Records links that were found elsewhere, or of which something else says that they may exist. Only some are in memory at once. */
+  /** Records links that were found elsewhere, or that may exist by what a file says. Only some are in memory at once. */
   add(found: Iterable<LinkIdentity & LinkResult>): void {
     const none = { sentAt: '', idempotencyKey: undefined, domain: undefined };
     for (const results of chunks(found, FOUND_LINKS)) {
@@ -165,17 +157,16 @@ export class Journal {
     }
   }
 
-  /** The batches of this service, oldest first. */
+  /** Those of this service, oldest first. */
   batches(): Batch[] {
     return [...this.#batches.values()].filter(({ service }) => service === this.service);
   }
 
-  /** The batches of this service that may have created links, oldest first. */
   openBatches(): Batch[] {
     return this.batches().filter(({ isOpen }) => isOpen);
   }
 
-  /** The links of an open batch, in the order of the request, without those that it refused. */
+  /** The links of a batch that exist or may exist, in the order of the request. */
   linksOf(batch: BatchRef): ({ id: number } & CreateLinkBody)[] {
     const links = this.linksIn(this.batch(batch.id)).filter(isLink);
     return links.map(({ number, pair }) => ({ id: number, ...linkOfPair(pair) }));
@@ -216,7 +207,7 @@ export class Journal {
     return [...others].sort();
   }
 
-  /** Whether it knows no link, of any service. An empty one is removed when it is closed. */
+  /** Whether it knows no link of any service: then it is removed when it is closed. */
   get isEmpty(): boolean {
     return ![...this.#batches.values()].some(isAlive);
   }
@@ -227,7 +218,6 @@ export class Journal {
     return jobs.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Remembers a file that is about to be put in place. */
   willWrite(content: string): void {
     this.#add([{ kind: 'written', info: { content } }]);
   }
@@ -260,10 +250,10 @@ export class Journal {
   }
 
   /** The short URLs of links that were found elsewhere. */
-  #foundUrls(): Set<string> {
+  #foundUrls(): Set<string | undefined> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
     const links = found.flatMap((batch) => this.linksIn(batch));
-    return new Set(links.flatMap(({ result }) => urlOf(result) ?? []));
+    return new Set(links.map(({ result }) => urlOf(result)));
   }
 
   #entries({ size, decided }: Batch): Entry[] {

@@ -7,22 +7,19 @@ const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?$/;
 const NEEDS_LOOK = /^[=+\-@\t\r\n＝＋－＠]|[",;|\t\r\n]/;
 const NEEDS_QUOTES = /["\r\n]/;
 
-/**
- * One cell of a CSV file that we write: quoted where it must be (RFC 4180), and with an apostrophe before what a
- * spreadsheet would run (OWASP, "CSV Injection").
- *
- * @param delimiter - what stands between cells in that file
- */
+/** A cell of a CSV file that we write, with an apostrophe before what a spreadsheet would run (OWASP, "CSV Injection"). */
 export function csvCell(text: string, delimiter = ','): string {
-  // Nearly every cell needs neither, so one pattern looks for both. A delimiter of another kind is rare, and has its own search.
+  // Nearly every cell needs neither, so one pattern looks for both. A rare delimiter has its own search.
   if (!NEEDS_LOOK.test(text) && !text.includes(delimiter)) return text;
   const guarded = FORMULA_START.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
-  return NEEDS_QUOTES.test(guarded) || guarded.includes(delimiter)
-    ? `"${guarded.replaceAll('"', '""')}"`
-    : guarded;
+  return quoted(guarded, delimiter);
 }
 
-/** A line of a CSV file that we write. */
+/** A cell, in quotes where it needs them (RFC 4180). */
+export function quoted(text: string, delimiter: string): string {
+  const needsThem = text.includes(delimiter) || NEEDS_QUOTES.test(text);
+  return needsThem ? `"${text.replaceAll('"', '""')}"` : text;
+}
 export function csvLine(
   cells: readonly unknown[],
   { delimiter = ',', lineEnd = '\n' }: { delimiter?: string; lineEnd?: string } = {},

@@ -9,11 +9,12 @@ import {
   type OwnLink,
   ownLink,
   RESULT_COLUMNS,
+  type ResultColumn,
   strayText,
 } from '../map/result-columns.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
-import type { ImportSettings, LinkResult, RowStatus } from '../types.ts';
-import { csvCell } from './csv-cell.ts';
+import type { ImportSettings, MadeResult, RowStatus } from '../types.ts';
+import { csvCell, quoted } from './csv-cell.ts';
 
 /** What the results say of one row. */
 export type RowOutcome =
@@ -21,23 +22,21 @@ export type RowOutcome =
   | {
       status: Exclude<RowStatus, 'created'>;
       error: string;
-      /** What the link may have been created with, where it is unknown. */
       made_for?: string | undefined;
       /** The link that a row names though it is none of any row. In place it stays there until the row has one. */
       own?: OwnLink | undefined;
     };
 
 export interface ReportInput extends SendNewRows, Pick<Sent, 'batches'> {
-  /** Why rows were not sent. */
   whyUnsent: string;
   /** Called with the outcome of each row, numbered from 0. */
   onRow?: ((row: Row, number: number, outcome: RowOutcome) => void) | undefined;
 }
 
-/** Rows that one read completes, each with its outcome. */
+/** Rows that one read completes. */
 export type Reported = readonly { row: Row; outcome: RowOutcome }[];
 
-/** Reads the input once more. Each row has the outcome that the journal knows. */
+/** Reads the input once more. */
 export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
   const { source, checked, found, evidence } = report;
   const matches = evidence.matches();
@@ -70,16 +69,13 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
   }
 }
 
-/** Earlier releases have not written what the link was created with: it counts as that of the row as it stands. */
+/** Earlier releases have not written what a link was created with: it counts as that of the row. */
 function madeForRow(row: Row, { source, settings }: ReportInput): string {
   return madeFor(linkIdentity(source.rules.link(row), settings.defaults.domain_id));
 }
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
-function* sentOutcomes({
-  journal,
-  batches,
-}: ReportInput): Generator<(LinkResult & { made_for: string }) | undefined> {
+function* sentOutcomes({ journal, batches }: ReportInput): Generator<MadeResult | undefined> {
   let position = 0;
   for (const batch of batches) {
     for (; position < batch.first; position += 1) yield undefined;
@@ -99,7 +95,7 @@ interface ResultsFormat {
 export async function* resultsText(
   reported: AsyncIterable<Reported>,
   layout: Layout,
-  { outputFormat, inPlace }: Pick<ImportSettings, 'outputFormat' | 'inPlace'>,
+  { outputFormat, inPlace }: ImportSettings,
 ): AsyncGenerator<string> {
   const isJsonl = inPlace ? layout.plan.format === 'jsonl' : outputFormat === 'jsonl';
   const { header, line } = isJsonl ? jsonl(layout, inPlace) : csv(layout, inPlace);
@@ -128,23 +124,21 @@ export function resultsTable(layout: Layout, inPlace = false) {
   const resultColumns = isJsonl ? findResultColumns(columns) : layout.resultColumns;
   let width = columns.length;
   const places = RESULT_COLUMNS.map((name) => resultColumns[name] ?? width++);
-  // What stands where the results go is too much as well: in a row that is too short to be one of ours, or with text that isn't.
+  // What stands where the results go is too much in a row that is too short to be one of ours, or with text that isn't.
   const hidden = (row: Row): readonly string[] => {
     const { cells } = row;
     // Where only the last cell is missing, it was the error.
     const isHidden = cells.length < columns.length - 1 || strayText(row, layout) !== undefined;
-    return isHidden && !hasStatus(row, layout)
-      ? cells.filter((_, index) => places.includes(index))
-      : [];
+    if (!isHidden || hasStatus(row, layout)) return [];
+    return cells.filter((_, index) => places.includes(index));
   };
   return {
     header: { own: columns, surplus: [], results: RESULT_COLUMNS } satisfies ResultsRow,
-    /** Whether the input has no column of results. */
     isPlain: resultColumns.short_url === undefined,
     rowOf(row: Row, outcome: RowOutcome): ResultsRow {
-      const results = resultCells(outcome, inPlace);
+      const results = cellsOf(outcome, inPlace);
       if (outcome.status !== 'rejected') return { own: row.cells, surplus: [], results };
-      // Cells that are too many come last, as in the rejects file: without them, the row would be valid, with a URL that is cut.
+      // Without the cells that are too many, the row would be valid, with a URL that is cut.
       const surplus = [...hidden(row), ...row.cells.slice(columns.length)];
       return { own: row.cells, surplus, results };
     },
@@ -164,13 +158,12 @@ export function resultsTable(layout: Layout, inPlace = false) {
   };
 }
 
-/** As the input is written. */
 function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   const { columns } = layout.plan;
   const { delimiter, lineEnd, bom, sep } = layout.dialect;
   const cell = (text: string) => csvCell(text, delimiter);
-  // Cells of the user's own file stay as they are. Only in another file, formulas are made harmless for spreadsheets.
-  const ownCell = inPlace ? plainCellWriter(delimiter) : cell;
+  // In the user's own file, cells stay as they are: only in another one, formulas are made harmless.
+  const ownCell = inPlace ? (text: string) => quoted(text, delimiter) : cell;
   const { header, isPlain, rowOf, fill } = resultsTable(layout, inPlace);
   const line = (row: ResultsRow) => fill(row, ownCell, cell).join(delimiter) + lineEnd;
   const ownCells = (cells: readonly string[]) => {
@@ -185,32 +178,25 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
       const own = row.asCsv?.(columns.length, delimiter) ?? ownCells(row.cells);
       return outcome.status === 'created'
         ? `${own}${delimiter}${cell(outcome.code)}${delimiter}${cell(outcome.short_url)}${delimiter}created${delimiter}${delimiter}${outcome.made_for}${lineEnd}`
-        : own + delimiter + resultCells(outcome).map(cell).join(delimiter) + lineEnd;
+        : own + delimiter + cellsOf(outcome).map(cell).join(delimiter) + lineEnd;
     },
   };
 }
 
-function resultCells(outcome: RowOutcome, inPlace = false): readonly string[] {
-  const { code = '', short_url = '' } = linkOf(outcome, inPlace) ?? {};
-  const error = outcome.status === 'created' ? '' : outcome.error;
-  return [code, short_url, outcome.status, error, madeForOf(outcome, inPlace)];
+function cellsOf(outcome: RowOutcome, inPlace = false): readonly string[] {
+  const results = resultsOf(outcome, inPlace);
+  return RESULT_COLUMNS.map((column) => results[column] ?? '');
 }
 
-function linkOf(outcome: RowOutcome, inPlace: boolean): OwnLink | undefined {
-  if (outcome.status === 'created') return outcome;
+function resultsOf(outcome: RowOutcome, inPlace: boolean): Record<ResultColumn, string | null> {
+  const { status } = outcome;
   // Beside a link that may exist for the row, another one would be taken for it.
-  return inPlace && outcome.status !== 'unknown' ? outcome.own : undefined;
-}
-
-function madeForOf(outcome: RowOutcome, inPlace: boolean): string {
-  const isOfLink = outcome.status === 'created' || outcome.status === 'unknown';
-  return (isOfLink ? outcome.made_for : linkOf(outcome, inPlace)?.made_for) ?? '';
-}
-
-/** Writes cells as they are, quoted where they must be. */
-function plainCellWriter(delimiter: string): (text: string) => string {
-  return (text) =>
-    text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const own = outcome.status !== 'created' && inPlace ? outcome.own : undefined;
+  const link = outcome.status === 'created' ? outcome : status === 'unknown' ? undefined : own;
+  const made = outcome.status === 'unknown' ? outcome.made_for : link?.made_for;
+  const error = outcome.status === 'created' ? null : outcome.error;
+  const { code = null, short_url = null } = link ?? {};
+  return { code, short_url, status, error, made_for: made || null };
 }
 
 /** A result replaces a key of the input that has its name. */
@@ -220,7 +206,7 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
   const places = new Set(Object.values(layout.resultColumns));
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
-    // What is read back must mean the same: the lines that are skipped, and that it is UTF-8 now.
+    // What is read back must mean the same.
     header: inPlace ? (layout.dialect.bom ? BYTE_ORDER_MARK : '') + layout.preamble : '',
     line: (row, outcome) => {
       const { object, text } = row;
@@ -235,19 +221,11 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
       const entries: Array<readonly [string, unknown]> = object
         ? Object.entries(object)
         : names.map((name, index) => [name, isCut ? '' : (cells[index] ?? '')] as const);
-      // A row with more cells than columns keeps all of them in `cells`, and its columns empty: it would be valid otherwise, with a URL that is cut.
+      // A row with more cells than columns keeps all of them in `cells`: otherwise it would be valid, with a URL that is cut.
       if (isCut && object === undefined) entries.push(['cells', cells]);
-      const link = linkOf(outcome, inPlace);
-      return `${JSON.stringify({
-        ...Object.fromEntries(
-          entries.filter(([name], index) => !taken.has(name) && !places.has(index)),
-        ),
-        code: link?.code ?? null,
-        short_url: link?.short_url ?? null,
-        status: outcome.status,
-        error: outcome.status === 'created' ? null : outcome.error,
-        made_for: madeForOf(outcome, inPlace) || null,
-      } satisfies Record<(typeof RESULT_COLUMNS)[number], string | null>)}\n`;
+      const others = entries.filter(([name], at) => !taken.has(name) && !places.has(at));
+      const results = resultsOf(outcome, inPlace);
+      return `${JSON.stringify({ ...Object.fromEntries(others), ...results })}\n`;
     },
   };
 }

@@ -1,33 +1,33 @@
-import type { Input } from '@shortlink/tables';
-import { systemReason } from '@shortlink/tables/basics';
+import { basename } from 'node:path';
+import { type Row, systemReason } from '@shortlink/tables/basics';
 import { formatCount } from '../../format.ts';
+import type { Ask } from '../check/ask-service.ts';
+import type { ImportSource } from '../check/check-input.ts';
 import { isFilled } from '../check/read-links.ts';
 import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { Journal } from '../journal/journal.ts';
+import { ownLink } from '../map/result-columns.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
-import type { ImportDeps, ImportSettings, ImportSummary } from '../types.ts';
+import {
+  type ImportDeps,
+  type ImportSettings,
+  type ImportSummary,
+  MOST_LISTED,
+  type RowLists,
+} from '../types.ts';
 import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
-import { rowLister } from './list-rows.ts';
 import { type OutputFile, openOutput } from './output-file.ts';
-import { reported, resultsText } from './report-rows.ts';
+import { type RowOutcome, reported, resultsText } from './report-rows.ts';
 import { whyStopped, withPlace } from './summary.ts';
 
 /** Of a workbook, the header included. */
 const MAX_SHEET_ROWS = 1_048_576;
 
-/**
- * Opens the results before anything is sent, so that a path that can't be written stops the run.
- *
- * @param rows - of the input
- */
-export async function openResults(
-  { path }: Input,
-  rows: number,
-  settings: ImportSettings,
-  { stdout }: ImportDeps,
-  journal: Journal,
-): Promise<OutputFile> {
+/** Opens the results before anything is sent, so that a path that can't be written stops the run. */
+export async function openResults(known: SendNewRows): Promise<OutputFile> {
+  const { source, journal, settings, deps } = known;
+  const { rows } = known.checked;
   const { output, outputFormat, inPlace, usualNames } = settings;
   if (outputFormat === 'xlsx' && !inPlace && rows >= MAX_SHEET_ROWS) {
     throw inputError(
@@ -37,14 +37,14 @@ export async function openResults(
   }
   const own = ownFilesOf(journal, settings);
   // In place, what is replaced is the input as it was read.
-  const input = inPlace ? await fingerprint(path) : undefined;
+  const input = inPlace ? await fingerprint(source.input.path) : undefined;
   const ownFiles: OwnFiles = {
     hasWritten: (content) => content === input || own.hasWritten(content),
     willWrite: (content) => own.willWrite(content),
     remembersNone: journal.written.length === 0,
   };
   return await openOutput(output, {
-    stdout,
+    stdout: deps.stdout,
     ownFiles,
     unusedOption: usualNames?.output ? '-o' : undefined,
     // Once the results of standard input were read, its journal is removed.
@@ -52,22 +52,9 @@ export async function openResults(
   });
 }
 
-/** The journal remembers what was written, but not that of standard input, whose name is that of its content. */
+/** The journal of standard input has the name of its content, and remembers no files. */
 export function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
   return isStream(settings.file) || settings.dryRun ? NO_OWN_FILES : journal;
-}
-
-/**
- * Whether the journal is of no more use. Standard input can't be imported again under the same name, so its journal goes once each
- * row has its link. Where the results were not read to their end, it is the only record of the links.
- */
-function isOnRecord(
-  { stopped, unsent, unknown, failed }: ImportSummary,
-  { journal }: ImportSettings,
-  { stdout }: ImportDeps,
-): boolean {
-  const hasAll = stopped === undefined && unsent + unknown + failed === 0;
-  return hasAll && stdout.isClosed?.() !== true && typeof journal !== 'string';
 }
 
 /** Warns where a file was kept under another name, because a person had changed it. */
@@ -77,13 +64,10 @@ export function announceKept(kept: string | undefined, deps: Pick<ImportDeps, 'o
   deps.onEvent({ type: 'warning', message });
 }
 
-/** Whether there are no links at this service, so that results would only overwrite those of a journal that was set aside, or of another service. */
-export async function keepsEarlierResults(
-  { created, unknown, unsent, failed }: ImportSummary,
-  journal: Journal,
-  { output, inPlace, restart }: ImportSettings,
-  deps: ImportDeps,
-): Promise<boolean> {
+/** Whether results would only overwrite those of a journal that was set aside, or of another service: this one has no link. */
+export async function keepsEarlierResults(ended: ImportSummary, { journal, settings, deps }: Ask) {
+  const { created, unknown, unsent, failed } = ended;
+  const { output, inPlace, restart } = settings;
   const isOther = restart || journal.otherServices().length > 0;
   const hasNone = created + unknown + failed === 0 && !journal.hasLinks();
   if (!isOther || !hasNone || unsent === 0 || inPlace || !(await isFilled(output))) return false;
@@ -102,34 +86,32 @@ export async function writeResults(
   const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
     const rows = reported({ ...sent, whyUnsent: whyUnsent(ended, settings), onRow });
-    const pieces = await piecesOf(rows, source.layout, settings);
+    const isBook = settings.outputFormat === 'xlsx' && !settings.inPlace;
+    // No other results need the library of workbooks.
+    const pieces = isBook
+      ? (await import('./results-workbook.ts')).resultsWorkbook(rows, source.layout)
+      : resultsText(rows, source.layout, settings);
     for await (const piece of pieces) await output.write(piece);
     await source.guard();
     announceKept(await output.finish(), deps);
   } catch (error) {
     if (ended.stopped === undefined) {
-      return { ...ended, stopped: whyStopped({ ...sent, failure: { error } }, settings, false, 0) };
+      return { ...ended, stopped: whyStopped({ ...sent, failure: { error } }, settings) };
     }
-    deps.onEvent({
-      type: 'warning',
-      message: `The results were not written: ${systemReason(error)}`,
-    });
+    const message = `The results were not written: ${systemReason(error)}`;
+    deps.onEvent({ type: 'warning', message });
     return ended;
   }
   const stopped = withPlace(ended.stopped);
-  const isDone = isOnRecord(ended, settings, deps);
+  const { unsent, unknown, failed } = ended;
+  const hasAll = ended.stopped === undefined && unsent + unknown + failed === 0;
+  // Standard input can't be imported again under the same name: its journal goes once each row has its link. Where the results were not
+  // read to their end, it is the only record of the links.
+  const isDone =
+    hasAll && deps.stdout.isClosed?.() !== true && typeof settings.journal !== 'string';
   if (isDone) journal.forget();
   const remembered = isDone ? undefined : ended.journal;
   return { ...ended, stopped, output: settings.output, journal: remembered, lists };
-}
-
-/** The results as they are written. */
-async function piecesOf(...[rows, layout, settings]: Parameters<typeof resultsText>) {
-  if (settings.outputFormat !== 'xlsx' || settings.inPlace)
-    return resultsText(rows, layout, settings);
-  // No other results need the library of workbooks.
-  const { resultsWorkbook } = await import('./results-workbook.ts');
-  return resultsWorkbook(rows, layout);
 }
 
 function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): string {
@@ -138,4 +120,57 @@ function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): strin
   return stopped.reason === 'plan_limit'
     ? 'the plan has no room for this row'
     : 'the import ended before this row was sent';
+}
+
+/** @throws CliError (exit code 2) when there are no columns that could be filled in */
+export function refuseInPlace({ input: { name, packing }, layout }: ImportSource): void {
+  const { format, hasHeader } = layout.plan;
+  const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
+  if (packing !== undefined || (!isTable && format !== 'jsonl')) {
+    throw refused(name, 'it needs a table with a header, or JSON Lines, as plain text');
+  }
+}
+
+/** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
+export function refuseStreamInPlace(file: string): void {
+  if (isStream(file)) throw refused(basename(file), 'it is no regular file');
+}
+
+function refused(name: string, why: string) {
+  return inputError(
+    `--in-place can't be used with ${name}: ${why}`,
+    'Without --in-place, the results go into a file of their own.',
+  );
+}
+
+/** Collects the rows that a summary names, from the outcome of each row. */
+function rowLister({ source, found, evidence }: SendNewRows) {
+  const lists: RowLists = { problems: [], changed: [], new: [] };
+  const { changed, created } = evidence.listed();
+  const isNew = (row: Row, number: number) =>
+    found.matched.has(number)
+      ? created.has(number)
+      : ownLink(row, source.layout) === undefined || found.disowned.has(number);
+  const onRow = (row: Row, number: number, outcome: RowOutcome) => {
+    const place = { line: row.line, row: number + 1 };
+    if (outcome.status !== 'created' && outcome.status !== 'unsent') {
+      const { status, error: reason } = outcome;
+      if (lists.problems.length < MOST_LISTED) lists.problems.push({ ...place, status, reason });
+      return;
+    }
+    const list = changed.has(number) ? lists.changed : lists.new;
+    if (list.length === MOST_LISTED || (list === lists.new && !isNew(row, number))) return;
+    const { target_url } = source.rules.link(row);
+    const short_url = outcome.status === 'created' ? outcome.short_url : null;
+    list.push({ ...place, target_url, short_url });
+  };
+  return { lists, onRow };
+}
+
+/** The rows that the summary of a run names which sends nothing. Reads the input once more. */
+export async function listUnsent(known: SendNewRows): Promise<RowLists> {
+  const { lists, onRow } = rowLister(known);
+  const report = { ...known, batches: [], whyUnsent: '', onRow };
+  for await (const _ of reported(report));
+  return lists;
 }

@@ -8,29 +8,19 @@ import { formatCount, plural } from '../../format.ts';
 import type { Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, ImportSummary, StopReason } from '../types.ts';
 
-/** The summary of an import that has done nothing yet. */
-export function emptySummary(settings: Pick<ImportSettings, 'file' | 'dryRun'>): ImportSummary {
+export function emptySummary({ file, dryRun }: ImportSettings): ImportSummary {
+  const counts = { created: 0, new: 0, existing: 0, changed: 0, gone: 0 };
+  const others = { rejected: 0, failed: 0, unknown: 0, unsent: 0, batches: 0, requests: 0 };
+  const files = { output: undefined, rejectsFile: undefined, journal: undefined };
   return {
-    file: settings.file,
-    dryRun: settings.dryRun,
+    file,
+    dryRun,
     rows: 0,
-    created: 0,
-    new: 0,
-    existing: 0,
-    changed: 0,
-    gone: 0,
-    rejected: 0,
-    failed: 0,
-    unknown: 0,
-    unsent: 0,
-    forecast: undefined,
-    batches: 0,
-    requests: 0,
+    ...counts,
+    ...others,
     elapsedMs: 0,
-    stopped: undefined,
-    output: undefined,
-    rejectsFile: undefined,
-    journal: undefined,
+    forecast: undefined,
+    ...files,
   };
 }
 
@@ -38,11 +28,11 @@ type Stopped = NonNullable<ImportSummary['stopped']>;
 
 /** Why an import ended before every row had its link; undefined when nothing stopped it. */
 export function whyStopped(
-  { failure, forecast, counts, canAsk }: Pick<Sent, 'failure' | 'forecast' | 'counts' | 'canAsk'>,
-  { onUnknown }: Pick<ImportSettings, 'onUnknown'>,
-  isInterrupted: boolean,
+  { failure, forecast, counts, canAsk }: Sent,
+  { onUnknown }: ImportSettings,
+  isInterrupted = false,
   /** Rows whose jobs can still be polled. */
-  inJobs: number,
+  inJobs = 0,
 ): Stopped | undefined {
   if (failure !== undefined) return stoppedByError(failure.error);
   // A stop that came when everything was sent already has stopped nothing.
@@ -57,7 +47,6 @@ export function whyStopped(
 
 export const STOPPED_BY_USER: Stopped = { reason: 'interrupted', message: 'Interrupted.' };
 
-/** What an error that ended the sending means. */
 function stoppedByError(error: unknown): Stopped {
   const message = error instanceof Error ? error.message : String(error);
   const waitMs = RateLimitError.isInstance(error) ? error.retryAfterMs : undefined;
@@ -82,10 +71,7 @@ function stoppedByPlan(room: number): Stopped {
   };
 }
 
-/**
- * @param areJobs - all of the rows belong to jobs that the service accepted, and that may still be polled
- * @param canAsk - whether the service can be asked which links exist
- */
+/** `areJobs`: all of the rows belong to jobs that the service accepted, and that may still be polled. */
 function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): Stopped {
   if (areJobs) {
     return {
@@ -108,7 +94,7 @@ function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): S
   };
 }
 
-/** Names the place where the user finds the rows to decide about, once the results are written. */
+/** Names the file in which the user finds the rows to decide about, once it is written. */
 export function withPlace(stopped: ImportSummary['stopped']): ImportSummary['stopped'] {
   if (stopped?.mustDecide !== true) return stopped;
   return { ...stopped, message: `${stopped.message} The results file marks them as unknown.` };
@@ -117,7 +103,7 @@ export function withPlace(stopped: ImportSummary['stopped']): ImportSummary['sto
 /** Undefined where no more rows are rejected than are allowed. */
 export function stoppedByRejects(
   name: string,
-  { rejected, rejectsFile }: Pick<ImportSummary, 'rejected' | 'rejectsFile'>,
+  { rejected, rejectsFile }: ImportSummary,
   allowed: ImportSettings['maxRejects'],
 ): Stopped | undefined {
   if (allowed === 'all' || rejected <= allowed) return undefined;
@@ -133,7 +119,7 @@ export function stoppedByRejects(
 }
 
 /** What a dry run says where rejected rows would stop an import. */
-export function wouldStop({ rejected }: Pick<ImportSummary, 'rejected'>): string {
+export function wouldStop({ rejected }: ImportSummary): string {
   const what = rejected === 1 ? "A row can't be sent: it" : "Some rows can't be sent: they";
   return `${what} would stop the import before anything is sent, unless --max-rejects allows it.`;
 }

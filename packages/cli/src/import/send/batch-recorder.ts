@@ -13,17 +13,17 @@ import { type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 import type { SendInput } from './send-rows.ts';
 
-/** A batch of this run, by the positions of its links among the new ones, and its number in the journal. */
+/** A batch of this run: its number in the journal, and the positions of its links among the new ones. */
 export type SentBatch = BatchRange & Pick<Batch, 'id'>;
 
-/** Follows the life of each batch: writes it to the journal before the next step, and notifies the user interface. */
+/** Writes each step of a batch to the journal before the next one, and notifies the user interface. */
 export class BatchRecorder {
-  /** Batches that were sent and have not been found to be refused, by their first link. */
+  /** Batches that were sent and not refused as a whole, by their first link. */
   readonly batches = new Map<number, SentBatch>();
   readonly #links: LinkSource;
   readonly #send: SendInput;
   readonly #keys = new Map<number, string>();
-  /** Why it is not known what batches have created. */
+  /** Errors after which the outcome of a batch is unknown. */
   readonly #unknown = new Set<unknown>();
   #sent = 0;
   #settled = 0;
@@ -34,14 +34,14 @@ export class BatchRecorder {
     this.#send = send;
   }
 
-  /** The `Idempotency-Key` of a planned batch: a random one, which the journal keeps, so that another run can send the same request. */
+  /** The `Idempotency-Key` of a planned batch. The journal keeps it, so that another run can send the same request. */
   idempotencyKey({ first }: BatchRange): string {
     const known = this.#keys.get(first) ?? randomUUID();
     this.#keys.set(first, known);
     return known;
   }
 
-  /** What the journal knows of the links that were sent. Of a batch whose outcome could not be recorded, such as on a full disk, it is unknown. */
+  /** What the journal knows of the links that were sent. Where an outcome could not be recorded, it is unknown. */
   finalCounts(): Readonly<Record<'batches' | 'created' | 'failed' | 'unknown', number>> {
     const counts = { batches: this.#settled, created: 0, failed: 0, unknown: 0 };
     for (const { id, count } of this.batches.values()) {
@@ -53,7 +53,6 @@ export class BatchRecorder {
     return counts;
   }
 
-  /** Whether an error is that of a batch whose outcome is unknown. */
   isUnknown(error: unknown): boolean {
     return this.#unknown.has(error);
   }
@@ -71,7 +70,7 @@ export class BatchRecorder {
       this.#sent += 1;
       deps.onEvent({ type: 'batch-sent', first, count, batch: this.#sent });
     } else if (batch !== undefined) recordEvent(journal, batch, event);
-    // Links that were refused in a larger batch are not sent again: a batch of nothing else ends without a request.
+    // Links that were refused in a larger batch end without a request.
     else if (event.type === 'completed') this.#begin({ first, count }, decisionOf(event));
     if (event.type === 'accepted') {
       deps.onEvent({ type: 'batch-accepted', first, count, jobId: event.job_id });
@@ -101,14 +100,14 @@ export class BatchRecorder {
   }
 }
 
-/** An event after which the run that sent a batch learns nothing more about it. */
+/** An event after which a run learns nothing more about its batch. */
 export type SettledEvent = Extract<BatchEvent, { type: 'completed' | 'failed' | 'unknown' }>;
 
 function isSettled(event: BatchEvent): event is SettledEvent {
   return event.type === 'completed' || event.type === 'failed' || event.type === 'unknown';
 }
 
-/** Writes to the journal what an event says of a batch. `ids` are the numbers of its links, where they are not all of the batch. */
+/** `ids` are the numbers of the links, where they are not all of the batch. */
 export function recordEvent(
   journal: Journal,
   batch: Pick<Batch, 'id'>,
@@ -136,7 +135,7 @@ export function decisionOf(event: SettledEvent): Decision {
       JobFailedError.isInstance(event.error) ||
       (ResponseShapeError.isInstance(event.error) && event.error.path === 'results'),
     results: resultsOf(event.results, message),
-    // The service has deleted a job that is not found, or it belongs to another key's account.
+    // A job that is not found was deleted, or belongs to another key's account.
     [NotFoundError.isInstance(event.error) ? 'lostJob' : 'job']: event.job_id,
     error: message,
   };

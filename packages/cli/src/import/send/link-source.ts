@@ -3,10 +3,10 @@ import type { Row } from '@shortlink/tables/basics';
 import { contentOf, pairOf } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 
-/** Links that are forgotten at once: one by one would copy the others each time. */
+/** One by one, the others would be copied each time. */
 const FORGET_STEP = 4096;
 
-/** The link of a new row. It is made in the request's JSON, and only what the journal needs of it is kept until the batch is settled. */
+/** The link of a new row, made when the request is written as JSON. Only what the journal needs of it is kept until the batch is settled. */
 class NewLink implements Pick<CreateLinkBody, 'target_url'> {
   target_url = '';
   readonly #row: Row;
@@ -42,8 +42,8 @@ export interface LinkSourceOptions {
 }
 
 /**
- * The links of the new rows, for `createMany`, which reads them one by one: a plain object costs a third of an async
- * generator. It keeps those that are in flight, because the journal records them by their batch.
+ * The links of the new rows, for `createMany`. A plain object costs a third of an async generator. It keeps the links in flight, because
+ * the journal records them by their batch.
  */
 export class LinkSource implements AsyncIterator<NewLink, undefined> {
   readonly #batches: AsyncGenerator<Row[]>;
@@ -52,7 +52,7 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
   #next = 0;
   /** Number of the next row, among all. */
   #number = 0;
-  /** Links given and not settled yet, and the position of the first of them. */
+  /** Links in flight, and the position of the first of them. */
   #links: NewLink[] = [];
   #first = 0;
 
@@ -85,7 +85,6 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
     return await this.return();
   }
 
-  /** Ends the reading of the input. */
   async return(): Promise<IteratorResult<NewLink, undefined>> {
     await this.#batches.return(undefined);
     return { done: true, value: undefined };

@@ -24,17 +24,16 @@ import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
 
-/** Rounds in which what got no response is sent again: a batch that fails three times would fail again. */
+/** A batch that fails three times would fail again. */
 const ROUNDS = 3;
 
-/** What is known of the rows before the new ones are sent. */
 export interface SendNewRows extends Ask {
   source: ImportSource;
   checked: Checked;
   found: Found;
 }
 
-/** What is known of every row when sending has ended. */
+/** What is known of the rows when sending has ended. */
 export interface Sent {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: ReturnType<typeof countsOf> & Pick<ImportSummary, 'batches'>;
@@ -55,7 +54,6 @@ export interface ServiceTraits {
   idempotency: boolean;
 }
 
-/** @throws AuthenticationError when the key is not valid: then nothing could be sent either */
 async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<ServiceTraits> {
   const usage = await retrieveUsage(deps);
   const lists = (feature: string) => usage?.features?.includes(feature) === true;
@@ -63,47 +61,38 @@ async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<Ser
   return { usage, canAsk: lists('lookup') && !restart, idempotency };
 }
 
-/** Whether rows or files name links of which the journal doesn't know whether they are links of this service. */
-function asksWhose(
-  { named }: Pick<Ask['evidence'], 'named'>,
-  journal: Pick<Journal, 'hasLinks'>,
-  { baseUrl, restart }: Pick<ImportSettings, 'baseUrl' | 'restart'>,
-): boolean {
-  return (
-    !restart && baseUrl !== NO_SERVICE && !journal.hasLinks() && named.notAt(baseUrl).length > 0
-  );
+/** Whether rows or files name links of which nothing says that they are links of this service. */
+function asksWhose({ evidence, journal, settings: { baseUrl, restart } }: Ask): boolean {
+  const isKnown = restart || baseUrl === NO_SERVICE || journal.hasLinks();
+  return !isKnown && evidence.named.notAt(baseUrl).length > 0;
 }
 
 const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
 
-/** What the service is like, where rows may be sent to it; also where it may say whose links are, if it can be reached. */
-export async function traitsIfNeeded(
-  { evidence, journal, settings, deps }: SendNewRows,
-  found: Found,
-): Promise<ServiceTraits> {
-  if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
-  const isAsked = asksWhose(evidence, journal, settings);
+/** What the service is like: asked where rows may be sent to it, or, if it can be reached, where it may say whose links are. */
+export async function traitsIfNeeded(ask: Ask, { new: isNew, unknown }: Found) {
+  const { settings, deps } = ask;
+  if (isNew + unknown > 0) return await traitsOf(settings, deps);
+  const isAsked = asksWhose(ask);
   return isAsked ? await traitsOf(settings, deps).catch(() => NO_TRAITS) : NO_TRAITS;
 }
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
 export async function findOut(
-  { source, checked, evidence, journal, settings, deps }: SendNewRows,
+  ask: SendNewRows,
   { canAsk, usage }: ServiceTraits,
   found: Found,
 ): Promise<Found> {
+  const { source, checked, evidence, journal, settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
-  if (canAsk && asksWhose(evidence, journal, settings)) {
-    await evidence.named
-      .refuseUnknown(settings.baseUrl, deps.client, deps.signal)
-      .catch((error) => {
-        // Where nothing is to be created, nobody needs the service.
-        if (isOpen || isRefusal(error)) throw error;
-      });
+  if (canAsk && asksWhose(ask)) {
+    await evidence.named.refuseUnknown(settings.baseUrl, deps).catch((error) => {
+      // Where nothing is to be created, nobody needs the service.
+      if (isOpen || isRefusal(error)) throw error;
+    });
   }
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
   if (!isOpen || (canAsk && isEmpty)) return found;
-  const ask = { evidence, journal, settings, deps };
   if (canAsk) {
     await askService(ask);
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
@@ -125,7 +114,7 @@ async function refuseCut(
   { existing, unknown }: Found,
   journal: Journal,
   { output, usualNames }: ImportSettings,
-): Promise<void> {
+) {
   if (existing + unknown > 0 || !journal.isEmpty) return;
   const results = usualNames?.output ? await stat(output).catch(() => undefined) : undefined;
   const cut = wasCut(journal.db) ? journal.path : results?.size === 0 && output;
@@ -136,7 +125,6 @@ async function refuseCut(
   );
 }
 
-/** Only a look at both tells whether a link that seems made for a target is that of its row. */
 function refuseMoved({ lines, first }: FirstRows, name: string): void {
   if (lines === 0) return;
   const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
@@ -147,8 +135,8 @@ function refuseMoved({ lines, first }: FirstRows, name: string): void {
 }
 
 /**
- * Decides what earlier requests have created, then sends the rows that are new. Where batches that got no response may be sent again,
- * or the service can be asked, it does both up to three times.
+ * Decides what earlier requests have created, then sends the new rows: up to three times where batches without a response may be sent again,
+ * or the service can be asked.
  *
  * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
  */
@@ -177,7 +165,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
       if (!isStopped() && isFirst) found = await findOut(input, service, found);
       else if (!isStopped() && service.canAsk) {
-        // Links that other rows could have are by now those of this run itself.
+        // Links that other rows could have are those of this run itself by now.
         await askService(input);
         found = foundOf(checked, await evidence.compare());
       }
@@ -190,11 +178,11 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       announce(found, checked, deps);
       unknownBefore = found.unknown;
     }
-    // What this run itself has left open is no reason to keep the other rows: it could be sent again under its key.
+    // What this run itself has left open could be sent again under its key: the other rows need not wait.
     const mustDecide = isFirst && settings.onUnknown === 'stop' && found.unknown > 0;
     if (found.new === 0 || mustDecide || isStopped()) break;
     forecast ??= planSending(found.new, service.usage, settings, deps);
-    // The plan or `--limit` keeps back some new rows. They are kept back in every round, not only in the first.
+    // What the plan or `--limit` keeps back is kept back in every round.
     const links = found.new - forecast.unsent;
     if (links <= 0) break;
     deps.onEvent({ type: 'sending', existing: found.existing, links });
@@ -215,7 +203,6 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   return { counts, found, batches: result?.batches ?? [], forecast, failure, canAsk };
 }
 
-/** The rows that are not sent. */
 function hasLinkOrReject({ source, checked, found }: SendNewRows) {
   return (row: Row, number: number): boolean =>
     checked.rejectedRows.has(number) ||
@@ -225,12 +212,12 @@ function hasLinkOrReject({ source, checked, found }: SendNewRows) {
       !found.disowned.has(number));
 }
 
-/** Whether nothing may be sent, and the user has to decide something first. */
+/** Whether the user has to decide something before anything is sent. */
 function isRefusal(error: unknown): boolean {
   return asCliError(error)?.exitCode === EXIT_CODES.usage;
 }
 
-/** Every row has exactly one of these outcomes; rejected ones are counted already. */
+/** Every row has exactly one of these outcomes, or is rejected. */
 function countsOf(
   { checked }: SendNewRows,
   found: Found,

@@ -17,15 +17,14 @@ export interface SendInput extends Omit<Ask, 'evidence'> {
 }
 
 export interface SendResult {
-  /** Of the new rows: batches sent, and the outcomes of their links. */
-  counts: { batches: number; created: number; failed: number; unknown: number };
-  /** The batches, in the order of the rows. */
+  counts: ReturnType<BatchRecorder['finalCounts']>;
+  /** In the order of the rows. */
   batches: SentBatch[];
   /** What ended the sending early; undefined where nothing did, or the user. */
   failure: { error: unknown } | undefined;
 }
 
-/** Sends the new rows. Every batch is in the journal before its request is sent, and with its results afterwards. */
+/** Sends the new rows. */
 export async function sendRows(send: SendInput): Promise<SendResult> {
   const { source, settings, deps, idempotency } = send;
   const { onUnknown, concurrency, defaults } = settings;
@@ -41,10 +40,10 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     const items = deps.client.links.createMany(links, {
       domain_id: defaults.domain_id,
       batchSize: send.batchSize,
-      // All rows are there: full batches cost the fewest requests, however slowly they are read.
+      // Full batches cost the fewest requests.
       maxDelayMs: Number.POSITIVE_INFINITY,
       concurrency,
-      // With its key a batch can be sent again without harm: that is no reason to stop.
+      // With its key a batch can be sent again without harm.
       onUnknown: onUnknown === 'stop' && !idempotency ? 'stop' : 'continue',
       signal: deps.signal,
       stopSignal: deps.stopSignal,

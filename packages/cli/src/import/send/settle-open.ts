@@ -17,8 +17,8 @@ const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
 const CLOCK_SKEW_MS = 60 * 60 * 1000;
 
 /**
- * Stands for a link that the service has refused. Since it can't be written as JSON, the client leaves it out: the request then has the body
- * and the key with which it was last sent. With the link itself, which the service may take by now, it would be another request.
+ * Stands for a link that the service has refused. It can't be written as JSON, so that the client leaves it out, and the request has the
+ * body and the key with which it was last sent. With the link, which the service may take by now, it would be another request.
  */
 const REFUSED: CreateLinkBody & { toJSON(): never } = {
   target_url: '',
@@ -28,21 +28,17 @@ const REFUSED: CreateLinkBody & { toJSON(): never } = {
 };
 
 interface SettleInput extends Ask {
-  /** Whether requests have keys, so that they may be sent again. */
   idempotency: boolean;
-  /** Whether the service can be asked what they have created. */
+  /** @default false */
   canAsk?: boolean;
 }
 
-/** How settling the open batches ended. */
-interface Settled {
+/** How settling the open batches ends. */
+interface Settling {
   /** How the rows compare with what was decided; undefined where nothing was. */
   comparison: Comparison | undefined;
   /** What ended it early, such as a key that was refused. */
   failure: { error: unknown } | undefined;
-}
-
-interface Settling extends Settled {
   /** Batches that were sent again. */
   repeated: Set<number>;
   /** Whether anything was decided since the rows were compared. */
@@ -50,11 +46,10 @@ interface Settling extends Settled {
 }
 
 /**
- * Decides what requests of an earlier run, or an earlier round, have created: jobs are polled; a request whose idempotency key the
- * service still knows is sent again, as it was; with `--on-unknown retry` the others are forgotten, and what files say of them, so that
- * their rows are new.
+ * Decides what requests of an earlier run or round have created: jobs are polled, and a request whose idempotency key the service still knows
+ * is sent again. With `--on-unknown retry` the others, and the doubts of files, are forgotten, so that their rows are new.
  */
-export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
+export async function settleOpenBatches(input: SettleInput): Promise<Settling> {
   const { journal, evidence, settings, deps } = input;
   const isRetry = settings.onUnknown === 'retry';
   const isUnanswered = isRetry && journal.releaseUnanswered();
@@ -70,11 +65,8 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
     repeated: new Set(),
     isChanged: isUnanswered || isReleased,
   };
-  await pollJobs(
-    open.filter((batch) => jobOf(batch) !== undefined && isAlive(batch)),
-    input,
-    settled,
-  );
+  const jobs = open.filter((batch) => jobOf(batch) !== undefined && isAlive(batch));
+  await pollJobs(jobs, input, settled);
   // A row whose link was refused may ask for one of another batch, which is sent again then.
   do {
     for (const batch of journal.openBatches()) {
@@ -94,15 +86,13 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settled> {
 }
 
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
-function mayBeSentAgain(
-  batch: Batch,
-  { journal, idempotency, canAsk, deps, evidence }: SettleInput,
-): boolean {
+function mayBeSentAgain(batch: Batch, input: SettleInput): boolean {
+  const { journal, idempotency, canAsk, deps, evidence } = input;
   if (!idempotency || !batch.mayRepeat) return false;
   const { byClock: age, byUptime } = agesOf(batch, deps);
   // Where the clock that nobody sets says something else, it is better to ask.
   const isUncertain = canAsk && (byUptime < 0 || byUptime >= KEY_LIFETIME_MS);
-  // A clock that was set back says nothing of the age, neither now nor later.
+  // A clock that was set back never says anything of the age.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS || isUncertain) {
     journal.expired(batch.id);
     return false;
@@ -111,17 +101,13 @@ function mayBeSentAgain(
   return evidence.asksFor(batch);
 }
 
-/** A job that was not found is asked for again: it may be that of the key of this run. */
+/** A job that was not found is asked for again, with the key of this run. */
 function jobOf(batch: Batch | undefined): string | undefined {
   return batch?.job ?? batch?.lostJob;
 }
 
-/** Polls the jobs of batches. */
-async function pollJobs(
-  batches: readonly Batch[],
-  { journal, deps, settings }: SettleInput,
-  settled: Settling,
-): Promise<void> {
+async function pollJobs(batches: readonly Batch[], input: SettleInput, settled: Settling) {
+  const { journal, deps, settings } = input;
   const byFirst = new Map<number, Batch>();
   let first = 0;
   const resume = batches.map((batch) => {
@@ -142,13 +128,10 @@ async function pollJobs(
     concurrency: settings.concurrency,
     signal: deps.signal,
     stopSignal: deps.stopSignal,
-    onJobProgress: ({ first }, { processed, total }) =>
-      deps.onEvent({
-        type: 'job-progress',
-        jobId: jobOf(byFirst.get(first)) ?? '',
-        processed,
-        total,
-      }),
+    onJobProgress: ({ first }, { processed, total }) => {
+      const jobId = jobOf(byFirst.get(first)) ?? '';
+      deps.onEvent({ type: 'job-progress', jobId, processed, total });
+    },
     onBatch: (event) => {
       const batch = byFirst.get(event.first);
       if (batch === undefined) return;
@@ -164,11 +147,7 @@ async function pollJobs(
 }
 
 /** Sends a batch again under its key, as it was. */
-async function sendAgain(
-  batch: Batch,
-  { journal, deps }: SettleInput,
-  settled: Settling,
-): Promise<void> {
+async function sendAgain(batch: Batch, { journal, deps }: SettleInput, settled: Settling) {
   const { size, idempotencyKey = '', domain, firstLink } = batch;
   settled.repeated.add(batch.id);
   const known = new Set(journal.linksOf(batch).map((link) => link.id));
@@ -209,22 +188,22 @@ function record(
   journal: Journal,
 ): boolean {
   if (event.type === 'planned' || event.type === 'sent' || event.type === 'unsent') return false;
-  // A refusal that can't be read may be that of a proxy, and the link may exist. Details that were lost may have named the entries without
-  // which the batch was created, under a key of its own.
+  // A refusal that can't be read may be that of a proxy, and the link may exist. Or it named entries without which the batch was created,
+  // under a key of its own.
   if ((event.type === 'failed' || event.type === 'resized') && hasLostDetails(event.error))
     return false;
   // A job that was not found before either.
   if (event.type === 'unknown' && batch.lostJob !== undefined) {
     if (decisionOf(event).lostJob === batch.lostJob) return false;
   }
-  // Of a resized batch, the key was never used, or its links would have come back: the rows are sent like any others.
+  // Of a resized batch, the key was never used: its links would have come back.
   recordEvent(journal, batch, event, ids);
   if (event.type === 'reduced') return false;
   if (event.type !== 'unknown') return true;
   return decisionOf(event).isFinal || event.results.some(({ code, error }) => code || error);
 }
 
-/** A service whose body can be read and names no entries never does, and gets parts of the batch as batches of their own. */
+/** Whether a refusal may have named entries. One that names none is followed by parts of the batch as batches of their own. */
 function hasLostDetails(error: ShortlinkError): boolean {
   if (!ApiError.isInstance(error) || error.body !== undefined) return false;
   return error.status === 400 || error.status === 422;
