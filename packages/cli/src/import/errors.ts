@@ -21,7 +21,7 @@ export function placeWithoutRoom(path: string): string {
   return isFull ? `The temporary folder ${fullest}` : path;
 }
 
-/** A file can't be written any more while the import runs: exit code 1, and the same command continues. An error that says so stays as it is. */
+/** A file can't be written any more: exit code 1, and the same command continues. An error that says so stays as it is. */
 export function writeError(path: string, cause: unknown): CliError {
   if (cause instanceof CliError) return cause;
   return new CliError(`${path} can't be written: ${systemReason(cause)}.`, {

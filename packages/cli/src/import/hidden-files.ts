@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** A hidden file of ours beside a target. File names have at most 255 bytes. */
+/** A hidden file beside a target. File names have at most 255 bytes. */
 export function nameBeside(target: string, end: string): string {
   return join(dirname(target), `.${basename(target).slice(0, 60)}.${end}`);
 }
@@ -12,10 +12,10 @@ export function partialName(target: string): string {
   return nameBeside(target, `${randomBytes(12).toString('hex')}.partial`);
 }
 
-/** A killed run leaves its file behind. One that is older than a day belongs to no run that still writes. */
+/** A file that is older belongs to no run that still writes. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 
-/** Removes what killed runs have left of new versions of a file, and of the database that a new journal is. A folder may be closed to readers. */
+/** Removes what killed runs have left of new files and journals. A folder may be closed to readers. */
 export async function removeLeftovers(target: string): Promise<void> {
   const start = nameBeside(target, '');
   for (const name of await readdir(dirname(target)).catch(() => [])) {

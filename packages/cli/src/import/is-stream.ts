@@ -1,16 +1,16 @@
 import { statSync } from 'node:fs';
 
-/** Names of open files of this process. A file that the shell opened has no name of its own there either. */
+/** A file that the shell opened has no name of its own there either. */
 const OWN_STREAM = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
-/** Whether an input is standard input or a pipe, such as that of `<(program)`: no other file can be beside it, and none can have its name. */
+/** Whether an input is standard input or a pipe, such as that of `<(program)`: no file can be beside it or have its name. */
 export function isStream(file: string): boolean {
   if (file === '-' || OWN_STREAM.test(file)) return true;
   try {
     const stats = statSync(file);
     return !stats.isFile() && !stats.isDirectory();
   } catch {
-    // What is not there, or can't be reached, is refused when it is opened.
+    // It is refused when it is opened.
     return false;
   }
 }

@@ -5,15 +5,14 @@ import { findResultColumns, ownLink, type ResultColumns } from './map/result-col
 import { createRowRules } from './map/row-rules.ts';
 import type { ImportSettings } from './types.ts';
 
-/** How to read an input, and what an earlier import has made of it. */
 export interface Layout extends Omit<TableLayout, 'samples'> {
-  /** The columns of an earlier import that are in a table, by index: all four, or none. A line of JSON Lines has its own. */
+  /** All four columns of an earlier import that are in a table, by index, or none. A line of JSON Lines has its own. */
   resultColumns: ResultColumns;
-  /** The rejects of an earlier import, with the number of a line in the last column but one. */
+  /** The rejects of an earlier import, with line and reason in the last columns. */
   isRejects: boolean;
-  /** This tool wrote the file: the apostrophes that made formulas harmless are removed again. */
+  /** Whether apostrophes that made formulas harmless are removed again. */
   isOwnFile: boolean;
-  /** It wrote it for JSON Lines, of which each had its own keys. */
+  /** Whether it was written for JSON Lines, of which each had its own keys. */
   isOfLines: boolean;
 }
 
@@ -22,7 +21,7 @@ const RESULTS: AddedColumns = {
   find: findResultColumns,
 };
 
-/** The names that rejects and results of JSON Lines have, unless the user names them: nothing in a table tells. */
+/** Nothing but the name tells that a table has rejects or results of JSON Lines. */
 const TABLE_OF_LINES =
   /\.(?:jsonl|ndjson|json)(?:\.gz)?(?:\.(?:results|rejects)\.csv)+(?:\.old\d*)?$/i;
 
@@ -30,8 +29,8 @@ type LayoutSettings = Parameters<typeof detectTable>[1] &
   Partial<Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'>>;
 
 /**
- * Finds out how to read an input. Where a column has lost its name, `made_for` tells which one it is. A column of targets that has its name,
- * or that the user names, is taken for another one in results of an earlier import only: in an input, all targets may be new.
+ * Finds out how to read an input. Where a column has lost its name, `made_for` tells which one it is. A column of targets that is named is
+ * taken for another one in earlier results only: in an input, all targets may be new.
  *
  * @throws InputError when the input can't be imported as it is, or an option doesn't fit it
  */
@@ -61,12 +60,12 @@ function layoutOf({ samples, ...table }: TableLayout, name: string): Detected {
   const { columns, format, hasHeader } = table.plan;
   const isLines = format === 'jsonl';
   const resultColumns = hasHeader && !isLines ? findResultColumns(columns, samples) : {};
-  // A table of somebody else may end with columns of these names.
+  // A table of somebody else may have columns of these names.
   const isRejects =
     columns.at(-2) === 'line' &&
     columns.at(-1) === 'reason' &&
     samples.some(({ cells }) => /^\d+$/.test(cells[columns.length - 2] ?? ''));
-  // JSON needs no apostrophe before a formula, so one that it holds is the user's own.
+  // In JSON, an apostrophe before a formula is the user's own.
   const isOwnFile = !isLines && (isRejects || resultColumns.status !== undefined);
   const isOfLines = isOwnFile && TABLE_OF_LINES.test(name);
   return { layout: { ...table, resultColumns, isRejects, isOwnFile, isOfLines }, samples };
@@ -77,7 +76,6 @@ interface Detected {
   samples: readonly Row[];
 }
 
-/** Rows by which columns are chosen. */
 const SAMPLE_ROWS = 100;
 
 type FittingField = 'target_url' | 'title' | 'tags';
@@ -87,15 +85,14 @@ function fittingLayout(
   { layout, samples }: Detected,
   { map, defaults = {}, addTags, tagSeparator }: LayoutSettings,
   fields: readonly FittingField[],
-): { layout: Layout; isProven: boolean } {
+) {
   const rows = samples.slice(0, SAMPLE_ROWS).flatMap((row) => {
     const made = ownLink(row, layout)?.made_for ?? '';
     return readMadeFor(made) === null ? [] : [{ row, made }];
   });
-  const withMapping = (mapping: Plan['mapping']) => ({
-    ...layout,
-    plan: { ...layout.plan, mapping },
-  });
+  const withMapping = (mapping: Plan['mapping']): Layout => {
+    return { ...layout, plan: { ...layout.plan, mapping } };
+  };
   const fit = (mapping: Plan['mapping']) => {
     const rules = createRowRules(withMapping(mapping), { defaults, addTags, tagSeparator });
     return rows.reduce((sum, { row, made }) => {

@@ -37,17 +37,11 @@ import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
- * Imports one file: creates the links that its rows ask for and that don't exist yet.
- *
- * Whatever ends the import once sending may have begun is in the summary's `stopped`. The results file has the
- * outcome of each row, and the journal lets the same command create the links that are missing.
+ * Imports one file. What ends the import once sending may have begun is in the summary's `stopped`.
  *
  * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
  */
-export async function runImport(
-  settings: ImportSettings,
-  deps: ImportDeps,
-): Promise<ImportSummary> {
+export async function runImport(settings: ImportSettings, deps: ImportDeps) {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
   if (settings.inPlace) refuseStreamInPlace(settings.file);
@@ -157,15 +151,13 @@ async function listsOf(known: SendNewRows): Promise<ImportSummary['lists']> {
   return known.settings.listsRows ? listUnsent(known) : undefined;
 }
 
-type CheckResult = Pick<SendNewRows, 'checked' | 'evidence' | 'found'> & { summary: ImportSummary };
-
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */
 async function check(
   source: ImportSource,
   journal: Journal,
   settings: ImportSettings,
   deps: ImportDeps,
-): Promise<CheckResult | undefined> {
+) {
   const { dryRun, usualNames } = settings;
   const evidence = await gatherEvidence(journal, settings, deps, source.layout);
   const open = () =>
@@ -204,7 +196,7 @@ function countsOf({ new: unsent, existing, changed, gone, unknown }: Found) {
   return { new: unsent, existing, changed, gone, unknown, unsent };
 }
 
-/** Standard input has no name, so its journal has that of its content: the same rows find it again. */
+/** Standard input has no name: by the name of its content, the same rows find its journal again. */
 async function journalPath({ journal }: ImportSettings, input: Input): Promise<string> {
   if (typeof journal === 'string') return journal;
   const content = await fingerprint(input.path);

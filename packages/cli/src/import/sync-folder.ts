@@ -1,13 +1,9 @@
 import { open } from 'node:fs/promises';
 
-/** What systems and file systems say that can't sync a folder, or let nobody open one. Names are durable there by other means, or not at all. */
+/** Errors of systems that can't sync a folder, or let nobody open one. */
 const CAN_NOT = ['EINVAL', 'EPERM', 'EACCES', 'EISDIR', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EBADF'];
 
-/**
- * Makes the names in a folder durable: a new file, or one that was renamed, could be gone after a power cut.
- *
- * @throws the error of the operating system, where the folder could be synced and was not, such as on a broken disk
- */
+/** Makes new and renamed files in a folder durable. Throws the system's error where the folder could be synced and was not. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, 'r');

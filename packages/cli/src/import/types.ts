@@ -14,27 +14,24 @@ export type OnSimilar = (typeof ON_SIMILAR)[number];
 /** Address in a dry run without an account, which compares with the links of no service. */
 export const NO_SERVICE = 'http://localhost/';
 
-/** The settings of the import of one file, with every default filled in. */
+/** The settings of the import of one file. */
 export interface ImportSettings extends TableSettings {
   /** Path of the input, or `-` for standard input. */
   file: string;
-  /** The other inputs of the command, as long as none is imported: a link of an equal row may become that of a row. */
+  /** The other inputs of the command, as long as none is imported: links of equal rows may become those of this one's. */
   others?: readonly string[] | undefined;
-  /** Between tags inside a cell; undefined is any of `,` `;` `|`. */
+  /** Undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
-  /** Path, or `-` for standard output. */
   output: string;
   outputFormat: OutputFormat;
-  /** The results go into the input file itself, which `output` names then. */
+  /** The results go into the input itself, which `output` names then. */
   inPlace: boolean;
-  /** `--known`: earlier results files, whose links exist already. */
   known?: readonly string[] | undefined;
   rejects: string;
-  /** Which of these files have their default names, because no option names them. They are not written through symbolic links. */
+  /** Whether these files have their default names. They are not written through symbolic links then. */
   usualNames?: { output: boolean; rejects: boolean } | undefined;
-  /** Path; for standard input, which has no name, the folder in which a file named by the content is kept. */
+  /** For standard input, the folder of a file that is named by the content. */
   journal: string | { folder: string };
-  /** Set the journal aside, and create every row again. */
   restart: boolean;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
   defaults: Pick<CreateLinkBody, 'tags' | 'domain_id' | 'redirect_type'>;
@@ -44,29 +41,25 @@ export interface ImportSettings extends TableSettings {
   concurrency: number;
   /** `--rpm`, for the forecast. */
   requestsPerMinute?: number | undefined;
-  /** `--limit`: the most links to create in this run. */
   limit?: number | undefined;
   dryRun: boolean;
-  /** Whether the summary names rows, which a run that writes no results has to read once more for it. @default false */
+  /** Whether the summary names rows: a run without results reads them once more for it. @default false */
   listsRows?: boolean | undefined;
   maxRejects: number | 'all';
-  /** `--on-unknown`: for rows that may have become links, where the service can't be asked. */
+  /** For rows that may have become links, where the service can't be asked. */
   onUnknown: OnUnknown;
-  /** `--on-similar`: for rows of which a link exists that could be theirs, and could be another one. @default 'stop' */
+  /** For rows of which a link exists that could be theirs, or another one. @default 'stop' */
   onSimilar?: OnSimilar | undefined;
   /** @default where the service lists it among its features */
   idempotency?: boolean | undefined;
-  /** Address of the service. */
   baseUrl: string;
 }
 
-/** A row that can't be sent, and why. */
 export interface Reject {
   line: number;
   reason: string;
 }
 
-/** What the service said of one link. */
 export type LinkResult =
   | { status: 'created'; code: string; short_url: string }
   | { status: 'failed' | 'unknown'; error: string };
@@ -77,49 +70,45 @@ export type MadeResult = LinkResult & { made_for: string };
 /** Why it is not known what became of a request that was begun. */
 export const NO_RESPONSE = 'sent, and the import ended before the response came';
 
-/** Outcomes of a row, as the results file names them. */
+/** As the results file names them. */
 export const ROW_STATUSES = ['created', 'rejected', 'failed', 'unknown', 'unsent'] as const;
 export type RowStatus = (typeof ROW_STATUSES)[number];
 
-/** How the rows compare with the links that exist. Every count is of rows, but `gone`, which is of links. */
+/** How the rows compare with the links that exist. Every count but `gone` is of rows. */
 export interface Existing {
-  /** Rows whose link does not exist yet. */
   new: number;
-  /** Rows whose link an earlier run created. */
   existing: number;
-  /** Of these, rows whose title, tags or redirect type was edited since (or the target URL, where the row has a short URL). */
+  /** Existing rows whose title, tags or redirect type was edited since (or the target URL, where the row has a short URL). */
   changed: number;
-  /** Lines of the first of these. */
+  /** Of the first of these. */
   changedLines: number[];
-  /** Links of earlier runs that no row asks for any more; they are left alone. */
+  /** Links of earlier runs that no row asks for any more. */
   gone: number;
-  /** Short URLs of the first of these. */
+  /** Short URLs of the first of them. */
   goneLinks: string[];
 }
 
 /** What sending will take, as far as the service reports it. */
 export interface Forecast {
-  /** Links that this run will try to create. */
   links: number;
   /** New rows that this run will not send, because of the plan or of `--limit`. */
   unsent: number;
-  /** Whether it is the plan that has no room for all of them. */
+  /** Whether the plan has no room for all of them. */
   isShort: boolean;
   batchSize: number;
   /** Requests, polls of jobs included. */
   requests: number;
-  /** Links that the plan has room for; undefined where it has no limit, or the service does not report it. */
+  /** Links that the plan has room for; undefined for no limit, or where the service does not report it. The same holds below. */
   room: number | undefined;
-  /** About how long the quotas make it take, in milliseconds; undefined where the service does not report it. */
+  /** About how long the quotas make it take. */
   durationMs: number | undefined;
   /** The longest single wait for a quota in it. */
   waitMs?: number | undefined;
-  /** The plan's name, and the requests a minute that it or `--rpm` allows; undefined where the service does not say, or for no limit. */
+  /** That the plan or `--rpm` allows. */
   plan: string | undefined;
   requestsPerMinute: number | undefined;
 }
 
-/** What happens while an import runs, for the progress display. */
 export type ImportEvent =
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
   | { type: 'validated'; plan: Plan; rows: number; rejected: number; firstRejects: Reject[] }
@@ -135,7 +124,6 @@ export type ImportEvent =
   | { type: 'reporting' }
   | { type: 'warning'; message: string };
 
-/** Why an import ended before all rows were sent. */
 export type StopReason =
   | 'rejects'
   | 'authentication'
@@ -145,26 +133,23 @@ export type StopReason =
   | 'interrupted'
   | 'error';
 
-/** Where a row stands: the line on which it begins, and its number among the rows, both from 1. */
+/** The line on which a row begins, and its number among the rows, both from 1. */
 interface RowPlace {
   line: number;
   row: number;
 }
 
-/** A row with the link that it asks for; the short URL is null as long as there is none. */
+/** The short URL is null as long as there is none. */
 type ListedRow = RowPlace & { target_url: string; short_url: string | null };
 
-/** Rows that a summary names: of each list the first {@link MOST_LISTED}. */
+/** Rows that a summary names: the first {@link MOST_LISTED} of each kind. */
 export interface RowLists {
-  /** Rows that have no link, or of which it isn't known. */
   problems: (RowPlace & { status: 'rejected' | 'failed' | 'unknown'; reason: string })[];
-  /** Rows whose title, tags or redirect type were edited since their link was created. */
   changed: ListedRow[];
-  /** Rows whose link this run has created, or would create. */
+  /** With links that this run has created, or would create. */
   new: ListedRow[];
 }
 
-/** Rows in each list of a summary. Its counts are of all rows. */
 export const MOST_LISTED = 1_000;
 
 /** How an import ended. Every count is of rows, unless it says otherwise. */
@@ -172,7 +157,6 @@ export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | '
   file: string;
   dryRun: boolean;
   rows: number;
-  /** Rows whose link this run created. */
   created: number;
   /** Rows that were created, failed, are unsent, or became unknown in this run. */
   new: number;
@@ -181,22 +165,20 @@ export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | '
   unknown: number;
   /** New rows that are left for another run. */
   unsent: number;
-  /** The forecast, where there was one. */
   forecast: Forecast | undefined;
-  /** Batches that got a response, and requests made in this run (polls and retries included). */
+  /** Batches that got a response, and requests with their polls and retries. */
   batches: number;
   requests: number;
   elapsedMs: number;
-  /** Undefined when every row was sent. */
   stopped?:
     | {
         reason: StopReason;
         message: string;
         hint?: string | undefined;
         error?: unknown;
-        /** The same command would stop again: the user has to decide about the unknown rows. */
+        /** The user has to decide about the unknown rows first. */
         mustDecide?: boolean | undefined;
-        /** A `--max-wait` that is long enough, in milliseconds. */
+        /** A `--max-wait` that is long enough. */
         waitMs?: number | undefined;
       }
     | undefined;
@@ -214,23 +196,21 @@ export interface ImportDeps {
     links: Pick<Shortlink['links'], 'createMany' | 'lookup'>;
     usage: { retrieve: (options?: RequestOptions) => PromiseLike<Usage> };
   };
-  /** Read when the input is `-`. */
   stdin: AsyncIterable<Uint8Array | string>;
-  /** Written when the output is `-`. */
   stdout: TextWritable;
   onEvent: (event: ImportEvent) => void;
-  /** Asks the user what becomes of rows that could have a link that exists, or not. Undefined where nobody can be asked. */
+  /** Asks the user about rows that could have a link that exists. Undefined where nobody can be asked. */
   decide?: ((message: string) => Promise<OnSimilar>) | undefined;
-  /** Ends the import at once: requests in flight are aborted, and become `unknown`. */
+  /** Ends the import at once: requests in flight become `unknown`. */
   signal: AbortSignal;
-  /** Ends it softly: no new batch is sent, those in flight are finished. */
+  /** Ends it softly: those in flight are finished. */
   stopSignal: AbortSignal;
-  /** Requests made so far, retries and polls included. */
+  /** With retries and polls. */
   requestCount: () => number;
-  /** A clock for durations, in milliseconds. */
+  /** A clock for durations. */
   now: () => number;
-  /** How long the machine has run, in milliseconds: no correction of its clock changes that. */
+  /** How long the machine has run: no correction of its clock changes that. */
   uptime: () => number;
-  /** The time, as `Date.now()` counts. */
+  /** As `Date.now()`. */
   wallClock: () => number;
 }

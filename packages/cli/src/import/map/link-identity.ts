@@ -1,12 +1,11 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
 
-/** What identifies the link that a row asks for, and the rest of it. */
 export interface LinkIdentity {
   /** Target URL and domain. */
   pair: string;
-  /** A hash of the pair in 53 bits: numbers are compared and sorted much faster than URLs. The texts are compared where it is the same. */
+  /** A hash of the pair in 53 bits: numbers are compared much faster than URLs. The texts are compared where it is the same. */
   key: number;
-  /** A hash of title and tags, times four, plus a digit for the redirect type. Another one means that the row was edited. See {@link editedContent}. */
+  /** A hash of title and tags, times four, plus a digit for the redirect type: another one where the row was edited. See {@link editedContent}. */
   content: number;
 }
 
@@ -19,7 +18,6 @@ const OLD_DIGIT = 2;
 /** What `content` is divided by for a hash of title and tags alone. */
 export const REDIRECTS = 4;
 
-/** The identity of a link in a request whose default domain is `domain`. */
 export function linkIdentity(link: CreateLinkBody, domain: string | undefined): LinkIdentity {
   const pair = pairOf(link.target_url, link.domain_id ?? domain);
   return { pair, key: hashOf(pair), content: contentOf(link) };
@@ -55,7 +53,7 @@ function addText(start: number, text: string): number {
   return Math.imul(hash ^ 0x1_0000, FNV_PRIME);
 }
 
-/** A hash of a text, as an integer of 53 bits: two of 32 bits that are computed side by side. */
+/** An integer of 53 bits: two hashes of 32 bits that are computed side by side. */
 export function hashOf(text: string): number {
   let low = FNV_OFFSET;
   let high = 0x9747b28c;
@@ -74,13 +72,13 @@ const PAIR_DIGITS = 5;
 const CONTENT_DIGITS = 3;
 const REDIRECT_SHIFT = 9;
 
-/** So many values has the part of `made_for` that stands for title, tags and redirect type. */
+/** Values of the part of `made_for` that stands for title, tags and redirect type. */
 export const MADE_VALUES = 16 ** CONTENT_DIGITS;
 
-/** So many keys of targets have one value in `made_for`. */
+/** Keys of targets that have one value in `made_for`. */
 export const KEYS_OF_MADE = 2 ** (53 - 4 * PAIR_DIGITS);
 
-/** The content of a link whose row was edited in its file: negative, so that no row has it. It holds that of the row, and what the link was made with. */
+/** The content of a link whose row was edited in its file: that of the row, and what the link was made with. It is negative, so that no row has it. */
 export function editedContent(content: number, made: number): number {
   return -1 - (content * MADE_VALUES + (made % MADE_VALUES));
 }
@@ -94,12 +92,10 @@ export function madeNumber({ key, content }: Pick<LinkIdentity, 'key' | 'content
   return pair * MADE_VALUES + (rest & (MADE_VALUES - 1));
 }
 
-/** The same as the cell `made_for`. */
 export function madeFor(identity: Pick<LinkIdentity, 'key' | 'content'>): string {
   return writeMadeFor(madeNumber(identity));
 }
 
-/** Whether a cell has all digits of `made_for`. */
 export function isWholeMadeFor(cell: string): boolean {
   return /^x?[0-9a-f]{8}$/i.test(cell);
 }

@@ -3,7 +3,6 @@ import { LINK_FIELDS, type LinkField, type Plan, type Row } from '@shortlink/tab
 import type { Layout } from '../layout.ts';
 import { isResult, RESULT_COLUMNS } from './result-columns.ts';
 
-/** What the keys of one object fill. */
 interface Meaning {
   /** By the index of the column that has the name of the key. */
   mapping: Plan['mapping'];
@@ -11,17 +10,18 @@ interface Meaning {
   problem: string | undefined;
 }
 
-/** Sets of keys that are remembered. Most files have a few. */
+type Columns = Pick<Plan, 'columns' | 'mapping'>;
+type FieldMap = Readonly<Partial<Record<LinkField, string>>>;
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Sets of keys that are remembered. */
 const MAX_KNOWN = 1_000;
 
 /**
- * Which keys fill which fields, for each line of JSON Lines by its own keys: what a line means depends on no other, so that the file can
- * grow and be sorted. Keys without a value are as good as not there. `--map` goes first.
+ * Which keys fill which fields, for each line of JSON Lines by its own keys, so that the file can grow and be sorted. Keys without a
+ * value count as missing. `--map` goes first.
  */
-export function keyMapping(
-  plan: Pick<Plan, 'columns' | 'mapping'>,
-  map: Readonly<Partial<Record<LinkField, string>>> = {},
-): (object: Readonly<Record<string, unknown>>) => Meaning {
+export function keyMapping(plan: Columns, map: FieldMap = {}): (object: JsonObject) => Meaning {
   const known = new Map<string, Meaning>();
   // Most lines have the keys of the one before them.
   let last: { keys: readonly string[]; meaning: Meaning } | undefined;
@@ -48,14 +48,10 @@ export function keyMapping(
   };
 }
 
-/**
- * Which columns fill which fields, for each row.
- *
- * @param isOfLines - whether rows of a table are read as the lines of JSON Lines are whose results they hold
- */
+/** Which columns fill which fields, for each row. With `isOfLines`, rows of a table are read as the lines of JSON Lines whose results they hold. */
 export function rowMapping(
   { plan, resultColumns }: Pick<Layout, 'plan' | 'resultColumns'>,
-  map: Readonly<Partial<Record<LinkField, string>>> | undefined,
+  map: FieldMap | undefined,
   isOfLines: boolean,
 ): (row: Row) => Meaning {
   const ofKeys = keyMapping(plan, map);
@@ -75,11 +71,7 @@ function counts(key: string, value: unknown, isOurs: boolean): boolean {
   return value !== null && value !== '' && !(isOurs && RESULT_COLUMNS.some((name) => name === key));
 }
 
-function meaningOf(
-  keys: readonly string[],
-  { columns, mapping: usual }: Pick<Plan, 'columns' | 'mapping'>,
-  map: Readonly<Partial<Record<LinkField, string>>>,
-): Meaning {
+function meaningOf(keys: readonly string[], { columns, mapping: usual }: Columns, map: FieldMap) {
   const names = keys.map(columnKey);
   const isForeign = keys.some(isShortLinkColumn);
   const mapping: Plan['mapping'] = {};

@@ -6,26 +6,22 @@ import { dropFormulaGuard } from '../report/csv-cell.ts';
 import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
 import { isWholeMadeFor } from './link-identity.ts';
 
-/** Columns that an import adds to the input's own, in this order. */
+/** In this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;
 
 export type ResultColumn = (typeof RESULT_COLUMNS)[number];
 
-/** The columns that make a table one of results. Earlier releases wrote no others. */
+/** Columns that make a table one of results. Earlier releases wrote no others. */
 export const LEAST_COLUMNS = ['code', 'short_url', 'status', 'error'] as const;
 
-/** Where the columns of an earlier import are in an input, by index. */
 export type ResultColumns = Partial<Record<ResultColumn, number>>;
 
 /**
- * The result columns of an input: side by side as we write them, the last ones where there are several; or, however their names were retyped,
- * by the first row that an import has filled; or else four of them, side by side or in any order. Exports of other services have columns such as `code` and `short_url`
- * too, but those are other links.
+ * The result columns of an input: side by side as we write them, the last ones of several; or by the first row that an import has filled,
+ * however their names were retyped; or else four of them, side by side or in any order. Exports of other services have columns such as `code`
+ * and `short_url` too, but those are other links.
  */
-export function findResultColumns(
-  columns: readonly string[],
-  samples: readonly Row[] = [],
-): ResultColumns {
+export function findResultColumns(columns: readonly string[], samples: readonly Row[] = []) {
   const keys = columns.map(columnKey);
   const sideBySide = (first: number): ResultColumns =>
     Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, first + index]));
@@ -55,23 +51,17 @@ export function findResultColumns(
 }
 
 /** Whether cells begin with what an import writes for a link, and nobody else. */
-function isWritten([
-  code = '',
-  short_url = '',
-  status,
-  ,
-  made_for = '',
-]: readonly string[]): boolean {
+function isWritten(cells: readonly string[]): boolean {
+  const [code = '', short_url = '', status, , made_for = ''] = cells;
   if (status !== 'created' || !isWholeMadeFor(made_for)) return false;
   return code !== '' && looksLikeUrl(short_url) && short_url.endsWith(dropFormulaGuard(code));
 }
 
 /**
- * Refuses a row that names its link where that can't be read: somebody has deleted some of the result columns, or of its keys in JSON Lines,
- * or the short URL of this service stands in a column of another name. The link would be created again.
+ * Refuses a row that names its link where that can't be read, so that the link would be created again: somebody has deleted some of the
+ * result columns, or keys in JSON Lines, or the short URL stands in a column of another name. Throws a CliError (exit code 2).
  *
  * @param origins - addresses that the short URLs of the service begin with
- * @returns a function that throws a CliError (exit code 2) for such a row
  */
 export function lostLinkGuard(
   name: string,
@@ -97,7 +87,6 @@ export function lostLinkGuard(
         `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
       );
     }
-    // A list for each line costs more than looking twice.
     if (object && !LEAST_COLUMNS.some((key) => Object.hasOwn(object, key))) return;
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
@@ -114,7 +103,7 @@ export function lostLinkGuard(
       'Import the file as that import wrote it. If the row is no result of an import, give these columns other names.',
     );
   };
-  // The text of a row is searched for an address at once: its cells would have to be cut out first.
+  // Searching the text of a row is faster than cutting out its cells first.
   const isPlain = (text: string | undefined) =>
     text !== undefined && !/^[<=>]/.test(text) && !origins.some((origin) => text.includes(origin));
   return (row) => {
@@ -123,10 +112,8 @@ export function lostLinkGuard(
     refuseConflict(name, row.line, row.text ?? (object === undefined ? row.cells[0] : '') ?? '');
     refusePart(row);
     if (!holdsOthers) return;
-    const found =
-      object === undefined
-        ? row.cells.findIndex(isOurs)
-        : columns.findIndex((key) => isOurs(object[key]));
+    const values = object === undefined ? row.cells : columns.map((key) => object[key]);
+    const found = values.findIndex(isOurs);
     if (found === -1 || (object !== undefined && ownLink(row, layout) !== undefined)) return;
     const column = columns[found];
     const where = column === undefined ? 'a cell beyond the header' : JSON.stringify(column);
@@ -137,7 +124,7 @@ export function lostLinkGuard(
   };
 }
 
-/** The key that an import has written as `status`, where somebody has retyped it and the other ones too. */
+/** The key `status` of an import, where somebody has retyped it and the other ones too. */
 function retypedStatus(object: Readonly<Record<string, unknown>>): string | undefined {
   let status: string | undefined;
   for (const key in object) {
@@ -188,7 +175,6 @@ export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   return { code: isCode ? code : end || code, short_url, made_for };
 }
 
-/** What is said about a link. */
 export interface ClaimOfLink {
   /** The link that the row itself names. */
   own: OwnLink | undefined;
@@ -203,7 +189,7 @@ export interface Claim extends ClaimOfLink {
   made_for: string;
 }
 
-/** @throws CliError (exit code 2) for a row that an import has written for a link that it created, where somebody has deleted the short URL */
+/** @throws CliError (exit code 2) for a row whose link was created, where somebody has deleted the short URL */
 export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
   const { line } = row;
   const own = ownLink(row, layout);
@@ -218,15 +204,13 @@ export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
   );
 }
 
-/** Whether a row has a place for each result. */
 function hasResults({ object }: Row, { resultColumns }: ResultLayout): boolean {
   return object === undefined ? resultColumns.status !== undefined : isResult(object);
 }
 
-/** The words that an import writes into `status`. */
 const STATUSES: ReadonlySet<string> = new Set(ROW_STATUSES);
 
-/** Whether an import has written an object, or somebody who left out its empty values. */
+/** Whether an import has written an object, also where somebody left out its empty values. */
 export function isResult(object: Readonly<Record<string, unknown>>): boolean {
   return (
     LEAST_COLUMNS.every((key) => Object.hasOwn(object, key)) ||
@@ -235,9 +219,8 @@ export function isResult(object: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * Text that stands where results go, though no import wrote it: the end of a row that was appended with a delimiter that is not
- * quoted, or in JSON Lines a key of the user's own. A short URL with its code is no such thing: somebody may have written in a link
- * that exists.
+ * Text that stands where results go, though no import wrote it: the end of a row with a delimiter that is not quoted, or a key of the user's
+ * own. A short URL with its code is none: somebody may have written in a link that exists.
  */
 export function strayText(row: Row, { resultColumns }: ResultLayout): string | undefined {
   const { object } = row;
@@ -250,7 +233,6 @@ export function strayText(row: Row, { resultColumns }: ResultLayout): string | u
   return isLink || STATUSES.has(status) ? undefined : code || short_url || status || undefined;
 }
 
-/** Whether an import has written the results of the row. */
 export function hasStatus(row: Row, { resultColumns }: ResultLayout): boolean {
   return STATUSES.has(resultsOf(row, resultColumns).status);
 }

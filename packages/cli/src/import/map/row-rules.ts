@@ -23,11 +23,10 @@ import { rowMapping } from './map-keys.ts';
 import { strayText } from './result-columns.ts';
 import { characterCount, isLongerThan, targetProblem } from './target-problem.ts';
 
-/** What the input's rows mean, and which of them can be sent. */
 export interface RowRules {
-  /** The link that a row stands for, and why it can't be sent, in words that follow "line 7:"; undefined for one that can. */
+  /** The link that a row stands for, and why it can't be sent, in words that follow "line 7:". */
   check(row: Row): { link: CreateLinkBody; problem: string | undefined };
-  /** The link that a row without a problem stands for. */
+  /** For a row without a problem. */
   link(row: Row): CreateLinkBody;
 }
 
@@ -36,7 +35,7 @@ export function createRowRules(
   layout: Pick<Layout, 'plan' | 'isOwnFile' | 'isRejects' | 'resultColumns'>,
   settings: Pick<ImportSettings, 'defaults' | 'addTags' | 'tagSeparator'> &
     Partial<Pick<ImportSettings, 'inPlace' | 'map'>>,
-  /** Whether rows of a table are read as the lines of JSON Lines are whose results they hold. */
+  /** See {@link rowMapping}. */
   isOfLines = false,
 ): RowRules {
   const { plan, isOwnFile } = layout;
@@ -93,18 +92,14 @@ export function createRowRules(
   };
 }
 
-/** A row of a table as its cells, a line of JSON as its object: writing all of its values as cells would cost more than reading it. */
+/** A row of a table as its cells, a line of JSON as its object: writing its values as cells would cost more than reading it. */
 type Values = Row['cells'] | NonNullable<Row['object']>;
 
 function valuesOf(row: Row): Values {
   return row.object ?? row.cells;
 }
 
-function valueAt(
-  values: Values,
-  index: number | undefined,
-  { columns }: Pick<Plan, 'columns'>,
-): unknown {
+function valueAt(values: Values, index: number | undefined, { columns }: Plan): unknown {
   if (index === undefined) return null;
   if (isCells(values)) return values[index] ?? null;
   const key = columns[index] ?? '';
@@ -115,11 +110,10 @@ function isCells(values: Values): values is Row['cells'] {
   return Array.isArray(values);
 }
 
-/** What a row of sums is called. */
 const TOTAL =
   /^(?:(?:grand |sub ?)?totals?|sum|(?:zwischen|gesamt)?summe|gesamt|insgesamt|totale?s?|somme|suma)[\s:]*$/i;
 
-/** Below a table, spreadsheets have a row of sums. */
+/** Spreadsheets have a row of sums below a table. */
 function totalProblem({ cells, isSum }: Row, target: string): string | undefined {
   if (looksLikeUrl(target)) return undefined;
   const total = cells.find((cell) => TOTAL.test(cell.trim()));
@@ -127,10 +121,8 @@ function totalProblem({ cells, isSum }: Row, target: string): string | undefined
   return `no link, but a total row${total === undefined ? '' : ` (${shown(total)})`}: take it out, or end the table above it`;
 }
 
-function linkProblem(
-  { target_url, title, tags, domain_id }: CreateLinkBody,
-  row: Row,
-): string | undefined {
+function linkProblem(link: CreateLinkBody, row: Row): string | undefined {
+  const { target_url, title, tags, domain_id } = link;
   const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
   if (problem !== undefined) return totalProblem(row, target_url) ?? problem;
   if (title !== undefined) {
@@ -145,12 +137,8 @@ function linkProblem(
   return tags && tagsProblem(tags);
 }
 
-/** JSON may hold an object where text belongs. As a cell, it would become text that nobody wrote. */
-function nestedProblem(
-  values: Values,
-  mapping: Plan['mapping'],
-  plan: Pick<Plan, 'columns'>,
-): string | undefined {
+/** An object in JSON where text belongs would become text that nobody wrote. */
+function nestedProblem(values: Values, mapping: Plan['mapping'], plan: Plan): string | undefined {
   if (isCells(values)) return undefined;
   for (const field of ['title', 'tags'] as const) {
     const value = valueAt(values, mapping[field], plan);
@@ -173,7 +161,7 @@ function redirectProblem(text: string): string | undefined {
 
 type PlaceRule = (row: Row, values: Values) => string | undefined;
 
-/** In place, a key of the user's own would be replaced where it has the name of a result. */
+/** In place, a key of the user's own with the name of a result would be replaced. */
 function keyRule(layout: Pick<Layout, 'resultColumns'>, inPlace: boolean): PlaceRule {
   return (row) => {
     const stray = inPlace ? strayText(row, layout) : undefined;
@@ -182,8 +170,8 @@ function keyRule(layout: Pick<Layout, 'resultColumns'>, inPlace: boolean): Place
 }
 
 /**
- * Tells rows of a table with more cells than columns of their own, other than the empty ones that spreadsheets add. The columns of
- * rejects and of results would take them in. A table of one column gets no empty cells: there the URL itself ends with a delimiter.
+ * Tells rows with more cells than columns, other than the empty ones that spreadsheets add: the columns of rejects and of results would take
+ * them in. A table of one column gets no empty cells: there the URL itself ends with a delimiter.
  */
 function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>): PlaceRule {
   const { isRejects, resultColumns } = layout;

@@ -1,12 +1,9 @@
 import { shown } from '@shortlink/tables/basics';
 
-/**
- * Scheme and authority, as every URL parser reads them. A backslash before the path names two hosts at once: browsers
- * read it as a slash, others as part of the host.
- */
+/** Scheme and authority. A backslash before the path names two hosts: browsers read it as a slash, others as part of the host. */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 
-/** An authority without a password, which would become public. The service accepts a user name alone. */
+/** A password would become public. The service accepts a user name alone. */
 const USER_INFO = /^(?:[^:@]+@)?[^@]*$/;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
@@ -16,8 +13,8 @@ const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 const MAX_LOCATION_BYTES = 8_192;
 
 /**
- * What nearly all URLs look like: named host, no port or user, plain ASCII. They need none of the other checks, which cost six
- * times as much. Labels begin with a letter, so that no host is a number (an IPv4 address may be wrong), and none is Punycode.
+ * Nearly all URLs: a named host, no port or user, plain ASCII. They need none of the other checks, which cost six times as much. Labels
+ * begin with a letter, so that no host is an IPv4 address, and none is Punycode.
  */
 const PLAIN_URL =
   /^https?:\/\/(?!xn--)[a-z][a-z0-9-]*(?:\.(?!xn--)[a-z][a-z0-9-]*)+(?:[/?#][!-~]*)?$/i;
@@ -25,14 +22,11 @@ const PLAIN_URL =
 /** A host with a dot, and what may follow one: a URL whose scheme is missing. */
 export const SCHEMELESS = /^[^\s/?#:@.]+(?:\.[^\s/?#:@.]+)+\.?(?::\d+)?(?:[/?#]|$)/;
 
-/**
- * A blank or a character that nobody sees: what follows is another URL or a note, or the link would be dead. Joiners may stand between
- * letters of some scripts, and inside emoji. Angle brackets around a URL are those of a text.
- */
+/** A blank or an invisible character, followed by another URL or a note. Joiners may stand between letters of some scripts, and inside emoji. */
 const HIDDEN =
   /^<(?=https?:)|[\s\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}|[\u200c\u200d](?=[ -~]|$)|(?<=[ -~])[\u200c\u200d]/u;
 
-/** Those that web pages and text programs leave in URLs; any other is said to be invisible. */
+/** Characters that web pages and text programs leave in URLs; any other is said to be invisible. */
 const NAMES: Readonly<Record<string, string>> = {
   '<': 'an angle bracket',
   ' ': 'a space',
@@ -70,7 +64,7 @@ export function targetProblem(cell: string, maxLength: number): string | undefin
   if (!USER_INFO.test(match[1] ?? '')) {
     return `the target URL holds a password: ${shown(hideCredentials(cell))}`;
   }
-  // Half of a surrogate pair, which JSON can spell, can't be sent as UTF-8.
+  // Half of a surrogate pair can't be sent as UTF-8.
   const url = cell.isWellFormed() ? URL.parse(cell) : null;
   if (url === null) return `not a valid URL: ${shown(cell)}`;
   if (url.href.length > MAX_LOCATION_BYTES) {
@@ -84,10 +78,7 @@ function hideCredentials(url: string): string {
   return url.replace(/^([^/]*\/\/)[^/]*@/, '$1…@');
 }
 
-/**
- * Whether a text has more than `limit` characters as the service counts them: by Unicode code point, so that an emoji is one. A code
- * point is at most two units of the string, so only what is longer in units has to be counted.
- */
+/** Whether a text has more than `limit` characters as the service counts them: by Unicode code point, which is at most two units of the string. */
 export function isLongerThan(limit: number, text: string): boolean {
   return text.length > limit && characterCount(text) > limit;
 }

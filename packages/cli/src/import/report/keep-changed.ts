@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, link, stat } from 'node:fs/promises';
 
-/** SHA-256 of a file's bytes, in hexadecimal. */
+/** SHA-256, in hexadecimal. */
 export async function fingerprint(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const bytes of createReadStream(path, { highWaterMark: 256 * 1024 }))
@@ -13,22 +13,17 @@ export async function fingerprint(path: string): Promise<string> {
 /** Which contents imports have written themselves, by their fingerprints. */
 export interface OwnFiles {
   hasWritten(content: string): boolean;
-  /** Remembers a content before it is put in place. */
   willWrite(content: string): void;
   /** Whether a file may be replaced for what it holds. @default none */
   isOurs?(path: string): Promise<boolean>;
-  /** Whether one may that is wholly in the new one: nobody remembers what was written. @default false */
+  /** Whether nothing is remembered: then a file that is wholly in the new one may be replaced too. @default false */
   remembersNone?: boolean;
 }
 
-/** For an output that nobody remembers: what is replaced is kept. */
+/** What is replaced is kept. */
 export const NO_OWN_FILES: OwnFiles = { hasWritten: () => false, willWrite: () => {} };
 
-/**
- * Keeps a file that is neither ours nor empty: as `<path>.old`, or with a number where that name is taken.
- *
- * @param next - the file that replaces it, and its fingerprint
- */
+/** Keeps a file that is neither ours nor empty as `<path>.old`, or with a number where that name is taken. `next` replaces it. */
 export async function keepChanged(
   target: string,
   next: { path: string; content: string },
@@ -43,7 +38,7 @@ export async function keepChanged(
   for (let number = 1; ; number += 1) {
     const name = `${target}.old${number === 1 ? '' : number}`;
     try {
-      await link(target, name).catch((error: unknown) => {
+      await link(target, name).catch((error) => {
         if (hasCode(error, 'EEXIST')) throw error;
         // Some file systems have no hard links.
         return copyFile(target, name, constants.COPYFILE_EXCL);
@@ -57,7 +52,7 @@ export async function keepChanged(
   }
 }
 
-/** Whether a file has every line of an earlier one, in the same order, so that nothing is lost with that. */
+/** Whether a file has every line of an earlier one, in the same order. */
 async function hasLinesOf(path: string, earlier: string): Promise<boolean> {
   const lines = linesOf(path);
   try {
@@ -72,10 +67,10 @@ async function hasLinesOf(path: string, earlier: string): Promise<boolean> {
   }
 }
 
-/** Longest line that is compared: memory is bounded. */
+/** A longer line is equal to none: memory is bounded. */
 const MAX_LINE = 4 * 1024 * 1024;
 
-/** The lines of a file. Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
+/** Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = '';
   for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {

@@ -8,48 +8,41 @@ import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
 import { TextBuffer } from './text-buffer.ts';
 
-/** A file, device, pipe or standard output that is being written. */
 export interface OutputFile {
   /** As the user named it. */
   readonly path: string;
-  /** Adds text, or bytes. Where a promise is returned, it is awaited before more is written. */
+  /** Where a promise is returned, it is awaited before more is written. */
   write(data: string | Uint8Array): Promise<void> | undefined;
-  /**
-   * Writes what is left, and puts a regular file in place.
-   *
-   * @returns where the file went that was there before, when a person had changed it
-   */
+  /** Puts a regular file in place. Resolves to where the file went that was there before, when a person had changed it. */
   finish(): Promise<string | undefined>;
-  /** Discards what was written, as far as that is possible. Does nothing after {@link finish}. */
+  /** Does nothing after {@link finish}. */
   discard(): Promise<void>;
 }
 
 export interface OutputOptions {
-  /** Written for the path `-`. */
   stdout: TextWritable;
-  /** A file with another content than these is kept beside the new one. @default none is ours */
+  /** A file with another content is kept beside the new one. @default none is ours */
   ownFiles?: OwnFiles | undefined;
   /**
-   * The option that names this output, where the user did not give it. A folder from someone else could contain a symbolic link under the
-   * default name, so only a regular file is written then. @default symbolic links are followed
+   * The option that names this output, where the user did not give it: then only a regular file is written, because a folder from someone else
+   * could contain a symbolic link under the default name. @default symbolic links are followed
    */
   unusedOption?: string | undefined;
-  /** Whether to find out if the reader of standard output reads it to its end, which takes a second. @default false */
+  /** Whether to wait a second to find out if the reader of standard output reads it to its end. @default false */
   awaitsReader?: boolean | undefined;
 }
 
 /** What we need of standard output. */
 export interface TextWritable {
   write(bytes: Uint8Array, callback: (error?: Error | null) => void): unknown;
-  /** Whether its reader has closed it, so that some of the output was not read. */
+  /** Whether its reader has closed it before its end. */
   isClosed?(): boolean;
-  /** Whether another program reads it, which may end before it has read everything. @default false */
+  /** Whether another program reads it. @default false */
   isPipe?: boolean | undefined;
 }
 
 /**
- * Opens an output. A regular file is replaced in one step when it is finished, so that a reader sees the old content or the new;
- * where the path is a link, its target is replaced and the link stays. Devices and pipes are written into.
+ * Opens an output. A regular file, also one behind a symbolic link, is replaced in one step at the end. Devices and pipes are written into.
  *
  * @throws CliError (exit code 2) when it can't be written, before anything is sent
  */
@@ -82,13 +75,9 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   }
 }
 
-/** As many as Linux follows. */
 const MAX_LINKS = 40;
 
-/**
- * The file that a path leads to, also where the last link points to a file that isn't there yet. Streams of this process are not
- * followed: `/dev/stdout` leads to the file that the shell opened, which must be written into and not replaced.
- */
+/** The file that a path leads to, which may not be there yet. `/dev/stdout` leads to the file that the shell opened, which must not be replaced. */
 async function followLinks(path: string): Promise<string> {
   let target = resolve(path);
   for (let links = 0; links < MAX_LINKS; links += 1) {
@@ -100,7 +89,7 @@ async function followLinks(path: string): Promise<string> {
   throw inputError(`${path} can't be written: it is a chain of symbolic links without an end`);
 }
 
-/** Whether a path names an open file of this process, such as `/dev/stdout` or `/dev/fd/3`. */
+/** Whether a path names an open file of this process. */
 function isOwnStream(path: string, descriptor?: number): boolean {
   const found = /^(?:\/dev\/fd|\/proc\/(?:self|\d+)\/fd)\/(\d+)$/.exec(path)?.[1];
   const named = path === '/dev/stdout' ? '1' : path === '/dev/stderr' ? '2' : found;
@@ -130,7 +119,7 @@ function streamOutput(
       throw writeError(path === '-' ? 'the output' : path, cause);
     }),
   );
-  /** The last character so far, a line break, which is written alone at the end. */
+  /** A line break, which is written alone at the end. */
   let last = '';
   return {
     path,
@@ -140,8 +129,7 @@ function streamOutput(
       last = all.slice(-1);
       return buffer.write(all.slice(0, -1));
     },
-    // A pipe accepts output that its reader never reads. A reader that reads to the end still waits for the last character. One that
-    // stops early (`| head`) has closed the pipe by now, so that this write fails.
+    // A pipe accepts output that its reader never reads. A reader that stops early (`| head`) has closed it by the time of the last character.
     async finish() {
       try {
         await buffer.flush();

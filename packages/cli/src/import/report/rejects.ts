@@ -5,25 +5,22 @@ import { csvLine } from './csv-cell.ts';
 import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 
-/** See {@link rejectsFile}. */
 export type RejectsFile = ReturnType<typeof rejectsFile>;
 
 /**
- * The rejects file: the input's own columns, `line` and `reason`, to be corrected and imported again. It is created
- * with the first reject. Cells beyond the last column come after the reason, so that nothing of the row is lost, and
- * a row that was not corrected stays invalid.
+ * The rejects file, created with the first reject: the input's own columns, `line` and `reason`. Cells beyond the last column come after
+ * the reason, so that nothing of the row is lost, and a row that was not corrected stays invalid.
  */
 export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<OutputFile>) {
   let width = 0;
   let file: OutputFile | undefined;
   return {
-    /** Undefined where there is nothing to reject. */
     path: () => file?.path,
     async add(rejects: ReadonlyArray<{ row: Row; reason: string }>): Promise<void> {
       if (rejects.length === 0) return;
       if (file === undefined) {
         file = await open();
-        // JSON Lines may still add to the columns: those known at the first reject become the header.
+        // JSON Lines may bring further columns later.
         width = plan.columns.length;
         const header = csvLine([...plan.columns, 'line', 'reason'], dialect);
         await file.write((dialect.bom ? '\ufeff' : '') + dialect.sep + header);
@@ -36,18 +33,17 @@ export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<Outpu
       }
       await file.write(text);
     },
-    /** Puts the file in place. */
     finish: async () => await file?.finish(),
     discard: async () => await file?.discard(),
   };
 }
 
-/** Longest first line that is looked at. A file with a longer one stays. */
+/** A file with a longer first line stays. */
 const FIRST_BYTES = 64 * 1024;
 
 /**
- * Removes the rejects of an earlier run, now that no row is rejected: otherwise somebody could correct and import them again. A file that a
- * person has changed stays, and so does one that holds anything else.
+ * Removes the rejects of an earlier run: otherwise somebody could correct and import them again. A file that was changed, or that holds
+ * anything else, stays.
  */
 export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {

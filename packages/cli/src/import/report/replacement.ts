@@ -9,13 +9,7 @@ import { hasCode, ignoreMissing, keepChanged, type OwnFiles } from './keep-chang
 import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
-/**
- * Opens a new file beside `target`, which it will replace.
- *
- * @param path - as the user named it
- * @param stats - of the file that is there
- * @param ownFiles - what may be replaced without being kept
- */
+/** Opens a new file beside `target`, which it will replace. `path` is how the user named it, `stats` are those of the file that is there. */
 export async function openReplacement(
   path: string,
   target: string,
@@ -65,8 +59,7 @@ export async function openReplacement(
       throw writeError(path, cause);
     }
   };
-  // That the file can be created is known now. It is created with the first text, so that a run that is killed while it waits for
-  // the service leaves nothing behind.
+  // That the file can be created is known now. Until its first text there is none, so that a killed run leaves nothing behind.
   await opened();
   await discard();
   return { path, write: (data) => buffer.write(data), finish, discard };
@@ -79,8 +72,8 @@ async function keepRights(handle: FileHandle, { mode, uid, gid }: Stats): Promis
 }
 
 /**
- * A file that is mounted by itself (into a container) can't be replaced: it gets the new content. That takes a moment in which the process may be
- * killed, so a whole copy has a name of its own until then. The next run finds it (see {@link finishReplacement}).
+ * A file that is mounted by itself (into a container) gets the new content instead. A killed run would leave a part of it, so a whole copy
+ * has a name of its own until then, which the next run finds (see {@link finishReplacement}).
  */
 async function putInPlace(temporary: string, target: string): Promise<void> {
   try {
@@ -94,11 +87,7 @@ async function putInPlace(temporary: string, target: string): Promise<void> {
   }
 }
 
-/**
- * Nothing is removed before all of it is written and synced.
- *
- * @param prepare - done once it is known that the file can be written, and before its content is touched
- */
+/** `prepare` is done once it is known that the file can be written. The copy is removed once all is written and synced. */
 async function overwrite(target: string, prepare = async () => {}): Promise<void> {
   const handle = await open(target, 'r+');
   try {
@@ -113,10 +102,8 @@ async function overwrite(target: string, prepare = async () => {}): Promise<void
 }
 
 /**
- * Ends what a run has begun that was killed while it wrote into a file which can't be replaced. Call it while no other run imports.
- *
- * @param mayWrite - not in a dry run
- * @throws CliError (exit code 2) where somebody has changed the file since, or nothing may be written
+ * Ends what a killed run has begun in a file that can't be replaced. Call it while no other run imports. Throws a CliError (exit code 2) where
+ * somebody has changed the file since, or nothing may be written, as in a dry run.
  */
 export async function finishReplacement(path: string, mayWrite: boolean): Promise<void> {
   const target = await realpath(path).catch(() => path);
@@ -134,7 +121,7 @@ export async function finishReplacement(path: string, mayWrite: boolean): Promis
   });
 }
 
-/** Whether a file is no more than the beginning of the whole one, and zeros that a power cut has left. */
+/** Whether a file is only the beginning of the whole one, and zeros that a power cut has left. */
 async function isCut(target: string): Promise<boolean> {
   const whole = createReadStream(wholeName(target))[Symbol.asyncIterator]();
   try {

@@ -9,11 +9,11 @@ type Cell = string | number | boolean | null;
 /** What a cell can hold: Excel takes a file with a longer one for damaged. */
 const MAX_CHARACTERS = 32_767;
 
-/** Widths of the columns, in digits. */
+/** In digits. */
 const URL_WIDTH = 50;
 const WIDTH = 18;
 
-/** The results as a workbook with one sheet. Numbers, dates and what else the input's own sheet holds stay what they are. */
+/** The results as a workbook with one sheet. What the input's own sheet holds stays what it is. */
 export async function* resultsWorkbook(
   reported: AsyncIterable<Reported>,
   layout: Layout,
@@ -50,12 +50,12 @@ export async function* resultsWorkbook(
       freezePane: { rows: 1 },
     });
   } finally {
-    // The workbook may be left before its end, as on a full disk: else the input would stay open.
+    // The input would stay open where the workbook is left before its end.
     await source.return?.();
   }
 }
 
-/** How the numbers of each column are shown: as the first one of them is. */
+/** As the first number of each column is shown. */
 function formatsOf(rows: Reported): ReadonlyMap<number, string> {
   const formats = new Map<number, string>();
   for (const { row } of rows) {
@@ -67,8 +67,8 @@ function formatsOf(rows: Reported): ReadonlyMap<number, string> {
 }
 
 /**
- * A cell as the input's sheet holds it. One that leads somewhere is the link where the target stands, since the results are imported again.
- * A number that the format of its column would show as something else, such as a count between dates, is the text that a person sees.
+ * A cell as the input's sheet holds it; a linked one is its target, since the results are imported again. A number that its column would show
+ * as something else, such as a count between dates, is the text that a person sees.
  */
 function ownCell(text: string, { book }: Row, index: number, format = ''): Cell {
   const { type, value = '' } = book?.[index] ?? {};
@@ -77,7 +77,7 @@ function ownCell(text: string, { book }: Row, index: number, format = ''): Cell 
   return isNumber && numberText(value, format) === text ? Number(value) : textCell(text);
 }
 
-/** Texts are never formulas in a workbook. What looks like the mark of a character that XML can't hold is marked itself. */
+/** What looks like the mark of a character that XML can't hold is marked itself. */
 function textCell(text: string): Cell {
   if (text === '') return null;
   return text.slice(0, MAX_CHARACTERS).replaceAll(/_(?=x[\dA-F]{4}_)/gi, '_x005F_');

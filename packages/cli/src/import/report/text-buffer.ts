@@ -1,17 +1,16 @@
-/** Bytes that are gathered before they are written. */
 const BUFFER_BYTES = 256 * 1024;
 
-/** Characters that are gathered before they are encoded: few enough for the young generation of the heap. */
+/** Few enough for the young generation of the heap. */
 const PIECE_LENGTH = 16 * 1024;
 
 /** UTF-8 takes at most so many for a UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Gathers text, and writes it as UTF-8 in large blocks. Bytes, which never come between texts, are written at once. */
+/** Gathers text, and writes it as UTF-8 in large blocks. Bytes are written at once. */
 export class TextBuffer {
   readonly #write: (bytes: Uint8Array) => Promise<void>;
   #text = '';
-  /** Used again and again: memory that is fresh each time costs more than the writing. */
+  /** Fresh memory each time costs more than the writing. */
   #bytes = Buffer.allocUnsafe(BUFFER_BYTES + PIECE_LENGTH * MAX_BYTES_PER_UNIT);
   #length = 0;
 
@@ -20,7 +19,7 @@ export class TextBuffer {
     this.#write = write;
   }
 
-  /** Adds text or bytes. The promise is there when something is being written: it is awaited before the next call. */
+  /** A promise is awaited before the next call. */
   write(data: string | Uint8Array): Promise<void> | undefined {
     if (typeof data !== 'string') return this.#write(data);
     this.#text += data;
@@ -28,7 +27,6 @@ export class TextBuffer {
     return this.#length >= BUFFER_BYTES ? this.flush() : undefined;
   }
 
-  /** Writes what is there. */
   async flush(): Promise<void> {
     this.#encode();
     if (this.#length === 0) return;
