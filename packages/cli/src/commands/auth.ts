@@ -60,10 +60,8 @@ async function login(context: Context): Promise<ExitCode> {
   const profile = settings.profile.value;
   config.profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
   await writeConfig(context.configPath, config);
-  printer.ended(
-    'success',
-    `Logged in to ${account.baseUrl} with the key ${maskKey(account.apiKey)}`,
-  );
+  const masked = maskKey(account.apiKey);
+  printer.ended('success', `Logged in to ${account.baseUrl} with the key ${masked}`);
   const flag = profileFlag(settings.profile);
   printer.note(
     [
@@ -78,10 +76,7 @@ async function login(context: Context): Promise<ExitCode> {
   return EXIT_CODES.ok;
 }
 
-/**
- * An address as people type it, with its scheme. Only an address of this machine gets `http:`, because a key must not be sent
- * over a network unencrypted just because the scheme was missing.
- */
+/** An address as people type it, with its scheme. Only that of this machine gets `http:`: a key must not be sent over a network unencrypted. */
 function withScheme(typed: string, { printer }: Context): string {
   const address = typed.trim();
   if (address === '' || isBaseUrl(address) || address.includes('://')) return address;
@@ -93,14 +88,9 @@ function withScheme(typed: string, { printer }: Context): string {
   return corrected;
 }
 
-/** Asks for what is missing. A key in the environment is not used: whoever logs in wants to store another one. */
-async function askAccount(
-  settings: ResolvedSettings,
-  context: Context,
-  signal: AbortSignal,
-): Promise<Account> {
+/** A key in the environment is not used: whoever logs in wants to store another one. */
+async function askAccount(settings: ResolvedSettings, context: Context, signal: AbortSignal) {
   const { io, globals, printer } = context;
-  // A question is no JSON.
   const interactive = io.stdin.isTTY === true && globals.json !== true;
   let baseUrl = settings.baseUrl?.value;
   if (baseUrl === undefined && !interactive) {
@@ -168,11 +158,8 @@ async function showStatus(context: Context): Promise<ExitCode> {
 }
 
 /**
- * Asks the server whether it accepts the key, without changing anything there: usage first, which costs no quota; where the service has
- * no such endpoint, a poll of a job that can't exist, which is 404 for a valid key and 401 otherwise. A key that may not do either is
- * accepted too.
- *
- * @throws the client's errors when the server can't be asked
+ * Asks the server whether it accepts the key: by the usage, which costs no quota, or else by polling a job that can't exist, which is 404 for a
+ * valid key and 401 otherwise. A key that may not do either is accepted too. Throws the client's errors when the server can't be asked.
  */
 async function isAccepted(account: Account, context: Context): Promise<boolean> {
   const shortlink = await context.client(account);

@@ -60,11 +60,7 @@ async function getSetting(context: Context, name: SettingName): Promise<ExitCode
   return EXIT_CODES.ok;
 }
 
-async function changeSetting(
-  context: Context,
-  name: SettingName,
-  value: string,
-): Promise<ExitCode> {
+async function changeSetting(context: Context, name: SettingName, value: string) {
   if (name === 'api_key') {
     throw usageError(
       'An API key is not accepted on the command line, where ps and the shell history show it.',
@@ -138,16 +134,12 @@ async function listSettings(context: Context): Promise<ExitCode> {
   return EXIT_CODES.ok;
 }
 
-/** Settings by the names of the config file. */
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-/** The settings as they are shown: a key is masked. */
-function shownSettings({
-  baseUrl,
-  apiKey,
-  profile,
-}: ResolvedSettings): Record<SettingName, Setting | undefined> {
+type Shown = Record<SettingName, Setting | undefined>;
+
+function shownSettings({ baseUrl, apiKey, profile }: ResolvedSettings): Shown {
   const masked = apiKey && { ...apiKey, value: maskKey(apiKey.value) };
   return { base_url: baseUrl, api_key: masked, profile };
 }

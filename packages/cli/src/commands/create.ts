@@ -52,11 +52,7 @@ export function declareCreate(program: Command, perform: Perform): void {
     .addOption(redirectTypeOption('HTTP status of the redirect'));
 }
 
-async function create(
-  context: Context,
-  urls: readonly string[],
-  options: CreateOptions,
-): Promise<ExitCode> {
+async function create(context: Context, urls: readonly string[], options: CreateOptions) {
   refuseWrongUrls(urls);
   const fields = { title: options.title, ...linkFields(options) };
   const [url = ''] = urls;
@@ -90,7 +86,6 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
     return EXIT_CODES.ok;
   } catch (error) {
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
-    // Who stops the command knows that the request was under way.
     if (!isOutcomeUnknown(error) || error instanceof CliError) throw error;
     const reason = foreign(error instanceof Error ? error.message : String(error));
     throw new CliError(`It is not known whether the link was created: ${reason}`, {
@@ -102,12 +97,11 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   }
 }
 
-/** What tells which URLs can be targets. */
 function loadRules() {
   return Promise.all([import('@shortlink/sdk'), import('../import/map/target-problem.ts')]);
 }
 
-/** Outcome of one URL. The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
+/** The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
 interface UrlOutcome {
   target_url: string;
   code: string | null;
@@ -116,7 +110,7 @@ interface UrlOutcome {
   error: string | null;
 }
 
-/** Creates links in batches, and prints each as soon as it and those before it are settled. Without `urls`, standard input has one a line. */
+/** Creates links in batches, and prints each once those before it are settled. Without `urls`, standard input has one a line. */
 async function createLinks(
   urls: readonly string[] | undefined,
   fields: Omit<CreateLinkBody, 'target_url'>,
@@ -129,7 +123,7 @@ async function createLinks(
     counts[outcome.status] += 1;
     printOutcome(outcome, context);
   };
-  // In the order of the URLs: the outcome of each that can't be sent, and nothing yet for one that was.
+  // The outcome of each URL that can't be sent, and nothing yet for one that was.
   const order: (UrlOutcome | undefined)[] = [];
   async function* source(): AsyncGenerator<CreateLinkBody> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
@@ -156,7 +150,7 @@ async function createLinks(
     });
     printRejected();
   } catch (error) {
-    // An unknown outcome is printed for each of its URLs, and ends the run: the others would be lost in the same outage.
+    // An unknown outcome ends the run: the other URLs would be lost in the same outage.
     if (counts.unknown === 0) {
       context.printer.note(`Created before the error: ${plural(counts.created, 'link')}`);
       throw error;
@@ -172,16 +166,14 @@ async function createLinks(
 
 const NOTHING = { created: 0, rejected: 0, failed: 0, unknown: 0 };
 
-/** One sentence at the end, on a terminal only: a script reads stdout, and a log has the errors. */
+/** On a terminal only: a script reads stdout, and a log has the errors. */
 function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): void {
   if (printer.width === undefined || globals.json === true) return;
   const { created, ...others } = counts;
   const rest = Object.entries(others).filter(([, count]) => count > 0);
   const parts = rest.map(([name, count]) => `${formatCount(count)} ${name}`);
-  printer.ended(
-    rest.length === 0 ? 'success' : 'attention',
-    [`${plural(created, 'link')} created`, ...parts].join(', '),
-  );
+  const text = [`${plural(created, 'link')} created`, ...parts].join(', ');
+  printer.ended(rest.length === 0 ? 'success' : 'attention', text);
 }
 
 function outcomeOf(
@@ -200,20 +192,17 @@ function printOutcome(outcome: UrlOutcome, { printer, globals }: Context): void 
   printer.data(sanitize(outcome.short_url ?? ''));
   if (outcome.status === 'created') return;
   const isUnknown = outcome.status === 'unknown';
+  const [target, why] = [foreign(outcome.target_url), foreign(outcome.error ?? '')];
   printer.error({
     code: isUnknown ? 'unknown_fate' : 'not_created',
     message: isUnknown
-      ? `It is not known whether the link to ${foreign(outcome.target_url)} was created: ${foreign(outcome.error ?? '')}`
-      : `No link to ${foreign(outcome.target_url)}: ${foreign(outcome.error ?? '')}`,
+      ? `It is not known whether the link to ${target} was created: ${why}`
+      : `No link to ${target}: ${why}`,
     exitCode: isUnknown ? EXIT_CODES.unknownFate : EXIT_CODES.rowsFailed,
   });
 }
 
-/**
- * The lines of standard input as they come, trimmed; blank ones are left out.
- *
- * @throws CliError (exit code 2) for bytes that are not UTF-8
- */
+/** The lines of standard input, trimmed, but for blank ones. Throws a CliError (exit code 2) for bytes that are not UTF-8. */
 async function* readLines(stdin: InputStream): AsyncGenerator<string> {
   const lines = new LineSplitter('standard input', 1, (line, text, start, end) => {
     const url = text.slice(start, end).trim();

@@ -4,25 +4,21 @@ import type { ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { examples } from './help.ts';
 
-/**
- * Runs a command that was parsed. The file of a command declares its arguments and options; a function turns them into typed input,
- * and another one does the work with that input and the context.
- */
-export type Perform = (
-  command: Command,
-  act: (context: Context) => Promise<ExitCode>,
-) => Promise<void>;
+/** Runs a command that was parsed. A function of its file turns arguments and options into typed input, and another one does the work. */
+export type Perform = (command: Command, act: Act<[]>) => Promise<void>;
 
-/** A command: its help, which is a sentence or more and command lines to try, and what it does with its arguments and options. */
+type Act<Values extends unknown[]> = (context: Context, ...values: Values) => Promise<ExitCode>;
+
+/** Its help, command lines to try, and what it does with its arguments and options. */
 interface Declaration<Values extends unknown[]> {
   name: string;
   description: string;
   tries: readonly string[];
   /** Undefined for a command that only has subcommands. */
-  act?: (context: Context, ...values: Values) => Promise<ExitCode>;
+  act?: Act<Values>;
 }
 
-/** Adds a command. Its arguments and options are declared on what is returned; `act` gets the former one by one, then all of the latter. */
+/** Adds a command. `act` gets the arguments that are declared on what is returned one by one, then all options. */
 export function declareCommand<Values extends unknown[]>(
   parent: Command,
   perform: Perform,
@@ -36,7 +32,7 @@ export function declareCommand<Values extends unknown[]>(
   );
 }
 
-/** Standard input, and standard output. */
+/** Also standard output. */
 export const STANDARD_STREAM = '-';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -52,9 +48,8 @@ export function parseDuration(value: string): number {
   return Math.ceil(amount * unit);
 }
 
-/** A whole number from `min` to `max`. */
-export function parseCount(min: number, max: number): (value: string) => number {
-  return (value) => {
+export function parseCount(min: number, max: number) {
+  return (value: string): number => {
     const count = /^\d+$/.test(value) ? Number(value) : Number.NaN;
     if (!(count >= min && count <= max)) {
       throw new InvalidArgumentError(
@@ -67,29 +62,24 @@ export function parseCount(min: number, max: number): (value: string) => number 
   };
 }
 
-/** The same, or a word such as `auto`. */
-export function parseCountOr<W extends string>(
-  word: W,
-  min: number,
-  max: number,
-): (value: string) => number | W {
+export function parseCountOr<W extends string>(word: W, min: number, max: number) {
   const parse = parseCount(min, max);
-  return (value) => (value === word ? word : parse(value));
+  return (value: string): number | W => (value === word ? word : parse(value));
 }
 
-/** A text without the spaces around it. An empty one is probably a variable that is not set. */
+/** An empty text is probably a variable that is not set. */
 export function parseText(value: string): string {
   const text = value.trim();
   if (text === '') throw new InvalidArgumentError('It must not be empty.');
   return text;
 }
 
-/** The same, for options that may be given several times. */
+/** For options that may be given several times. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
   return [...(previous ?? []), parseText(value)];
 }
 
-/** Largest batch the endpoint takes, whatever the plan. Not the client's constant, because the client is loaded later. */
+/** Not the client's constant, because the client is loaded later. */
 export const MAX_BATCH_LINKS = 10_000;
 
 const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];
@@ -99,7 +89,7 @@ export const redirectTypeOption = (description: string) =>
     .choices(REDIRECT_TYPES.map(String))
     .default(undefined, '302');
 
-/** Options that say what links have. commander has checked the redirect type against its choices. */
+/** commander has checked the redirect type against its choices. */
 export interface LinkOptions {
   tag?: string[];
   domain?: string;

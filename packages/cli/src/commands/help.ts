@@ -3,23 +3,21 @@ import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { createStyle } from '../output/style.ts';
 import { wrapWords } from '../output/wrap.ts';
 
-/** Bold. commander removes the escapes where there are no colours. */
+/** commander removes the escapes where there are no colours. */
 export const heading = createStyle(true).bold;
 
-/** Command lines, for the end of a command's help. */
 export function examples(...lines: readonly string[]): string {
   return ['', heading('Examples:'), ...lines.map((line) => `  $ ${line}`)].join('\n');
 }
 
-/** The first sentence of a description, or what comes before its colon: for lists and for shells, which have one line for it. */
+/** For lists and for shells, which have one line for it. */
 export function firstSentence(text: string): string {
   return text.split(/(?<=\.) |[:;] /, 1)[0]?.replace(/\.$/, '') ?? '';
 }
 
-/** Columns that a description needs beside its term; with fewer it stands below it. */
+/** A description with fewer columns beside its term stands below it. */
 const LEAST_DESCRIPTION = 34;
 
-/** What each exit code means, in a few words. */
 const MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.ok]: 'done, nothing is wrong',
   [EXIT_CODES.error]: 'unexpected error',
@@ -33,7 +31,7 @@ const MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.interrupted]: 'interrupted',
 };
 
-/** Besides those of each command: 0, 1, 2 and 130. Commands that are not listed may end with any. */
+/** Besides 0, 1, 2 and 130. Commands that are not listed may end with any. */
 const OWN_CODES: Readonly<Record<string, readonly ExitCode[]>> = {
   create: [3, 4, 5, 6, 7],
   job: [3, 4, 6],
@@ -51,9 +49,9 @@ function exitCodesOf(command: Command): [code: string, meaning: string][] {
   return own === undefined ? all : all.filter(([code]) => [0, 1, 2, 130, ...own].includes(+code));
 }
 
-/** How help is laid out: commands first, and of the global options, below a command, only where to find them. */
+/** Below a command, the global options are only named. */
 export const HELP: HelpConfiguration = {
-  // For completion; `formatHelp` doesn't list them.
+  // For completion.
   showGlobalOptions: true,
   minWidthToWrap: 20,
   styleTitle: heading,

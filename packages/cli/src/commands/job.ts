@@ -45,9 +45,8 @@ export function declareJob(program: Command, perform: Perform): void {
 }
 
 interface JobOptions {
-  /** Path of a .csv or .json file, or `-` for standard output. */
   output?: string | undefined;
-  /** Of `job wait` alone, in milliseconds; undefined is the client's own limit, one hour. */
+  /** Of `job wait` alone; undefined is the client's own limit, one hour. */
   maxWait?: number | undefined;
 }
 
@@ -63,11 +62,7 @@ async function getJob(context: Context, id: string, { output }: JobOptions): Pro
   return EXIT_CODES.ok;
 }
 
-async function waitForJob(
-  context: Context,
-  id: string,
-  { output, maxWait }: JobOptions,
-): Promise<ExitCode> {
+async function waitForJob(context: Context, id: string, { output, maxWait }: JobOptions) {
   const shortlink = await context.client(await context.account());
   const status = await openStatusLine(context.io, context.printer);
   let latest: Job | undefined;
@@ -102,13 +97,11 @@ function waitStatus(name: string, job: Job | undefined): Status {
   return { task: 'job', name, done, total, parts: [[text, 0]] };
 }
 
-/** Results in the table; for more, there is `--output`. */
+/** For more, there is `--output`. */
 const TABLE_ROWS = 20;
 
-/** Prints a job, and writes its results where they were asked for. */
 async function showJob(job: Job, output: string | undefined, context: Context): Promise<void> {
   if (output !== undefined) await writeResults(job.results, output, context);
-  // With `-o -`, stdout already carries the results.
   if (output === STANDARD_STREAM) return;
   const { printer } = context;
   const { outStyle: style } = printer;
@@ -136,7 +129,7 @@ async function writeResults(
   results: readonly BatchResultItem[],
   path: string,
   { io: { stdout }, printer }: Context,
-): Promise<void> {
+) {
   const text = renderJobResults(results, /\.json$/i.test(path));
   if (path === STANDARD_STREAM) {
     stdout.write(stdout.isTTY ? sanitizeData(text) : text);
@@ -156,7 +149,6 @@ async function writeResults(
 
 const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;
 
-/** Results of a job as the content of a file. */
 function renderJobResults(results: readonly BatchResultItem[], isJson: boolean): string {
   if (isJson) return `${JSON.stringify(results, null, 2)}\n`;
   const rows = results.map((item) => COLUMNS.map((column) => item[column] ?? ''));

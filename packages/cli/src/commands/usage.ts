@@ -41,15 +41,14 @@ async function showUsage(context: Context): Promise<ExitCode> {
 
 const NAME_WIDTH = 21;
 
-/** Columns of the counts, and what a bar takes of the others. */
+/** Columns of the counts. */
 const COUNTS_WIDTH = 46;
 const MAX_BAR = 24;
 const MIN_BAR = 8;
 
-/** From this fraction on a limit is near; at 1 it is reached. */
+/** A limit is near from this fraction on. */
 const NEAR = 0.8;
 
-/** A line for each limit of the plan: a bar, the counts, and when the window begins anew. */
 function renderUsage(
   usage: Usage,
   { outStyle: style, outWidth: width = Number.POSITIVE_INFINITY }: Printer,
@@ -59,10 +58,8 @@ function renderUsage(
     flow([style.bold(name.padEnd(NAME_WIDTH)), parts.join(' ')], { width, gap: 0, indent: 2 });
   const limit = (name: string, of: ResourceUsage & { resets_at?: string }) => {
     const barWidth = Math.min(MAX_BAR, width - NAME_WIDTH - COUNTS_WIDTH);
-    if (of.limit === null) {
-      return line(name, `${formatCount(of.used)}, no limit`);
-    }
-    // A limit of 0 is reached before anything is used.
+    if (of.limit === null) return line(name, `${formatCount(of.used)}, no limit`);
+    // A limit of 0 is reached at once.
     const fraction = of.limit === 0 ? 1 : of.used / of.limit;
     const resetMs = Date.parse(of.resets_at ?? '') - now;
     return line(

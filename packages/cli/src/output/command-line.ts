@@ -1,11 +1,9 @@
-/** Words that a shell takes as they are. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
- * A command line that can be pasted into a shell to run the same command again. An API key in it is replaced by the
- * environment variable; `--restart` is left out, since it would create every link again.
+ * A command line that can be pasted into a shell to run the same command again, without `--restart`, which would create every link again.
  *
- * @param waitMs - a `--max-wait` that the command must have at least, in milliseconds
+ * @param waitMs - a `--max-wait` that the command must have at least
  */
 export function commandLine(argv: readonly string[], waitMs?: number): string {
   const words: string[] = ['shortlink'];
@@ -24,7 +22,7 @@ export function commandLine(argv: readonly string[], waitMs?: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A duration as an option takes it, a little longer: the wait is counted from the next request. */
+/** A duration as an option, a little longer: the wait is counted from the next request. */
 export function durationFlag(ms: number): string {
   if (ms < HOUR_MS) return `${Math.ceil(ms / MINUTE_MS) + 1}m`;
   return `${Math.ceil(ms / HOUR_MS) + 1}h`;

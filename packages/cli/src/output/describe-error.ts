@@ -4,7 +4,6 @@ import { formatCount, formatDuration } from '../format.ts';
 import type { ErrorReport } from './printer.ts';
 import { foreign } from './sanitize.ts';
 
-/** What a caught error means to the user, and with which code the process ends. */
 export async function describeError(error: unknown): Promise<ErrorReport> {
   const known = asCliError(error);
   if (known !== undefined) {
@@ -45,7 +44,6 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-/** What errors of the client may have besides their message. */
 interface Fields {
   message: string;
   status?: number | undefined;
@@ -65,7 +63,7 @@ const textOf = (text: Text | undefined, error: Fields) =>
 
 const { error, usage, rowsFailed, authentication, planLimit, rateLimit } = EXIT_CODES;
 
-/** The client's errors by their name: our word for each, and the exit code. */
+/** Our word for each error of the client, and the exit code. */
 const KINDS: Readonly<Record<string, readonly [code: string, exitCode: ExitCode]>> = {
   AuthenticationError: ['authentication', authentication],
   PlanLimitError: ['plan_limit', planLimit],
@@ -81,7 +79,7 @@ const KINDS: Readonly<Record<string, readonly [code: string, exitCode: ExitCode]
   InvalidOptionError: ['usage', usage],
 };
 
-/** What is said in place of the error's own message, which is `%s`. */
+/** In place of the error's own message, which is `%s`. */
 const MESSAGES: Readonly<Record<string, Text>> = {
   AuthenticationError: 'The server refused the API key: %s',
   PlanLimitError: ({ used, allowed }) => {
@@ -91,7 +89,7 @@ const MESSAGES: Readonly<Record<string, Text>> = {
   },
   PermissionError: (refusal) =>
     isDisabled(refusal) ? 'The account may not be used: %s' : 'The API key may not do this: %s',
-  // The client's own refusal begins with these words already, and knows nothing of the requests before it.
+  // The client's own refusal begins with these words already.
   RateLimitError: ({ message }) => {
     const [, reason] = /^Rate limited: .* because (.*)$/.exec(message) ?? [];
     return `Rate limited: ${reason === undefined ? '%s' : inFlags(foreign(reason))}`;
@@ -121,12 +119,11 @@ const HINTS: Readonly<Record<string, Text>> = {
   JobFailedError: ({ jobId }) => `See its results with: shortlink job get ${jobId}`,
 };
 
-/** The word is that of the server, for an account that an operator has disabled. */
+/** An operator has disabled the account. */
 function isDisabled({ code }: Fields): boolean {
   return code === 'account_disabled';
 }
 
-/** The flags that set options of the client. */
 const FLAGS: Readonly<Record<string, string>> = {
   apiKey: '--api-key',
   baseUrl: '--base-url',

@@ -6,26 +6,23 @@ import type { Status } from './status-line.ts';
 
 interface ProgressOptions {
   file: string;
-  /** `--rpm` */
   requestsPerMinute: number | undefined;
   requestCount: () => number;
 }
 
-/**
- * What is known of a running import, and the one line that says it. Pure: events and the time come in, a status goes out.
- */
+/** What is known of a running import, and the line that says it. */
 export class ImportProgress {
   readonly #options: ProgressOptions;
   #checking = { rows: 0, fraction: undefined as number | undefined };
   #valid = 0;
-  /** Rows that will have their link when the run ends, and how many of them had it before: the bar counts both. */
+  /** Rows that will have their link when the run ends, and those that had it before: the bar counts both. */
   #rows: { total: number; before: number } | undefined;
   /** New rows that have an outcome. */
   #done = 0;
-  /** When sending began. What an earlier run did says nothing about the speed of this one. */
+  /** When sending began. An earlier run says nothing about the speed of this one. */
   #start: { at: number; requests: number } | undefined;
   readonly #jobs = new Map<string, Record<'first' | 'count' | 'processed', number>>();
-  /** What the service last said about its quota, and when. */
+  /** As the service last said. */
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; error: string | undefined } | undefined;
   #stopping = false;
@@ -79,14 +76,13 @@ export class ImportProgress {
     }
   }
 
-  /** Nothing is sent for a while: a rate limit, or an `error` after which the request is sent again. Of several waits, the longest counts. */
+  /** A rate limit, or an `error` after which a request is sent again. Of several waits, the longest counts. */
   onWait({ ms, error }: { ms: number; error?: string | undefined }, now: number): void {
     const until = now + ms;
     if (this.#wait === undefined || until > this.#wait.until)
       this.#wait = { until, error: error && foreign(error) };
   }
 
-  /** A response says how much of the quota is left. */
   onQuota(windows: readonly QuotaWindow[], now: number): void {
     if (windows.length > 0) this.#quota = { at: now, windows };
   }
@@ -142,7 +138,7 @@ export class ImportProgress {
     return { task: 'check', name: file, done: rows, total: null, parts };
   }
 
-  /** New rows done, and those that jobs in flight report as processed: a bar that moves within a batch of 10,000. */
+  /** New rows done, and those that jobs in flight report: a bar that moves within a batch of 10,000. */
   #doneWithJobs(): number {
     let inJobs = 0;
     for (const { first, processed } of this.#jobs.values()) {
@@ -165,7 +161,7 @@ export class ImportProgress {
     return { perSecond: perMs * 1000, leftMs: this.#quotaMs(requestsLeft, now) || measured };
   }
 
-  /** Time until the last window begins that so many requests need; 0 where those at hand have room for all. */
+  /** Time until the last window begins that so many requests need; 0 where there is room for all. */
   #quotaMs(requests: number, now: number): number {
     const { at = now, windows = [] } = this.#quota ?? {};
     const waits = windows.map(({ remaining, resetMs, quota = 0, windowMs = 0 }) => {

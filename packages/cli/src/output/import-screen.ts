@@ -7,21 +7,13 @@ import { sanitize } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { flow, wrapWords } from './wrap.ts';
 
-/** Rejects shown on the screen; all of them are in the rejects file. */
 const SHOWN_REJECTS = 5;
 
-/** Characters of a column's name or of a URL that are shown. */
+/** Characters of a name or of a URL. */
 const MAX_NAME = 60;
 
-/**
- * What an event of an import says to people, drawn for a terminal of `width` columns. Together these lines stand above the progress: what the
- * file is, how it is read, what the plan allows. Undefined where an event is worth no line of its own.
- */
-export function drawEvent(
-  event: ImportEvent,
-  file: string,
-  { errStyle, width }: Pick<Printer, 'errStyle' | 'width'>,
-): string | undefined {
+/** What an event of an import says to people. Undefined where it is worth no line of its own. */
+export function drawEvent(event: ImportEvent, file: string, { errStyle, width }: Printer) {
   const indented = (text: string) => wrapWords(sanitize(text).replace(/^/, '  '), width);
   switch (event.type) {
     case 'validated':
@@ -94,7 +86,7 @@ function kindOf({ format, encoding, delimiter = ',', sheet, hasHeader }: Plan): 
   ).join(', ');
 }
 
-/** Which column fills which field. Of columns without a name, the first URL shows whether the right one was found. */
+/** Of columns without a name, the first URL shows whether the right one was found. */
 function mappingTexts(plan: Plan): string[] {
   if (plan.format === 'urls') return [];
   const { firstUrl } = plan;

@@ -6,14 +6,11 @@ import { sanitize } from './sanitize.ts';
 import type { Paint } from './style.ts';
 import { renderTable } from './table.ts';
 
-/** How the work on a file ended. */
 interface End {
   mark: Mark;
-  /** One sentence. */
   text: string;
-  /** Rows of a table. */
   counts: readonly (readonly [name: string, count: number, paint?: Paint | undefined])[];
-  /** Files that were written, by their labels; undefined where none was. */
+  /** Files that were written, by their labels. */
   files: Readonly<Record<string, string | undefined>>;
 }
 
@@ -31,12 +28,12 @@ export async function printEnd(end: End, printer: Printer): Promise<void> {
   }
 }
 
-/** Prints how the import of one file ended, with a table where not every row has its link. */
+/** With a table where not every row has its link. */
 export async function printImportSummary(
   summary: ImportSummary,
   printer: Printer,
   verbose: boolean,
-): Promise<void> {
+) {
   const { rejected, failed, unknown, unsent, stopped, dryRun } = summary;
   const notCreated = rejected + failed + unknown;
   const mark: Mark = stopped !== undefined ? 'failure' : notCreated > 0 ? 'attention' : 'success';
@@ -81,7 +78,7 @@ function outcomeOf(summary: ImportSummary): string {
   return `${parts.join(', ')} in ${formatDuration(elapsedMs)}`;
 }
 
-/** How far an import that was stopped has come, to be added to an error where there is no summary; empty where it has sent nothing. */
+/** How far a stopped import has come, for an error where there is no summary; empty where it has sent nothing. */
 export function progressOf(summary: ImportSummary): string {
   const { file, rows, created, existing, unsent, stopped } = summary;
   if (rows === 0 || stopped?.reason === 'rejects') return '';

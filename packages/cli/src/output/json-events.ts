@@ -3,18 +3,17 @@ import type { ExitCode } from '../cli-error.ts';
 import type { ImportEvent, ImportSummary } from '../import/types.ts';
 
 /**
- * What stderr holds with `--json`: one object a line, and `event` says which it is. Every field is there, with `null` where it says nothing,
- * unless its comment says otherwise. Fields and events may be added.
+ * What stderr holds with `--json`: one object a line. Every field is there, with `null` where it says nothing, unless its comment says
+ * otherwise. Fields and events may be added.
  */
 export type JsonEvent =
-  /** Something worth knowing, in words. */
   | { event: 'note' | 'warning'; message: string }
-  /** A request, a response or a retry, with `--verbose`. The fields depend on the message. */
+  /** With `--verbose`. The fields depend on the message. */
   | { event: 'log'; level: string; message: string; fields: object }
   | ProgressEvent
-  /** What an import finds out about one of its files before it sends anything: see {@link importEvent}. */
+  /** See {@link importEvent}. */
   | { event: 'checked' | 'compared' | 'forecast'; file: string }
-  /** The summary of an import or a verification, where stdout holds its results. */
+  /** Where stdout holds the results. */
   | { event: 'summary' }
   /** `hint`, `status` and `request_id` are left out where there is none. */
   | { event: 'error'; version: 1; error: object };
@@ -23,12 +22,12 @@ export type JsonEvent =
 export interface ProgressEvent {
   event: 'progress';
   task: 'check' | 'import' | 'job' | 'verify';
-  /** The input file, or the id of the job. */
+  /** An input file, or the id of a job. */
   name: string;
-  /** Rows or links that are done; of `total`, where that is known. */
+  /** Rows or links. */
   done: number;
   total: number | null;
-  /** Until the next request, for a rate limit or after an error. */
+  /** Until the next request. */
   wait_ms: number;
   /** An estimate. */
   left_ms: number | null;
@@ -43,22 +42,20 @@ function fieldsOf(values: object): object {
   return Object.fromEntries(entries);
 }
 
-/** The JSON form of an event of an import; undefined for those that only move the progress. */
+/** Undefined for events that only move the progress. */
 export function importEvent(event: ImportEvent, file: string): JsonEvent | undefined {
   switch (event.type) {
-    // An input file was read and checked.
     case 'validated': {
       const { plan, rows, rejected, firstRejects } = event;
       const { format, encoding, delimiter, notes } = plan;
       const found = { format, encoding, delimiter, mapping: mappingOf(plan), notes };
       return { event: 'checked', file, ...fieldsOf({ ...found, rows, rejected, firstRejects }) };
     }
-    // How its rows compare with the links that exist. The counts are of rows; `gone` counts links that no row asks for any more.
+    // The counts are of rows; `gone` counts links that no row asks for any more.
     case 'compared': {
       const { type, rows, ...found } = event;
       return { event: 'compared', file, ...fieldsOf(found) };
     }
-    // How many requests the missing links need, and how long they take.
     case 'forecast':
       return { event: 'forecast', file, ...forecastFields(event.forecast) };
     default:
@@ -66,7 +63,7 @@ export function importEvent(event: ImportEvent, file: string): JsonEvent | undef
   }
 }
 
-/** Which column fills which field: its name, or its number from 1 where no header names it. */
+/** The name of the column that fills each field, or its number from 1 where no header names it. */
 export function mappingOf({ mapping, columns, hasHeader }: Plan): Record<string, string | number> {
   const pairs = Object.entries(mapping).map(([field, index]) => {
     return [field, hasHeader ? (columns[index] ?? '') : index + 1] as const;
@@ -78,17 +75,14 @@ function forecastFields({ isShort, ...forecast }: NonNullable<ImportSummary['for
   return fieldsOf({ waitMs: undefined, ...forecast });
 }
 
-/** How the import of one file ended. */
 export interface ImportOutcome {
   summary: ImportSummary;
   exitCode: ExitCode;
-  /** Every warning that was printed. */
   warnings: readonly string[];
-  /** Why not all of its rows were sent; undefined when they were. `reason` is a `StopReason`, or the code of the error that refused the file. */
+  /** Why not all rows were sent. `reason` is a `StopReason`, or the code of the error that refused the file. */
   stopped: { reason: string; message: string; hint: string | undefined } | undefined;
 }
 
-/** Counts that add up over files. */
 export const TOTALS = [
   ...(['rows', 'created', 'existing', 'changed', 'gone', 'rejected', 'failed', 'unknown'] as const),
   ...(['unsent', 'batches', 'requests'] as const),
@@ -98,8 +92,8 @@ export const TOTALS = [
 const IMPORT_JSON_VERSION = 2;
 
 /**
- * The object of `import --json` and, with lists of rows, of `--summary`, documented in `packages/docs/importing/ci.md`, "The summary". Fields may be added; a change of meaning or name is a new
- * `version`.
+ * The object of `import --json` and, with lists of rows, of `--summary`, documented in `packages/docs/importing/ci.md`, "The summary".
+ * A change of meaning or name is a new `version`.
  */
 export function importJson(
   outcomes: readonly ImportOutcome[],

@@ -14,19 +14,15 @@ import {
 } from './style.ts';
 import { wrapWords } from './wrap.ts';
 
-/** Options of every command that say how to print. */
 export interface PrinterOptions {
   json?: boolean | undefined;
   quiet?: boolean | undefined;
-  /** `false` after `--no-color`. */
   color?: boolean | undefined;
 }
 
-/** An error as it is printed. */
 export interface ErrorReport
   extends Pick<CliError, 'code' | 'message' | 'exitCode'>,
     Partial<Pick<CliError, 'hint'>> {
-  /** HTTP status and request id, where the server responded. */
   status?: number | undefined;
   requestId?: string | undefined;
 }
@@ -34,7 +30,6 @@ export interface ErrorReport
 /** Shorter values are no secrets, and hiding them would destroy ordinary words. */
 const MIN_SECRET_LENGTH = 8;
 
-/** Signs of success, of something to look at, and of failure. */
 const MARKS = {
   success: ['✓', 'green'],
   attention: ['!', 'yellow'],
@@ -46,9 +41,7 @@ export type Mark = keyof typeof MARKS;
 /** Prints data to stdout and messages for people to stderr, and a secret to neither. */
 export class Printer {
   readonly options: PrinterOptions;
-  /** Colours for stdout. */
   readonly outStyle: Style;
-  /** Colours for stderr. */
   readonly errStyle: Style;
   readonly #io: Io;
   readonly #isAscii: boolean;
@@ -83,44 +76,41 @@ export class Printer {
     return redacted;
   }
 
-  /** A line, or lines, of data. */
   data(text: string): void {
-    // Programs get it as it is.
     const { stdout } = this.#io;
     stdout.write(`${stdout.isTTY === true ? this.signs(this.redact(text)) : this.redact(text)}\n`);
   }
 
-  /** A value as JSON: on one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
+  /** On one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
   json(value: unknown, isLine = false): void {
     this.data(toSafeJson(value, this.#io.stdout.isTTY === true && !isLine ? 2 : undefined));
   }
 
-  /** What a command has found out: with `--json` the value, else the text. */
+  /** With `--json` the value, else the text. */
   result(value: object, text: string): void {
     if (this.options.json) this.json(value);
     else this.data(text);
   }
 
-  /** How a command ended, with `--json`. Where the results of one of `files` take stdout, it is an event. */
+  /** With `--json`. Where the results of one of `files` take stdout, it is an event. */
   summary(value: object, files: readonly { output: string }[]): void {
     if (!this.options.json) return;
     if (files.some(({ output }) => output === '-')) this.event({ event: 'summary', ...value });
     else this.json(value);
   }
 
-  /** One line of stderr with `--json`. */
   event(event: JsonEvent): void {
     this.#line(toSafeJson(event));
   }
 
-  /** Information; `--quiet` leaves it out. */
+  /** `--quiet` leaves it out. */
   note(text: string): void {
     if (this.options.quiet) return;
     if (this.options.json) this.event({ event: 'note', message: text.replace(/^ +/gm, '') });
     else this.#line(this.#wrap(text));
   }
 
-  /** How something ended, after its mark; `--quiet` leaves it out. */
+  /** `--quiet` leaves it out. */
   ended(mark: Mark, text: string): void {
     if (this.options.json) {
       this.note(text);
@@ -130,18 +120,17 @@ export class Printer {
     this.drawing(this.#labelled(sign, this.errStyle[color], text));
   }
 
-  /** Text that was drawn by us for people and may hold colours, such as a table; `--quiet` and `--json` leave it out. */
+  /** Text that may hold colours, such as a table; `--quiet` and `--json` leave it out. */
   drawing(text: string): void {
     if (!this.options.quiet && !this.options.json) this.#line(text);
   }
 
-  /** A warning, which `--quiet` prints too. */
+  /** `--quiet` prints it too. */
   warn(text: string): void {
     if (this.options.json) this.event({ event: 'warning', message: text });
     else this.#line(this.#labelled('warning:', this.errStyle.yellow, sanitize(text)));
   }
 
-  /** A line of `--verbose`. */
   log(level: string, message: string, fields: object = {}): void {
     const shown = Object.entries(fields).flatMap(([name, value]) => {
       const text = value instanceof Error ? `${value.name}(${value.message})` : value;
@@ -157,7 +146,6 @@ export class Printer {
     this.#line(this.errStyle.dim(sanitizeLines(`${level}: ${message}${words.join('')}`)));
   }
 
-  /** An error and its hint. */
   error(report: ErrorReport): void {
     if (this.options.json) {
       const { exitCode, requestId, ...rest } = report;
@@ -171,17 +159,16 @@ export class Printer {
     }
   }
 
-  /** Columns of the terminal that messages go to; undefined where there is none. */
+  /** Undefined where there is no terminal. */
   get width(): number | undefined {
     return widthOf(this.#io.stderr);
   }
 
-  /** The same for data. */
   get outWidth(): number | undefined {
     return widthOf(this.#io.stdout);
   }
 
-  /** A text behind a label or a mark. One that may be somebody else's is one line: it must not look like a hint or an error of ours. */
+  /** A text behind a label. One of somebody else must not look like a hint or an error of ours. */
   #labelled(label: string, paint: Paint, text: string): string {
     return paint(label) + this.#wrap(`${label} ${text}`).slice(label.length);
   }
@@ -194,7 +181,7 @@ export class Printer {
     this.#io.stderr.write(`${this.signs(this.redact(text))}\n`);
   }
 
-  /** The text with the signs that the terminal can show. */
+  /** With the signs that the terminal can show. */
   signs(text: string): string {
     return this.#isAscii && !this.options.json ? toAscii(text) : text;
   }
@@ -204,7 +191,7 @@ function widthOf({ isTTY, columns }: OutputStream): number | undefined {
   return isTTY === true ? columns : undefined;
 }
 
-/** Where the client's log lines go: stderr with `--verbose`, nowhere without. */
+/** Log lines of the client go to stderr with `--verbose`, nowhere without. */
 export function traceLogger(printer: Printer, verbose: boolean): Logger {
   const write = (level: string) => (message: string, fields?: object) => {
     if (verbose) printer.log(level, message, fields);

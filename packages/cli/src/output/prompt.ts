@@ -2,11 +2,7 @@ import { Writable } from 'node:stream';
 import { interruptedError } from '../cli-error.ts';
 import type { InputStream, Io } from '../io.ts';
 
-/**
- * Asks for a line on a terminal. A secret is typed without echo: neither the text nor its length can be seen.
- *
- * @throws the signal's reason
- */
+/** Asks for a line on a terminal; for a secret without echo. Throws the signal's reason. */
 export async function ask(
   question: string,
   { stdin: input, stderr }: Io,
@@ -17,9 +13,9 @@ export async function ask(
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = isSecret ? nowhere : stderr;
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
-  // The question comes once the echo is off: a key that is pasted at once must not be shown.
+  // The echo is off before the question: a key may be pasted at once.
   if (isSecret) stderr.write(question);
-  // In raw mode a terminal sends Ctrl-C and Ctrl-D as characters; readline turns them into these.
+  // In raw mode, Ctrl-C and Ctrl-D are characters; readline turns them into these.
   const ended = new AbortController();
   for (const event of ['SIGINT', 'close']) lines.on(event, () => ended.abort());
   const ends = AbortSignal.any([signal, ended.signal]);
@@ -30,17 +26,16 @@ export async function ask(
     throw ended.signal.aborted ? interruptedError() : error;
   } finally {
     lines.close();
-    // The line break that was typed was not echoed either.
     if (isSecret) stderr.write('\n');
   }
 }
 
-/** Ends the reading of a stream that may never end: it throws the signal's reason. */
+/** Ends the reading of a stream with the signal's reason. */
 export function endOnAbort(input: InputStream, signal: AbortSignal): void {
   signal.addEventListener('abort', () => input.destroy(signal.reason));
 }
 
-/** First line of a stream that is piped in. @throws the signal's reason */
+/** Throws the signal's reason. */
 export async function readFirstLine(input: InputStream, signal: AbortSignal): Promise<string> {
   endOnAbort(input, signal);
   let text = '';
@@ -51,5 +46,4 @@ export async function readFirstLine(input: InputStream, signal: AbortSignal): Pr
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** No key is longer than this. */
 const MAX_LINE = 4096;

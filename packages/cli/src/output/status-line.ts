@@ -5,24 +5,23 @@ import type { Printer } from './printer.ts';
 import { isInteractive } from './style.ts';
 import { textWidth } from './wrap.ts';
 
-/** How far something is: a line of it, and the event of `--json`. */
 export interface Status
   extends Pick<ProgressEvent, 'task' | 'name' | 'done' | 'total'>,
     Partial<Pick<ProgressEvent, 'wait_ms' | 'left_ms'>> {
-  /** What the line says, in this order, safe to print. Where they don't fit, those of the highest rank are left out. */
+  /** What the line says, in this order. Where they don't fit, those of the highest rank are left out. */
   parts: readonly (readonly [text: string, rank: number])[];
 }
 
-/** One line on stderr, which `start` shows, now and again and again, in place of the one before, and `stop` takes away. */
+/** One line on stderr. `start` shows it now and again and again, and `stop` takes it away. */
 interface StatusLine {
   readonly start: (status: () => Status) => void;
   readonly stop: () => void;
 }
 
-/** Often enough to look alive; each redraw costs a write to the terminal. */
+/** Each redraw costs a write to the terminal. */
 const REDRAW_MS = 120;
 
-/** Between two plain lines while something happens, and while nothing does: a log should show life, and not be filled. */
+/** A log should show life, and not be filled: fewer lines while nothing changes. */
 const PLAIN_LINE_MS = 5_000;
 const UNCHANGED_LINES = 12;
 
@@ -36,15 +35,15 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
     stream: io.stderr,
     isEnabled: true,
     spinner: printer.signs('…') === '…' ? 'dots' : 'line',
-    // Only the colour decision of style.ts counts; ora's own success marks, which ignore it, are never used.
+    // ora's own success marks, which ignore the colour decision of style.ts, are never used.
     color: printer.errStyle.enabled ? 'cyan' : false,
-    // Reading from stdin may be the import's own business, and Ctrl-C is to stay a signal.
+    // The import may read stdin, and Ctrl-C is to stay a signal.
     discardStdin: false,
   });
   const begin = (status: () => Status) => {
     const show = () => {
       const { parts, ...rest } = status();
-      // Before the line is fitted: a sign may be more characters in ASCII.
+      // A sign may be more characters in ASCII.
       const safe = parts.map(
         ([text, rank]) => [printer.signs(printer.redact(text)), rank] as const,
       );
@@ -58,18 +57,13 @@ export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLi
   return shownEvery(REDRAW_MS, begin, () => spinner.stop());
 }
 
-/** @param begin - called at each start; what it returns is called again and again from then on */
-function shownEvery(
-  ms: number,
-  begin: (status: () => Status) => () => void,
-  end = () => {},
-): StatusLine {
+/** `begin` is called at each start; what it returns is called again and again from then on. */
+function shownEvery(ms: number, begin: (status: () => Status) => () => void, end = () => {}) {
   let timer: NodeJS.Timeout | undefined;
   return {
-    start(status) {
+    start(status: () => Status) {
       clearInterval(timer);
       timer = setInterval(begin(status), ms);
-      // The work keeps the process alive, not the line about it.
       timer.unref();
     },
     stop() {
@@ -79,23 +73,17 @@ function shownEvery(
   };
 }
 
-/**
- * The spinner and a space before the text, and room after it: for the `^C` that a terminal echoes, and for one column more, since
- * some terminals begin a new line after the last one. A line that wraps can't be drawn over.
- */
+/** The spinner and a space, the `^C` that a terminal echoes, and a column, since some terminals begin a new line after the last one. */
 const SPINNER_WIDTH = 5;
 const GAP = '   ';
-/** Columns of the bar. Parts above its rank are shown only beside a good one; for the others it shrinks, and goes. */
+/** Columns of the bar. Parts above its rank are shown only beside a good one. */
 const MAX_BAR = 20;
 const GOOD_BAR = 15;
 const MIN_BAR = 5;
 const BAR_RANK = 4;
 
-/** The status on one line of `width` columns, with a bar in what the parts leave where it is known how much there is to do. */
-export function fitStatus(
-  { parts, done, total }: Pick<Status, 'parts' | 'done' | 'total'>,
-  width: number,
-): string {
+/** The status on one line, with a bar where it is known how much there is to do. */
+export function fitStatus({ parts, done, total }: Omit<Status, 'task' | 'name'>, width: number) {
   const fraction = total === null ? undefined : total === 0 ? 1 : done / total;
   const shown = [...parts];
   if (fraction !== undefined) shown.unshift([formatPercent(fraction).padStart(4), 0]);
@@ -116,7 +104,7 @@ export function fitStatus(
   return textWidth(text) <= width ? text : [...text].slice(0, Math.max(0, width)).join('');
 }
 
-/** The same for a log, and for `--json`. */
+/** For a log, and for `--json`. */
 function plainLines(printer: Printer): StatusLine {
   return shownEvery(PLAIN_LINE_MS, (status) => {
     let last = '';

@@ -3,7 +3,7 @@ import type { Io, OutputStream } from '../io.ts';
 
 export type Paint = (text: string) => string;
 
-/** How text is drawn on one stream: functions that colour it, or return it as it is, and whether tables have borders. */
+/** Functions that colour text or return it as it is, and whether tables have borders. */
 export type Style = ReturnType<typeof createStyle>;
 
 export function createStyle(enabled: boolean, boxes = false) {
@@ -23,31 +23,25 @@ export function createStyle(enabled: boolean, boxes = false) {
   };
 }
 
-/** Whether it is a terminal that can draw, and none of a CI job. Some systems set `CI=false`. */
+/** Whether it is a terminal that can draw, and no CI job's. Some systems set `CI=false`. */
 function isScreen({ isTTY }: OutputStream, env: Io['env']): boolean {
   const isCi = !['', '0', 'false'].includes(env['CI']?.toLowerCase() ?? '');
   return isTTY === true && !isCi && env['TERM'] !== 'dumb';
 }
 
-/**
- * Whether to colour one stream: `--no-color`, then NO_COLOR (https://no-color.org: any value but the empty one), then
- * FORCE_COLOR, then a terminal that isn't dumb and isn't a CI job's.
- */
+/** `--no-color`, then NO_COLOR (https://no-color.org: any value but the empty one), then FORCE_COLOR, then a terminal that isn't a CI job's. */
 export function wantsColor(stream: OutputStream, env: Io['env'], flag = true): boolean {
   const force = env['FORCE_COLOR'];
   if (!flag || (env['NO_COLOR'] ?? '') !== '' || force === '0' || force === 'false') return false;
   return force !== undefined || isScreen(stream, env);
 }
 
-/**
- * Whether a stream can be drawn on more than once: a spinner needs that. A pseudo-terminal without a
- * window may have a width of 0, where nothing can be drawn again.
- */
+/** Whether a stream can be drawn on more than once. A pseudo-terminal without a window may have a width of 0. */
 export function isInteractive(stream: OutputStream, env: Io['env']): boolean {
   return stream.columns !== 0 && isScreen(stream, env);
 }
 
-/** Whether the locale has no UTF-8: that of POSIX, or one with another charset. Where none is set, UTF-8 is likely by now. */
+/** Whether the locale has no UTF-8. Where none is set, UTF-8 is likely by now. */
 export function wantsAscii(env: Io['env']): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   const [, charset = 'utf8'] = /\.([^@]*)/.exec(locale) ?? [];
@@ -65,7 +59,6 @@ const ASCII_SIGNS: Readonly<Record<string, string>> = {
   '·': '-',
 };
 
-/** The signs that we draw, in ASCII. */
 export function toAscii(text: string): string {
   return text.replaceAll(/[✓✗█░→←…·]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
 }

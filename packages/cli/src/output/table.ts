@@ -1,18 +1,17 @@
 import { sanitize } from './sanitize.ts';
 import type { Paint, Style } from './style.ts';
 
-/** Text of a cell, and its colour where it has one. */
 export type Cell = string | { text: string; paint: Paint };
 
 interface TableOptions {
   head?: readonly string[] | undefined;
   rows: readonly (readonly Cell[])[];
-  /** Columns whose numbers line up at the right. */
+  /** Columns that line up at the right. */
   right?: readonly number[] | undefined;
   style: Style;
 }
 
-/** Without borders: nothing between columns, and no spaces at the end of a line, so that programs can read it too. */
+/** No borders, so that programs can read it too. */
 const PLAIN = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid']
     .flatMap((at) => [at, `${at}-mid`, `${at}-left`, `${at}-right`])
@@ -20,8 +19,8 @@ const PLAIN = Object.fromEntries(
 );
 
 /**
- * A table for people: with borders on a terminal, as aligned lines elsewhere. cli-table3 passes escape bytes on and colours by its own
- * look at the environment, so texts are cleaned before and its colours are off. It is loaded only when a table is drawn.
+ * A table with borders on a terminal, as aligned lines elsewhere. Texts are cleaned before, since cli-table3 passes escape bytes on. It
+ * is loaded only when a table is drawn.
  */
 export async function renderTable({ head, rows, right, style }: TableOptions): Promise<string> {
   const { boxes, bold } = style;

@@ -1,11 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { eastAsianWidth } from 'get-east-asian-width';
 
-/** Marks that stand on the character before them, and characters that are not shown. */
+/** Marks on the character before them, and invisible characters. */
 const NO_WIDTH = /\p{Mn}|\p{Me}|\p{Cf}/u;
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Columns that a text takes on a terminal, its colours apart. */
+type Spacing = { readonly [Name in 'width' | 'gap' | 'indent']?: number | undefined };
+
+/** Columns of a text on a terminal, its colours apart. */
 export function textWidth(text: string): number {
   const plain = stripVTControlCharacters(text);
   if (ASCII.test(plain)) return plain.length;
@@ -17,17 +19,11 @@ export function textWidth(text: string): number {
 }
 
 /**
- * Puts parts on as few lines as possible: `gap` spaces between two of them, and a new line with `indent` spaces where the next one
- * does not fit. A part is never broken. Without a `width` there is no terminal, and all of them are on one line.
+ * Puts parts, which are never broken, on as few lines as possible: `gap` spaces between two, and `indent` spaces before a new line. Without
+ * a `width` all are on one line.
  */
-export function flow(
-  parts: readonly string[],
-  {
-    width = Number.POSITIVE_INFINITY,
-    gap = 1,
-    indent = 0,
-  }: { width?: number | undefined; gap?: number; indent?: number },
-): string {
+export function flow(parts: readonly string[], spacing: Spacing): string {
+  const { width = Number.POSITIVE_INFINITY, gap = 1, indent = 0 } = spacing;
   const [first = '', ...rest] = parts;
   let text = first;
   let used = textWidth(first);
@@ -40,13 +36,10 @@ export function flow(
   return text;
 }
 
-/** A command at the end of a line, which is to be copied whole. */
+/** A command at the end of a line is copied whole. */
 const COMMAND = /(?:^|(?<=[:.] ))\$? ?shortlink .*$/;
 
-/**
- * Breaks lines between words, so that a terminal of `width` columns does not break them inside words, paths and URLs. A line that is
- * continued keeps its indentation. A command (`… with: shortlink usage`) is not broken.
- */
+/** Breaks lines between words, so that no terminal breaks them inside words, paths and URLs. A continued line keeps its indentation. */
 export function wrapWords(text: string, width: number | undefined): string {
   if (width === undefined || width < 1) return text;
   return text

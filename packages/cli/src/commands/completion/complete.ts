@@ -8,46 +8,39 @@ import { buildProgram } from '../../program.ts';
 import { firstSentence } from '../help.ts';
 import { TABLE_FIELDS } from '../verify/verify.ts';
 
-/** A word that may stand at the cursor. */
 type Offer = readonly [word: string, description?: string];
 
-/** Words of a line of bash, each behind a space, and what of a word bash replaces: it cuts it at = and : that are not quoted. */
+/** Words of a line of bash, and what of a word bash replaces: it cuts it at = and : that are not quoted. */
 const BASH_WORD = /\s+((?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^\s"'\\])*)/gs;
 const BASH_TAIL = /(?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^=:"'\\])*$/s;
 
 /**
- * What `shortlink __complete <shell> <words>` prints: a line for each word that may stand at the cursor, as the script of the shell wants it.
- * bash gives its line up to the cursor in place of the words. Undefined where it is the name of a file, which shells complete themselves.
+ * What `shortlink __complete <shell> <words>` prints: a line for each word that may stand at the cursor. bash gives its line up to the cursor
+ * in place of the words. Undefined for the name of a file, which shells complete themselves.
  */
-export async function complete(
-  [shell, ...given]: readonly string[],
-  io: Io,
-): Promise<string | undefined> {
+export async function complete([shell, ...given]: readonly string[], io: Io) {
   const inBash = Array.from((given[0] ?? '').matchAll(BASH_WORD), ([, word = '']) => word);
   const words = shell === 'bash' ? inBash.map(unquoted) : given;
   const all = await offersFor(words.slice(0, -1), words.at(-1) ?? '', io);
   // What a file holds must not move the cursor, nor hide.
   const offers = all?.filter(([word]) => !/[\p{Cc}\p{Cf}]/u.test(word));
+  const escaped = (word: string) => `${word.replaceAll(/[\\:]/g, '\\$&')}:`;
   const lines =
     shell === 'bash'
       ? offers && forBash(offers, inBash.at(-1) ?? '')
-      : offers?.map(([word, description = '']) =>
-          shell === 'zsh'
-            ? `${word.replaceAll(/[\\:]/g, '\\$&')}:${description}`
-            : `${word}\t${description}`,
-        );
+      : offers?.map(([word, text = '']) => (shell === 'zsh' ? escaped(word) : `${word}\t`) + text);
   return lines?.map((line) => `${line}\n`).join('');
 }
 
 function forBash(offers: readonly Offer[], typed: string): string[] {
   const [tail = ''] = BASH_TAIL.exec(typed) ?? [];
   const known = unquoted(typed).length - unquoted(tail).length;
-  // Which characters are code between quotes depends on the quote, so that only harmless ones are offered there.
+  // Between quotes only harmless characters are offered: the quote decides which ones are code.
   const isQuoted = /["']/.test(tail.replaceAll(/\\./g, ''));
-  return offers
-    .filter(([word]) => word.startsWith(unquoted(typed)))
-    .filter(([word]) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
-    .map(([word]) => word.slice(known))
+  const words = offers.map(([word]) => word).filter((word) => word.startsWith(unquoted(typed)));
+  return words
+    .filter((word) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
+    .map((word) => word.slice(known))
     .map((word) =>
       /^["']/.test(tail) ? word : word.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&'),
     );
@@ -57,7 +50,7 @@ function unquoted(word: string): string {
   return word.replaceAll(/\\(.)|["']/g, '$1');
 }
 
-/** What may stand behind `words` where `typed` is being typed. commander parses the words, and throws where they are wrong. */
+/** commander parses the words, and throws where they are wrong. */
 async function offersFor(
   words: readonly string[],
   typed: string,
@@ -113,12 +106,11 @@ async function valuesOf(
     const fields = command.name() === 'verify' ? TABLE_FIELDS : LINK_FIELDS;
     return fields.map((name) => `${name}=`);
   }
-  // The first file on the line that is there: a pipe would be emptied.
+  // A pipe would be emptied.
   const path = files
     .map((file) => file.replace(/^~(?=\/)/, () => io.home))
     .find((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
   if (path === undefined) return [];
-  // Only who completes what is in a file loads the reader of tables.
   const { openInput, sheetNames } = await import('@shortlink/tables');
   if (long === '--sheet') return await sheetNames(path);
   // Nobody waits for Tab as long as a large workbook takes.
@@ -126,7 +118,7 @@ async function valuesOf(
   const { detectLayout } = await import('../../import/layout.ts');
   const input = await openInput(path, Readable.from([]));
   try {
-    // No column need be recognized: which one it is, is being typed.
+    // Which column it is, is being typed.
     const map = { target_url: '1', title: '', tags: '', domain_id: '', redirect_type: '' };
     const settings = { inputFormat: 'auto' as const, ...command.opts(), map };
     const { plan } = await detectLayout(input, settings);

@@ -2,9 +2,9 @@ import { Argument, type Command } from 'commander';
 import { EXIT_CODES } from '../../cli-error.ts';
 import { declareCommand, type Perform } from '../declare.ts';
 
-/** What each shell runs for Tab. It only asks `shortlink __complete`, which fails where the shell should offer files. */
+/** What each shell runs for Tab. `shortlink __complete` fails where the shell should offer files. */
 const SCRIPTS = {
-  // Also for bash 3.2, which macOS has: no `mapfile`, and no `compopt`, so that it offers files wherever there is nothing else.
+  // For bash 3.2 of macOS too: no `mapfile`, and no `compopt`, so that it offers files wherever there is nothing else.
   bash: `# bash completion of shortlink, made by: shortlink completion bash
 _shortlink() {
   local offers
