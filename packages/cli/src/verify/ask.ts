@@ -4,7 +4,6 @@ import { Cookies } from './cookies.ts';
 
 type Failure = 'timeout' | 'tls_error' | 'unreachable' | 'http_error' | 'not_asked';
 
-/** Response to a request, or why there was none that counts. */
 export type Reply =
   | { status: number; location: string | undefined }
   | { failure: Failure; problem: string; status?: number };
@@ -14,36 +13,29 @@ type Fetch = typeof globalThis.fetch;
 export interface AskSettings {
   /** For short URLs. With `--resolve`, it connects to the server that was named. */
   fetchShort: Fetch;
-  /** For targets, and what they redirect to. */
   fetchTarget: Fetch;
-  /** Whether a short URL may be asked with GET, which may count a click, where its server refuses HEAD. */
+  /** Whether a short URL may be asked with GET, which may count a click. */
   allowGet: boolean;
-  /** Longest time of one request, in milliseconds. */
   timeoutMs: number;
-  /** How often a request that failed is sent again. */
   maxRetries: number;
-  /** Requests that begin in a minute at most; undefined is no limit. */
+  /** Undefined is no limit. */
   requestsPerMinute: number | undefined;
   userAgent: string;
-  /** Ends everything: requests in flight too. */
   signal: AbortSignal;
 }
 
-/** The wait before the first retry, which doubles with each further one. */
+/** Doubles with each further retry. */
 const FIRST_WAIT_MS = 500;
-/** A `Retry-After` that is longer is not waited for, nor one more often than this: a server may ask for it again and again. */
+/** A longer `Retry-After` is not waited for, nor one more often than this: a server may ask for it again and again. */
 const MAX_WAIT_MS = 120_000;
 const MAX_WAITS = 10;
 
-/** Statuses that may be another one in a moment. */
 const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504];
-/** Redirects of a target that are followed, and how many. */
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const MAX_REDIRECTS = 20;
 
-/** What the requests of a chain of redirects have in common. */
 interface Chain {
-  /** Tells a status after which a page isn't asked again. */
+  /** Whether a page isn't asked again after a status. */
   isFinal: (status: number) => boolean;
   cookies: Cookies;
 }
@@ -54,19 +46,18 @@ const unreachable = (where: string): Reply => {
 
 const STOPPED: Reply = { failure: 'not_asked', problem: 'the run was stopped before this row' };
 
-/** Sends the requests of one run: in its pace, with its retries, and never with a header that names the account. */
+/** Sends the requests of one run, never with a header that names the account. */
 export class Asker {
   readonly #settings: AskSettings;
-  /** When the next request may begin, on the clock of `performance.now()`. */
+  /** When the next request may begin, by `performance.now()`. */
   #nextAt = 0;
-  /** Requests that were sent. */
   requests = 0;
 
   constructor(settings: AskSettings) {
     this.#settings = settings;
   }
 
-  /** Asks a short URL. Its redirect is not followed. */
+  /** Its redirect is not followed. */
   async short(url: URL): Promise<Reply> {
     const reply = await this.#ask(url, 'HEAD');
     const { status } = reply;
@@ -76,9 +67,9 @@ export class Asker {
     return { failure: 'http_error', status, problem };
   }
 
-  /** Asks a target, and what it redirects to. Many servers respond to HEAD with a wrong error, so an error is asked for again with GET. */
+  /** Asks a target, and what it redirects to. Many servers respond to HEAD with a wrong error, so that GET follows. */
   async target(url: URL): Promise<Reply> {
-    // Who is asked too often is there: that is all there is to know about a target.
+    // A target that is asked too often is there.
     const reply = await this.#follow(url, 'HEAD', (status) => status >= 400);
     const isError = 'location' in reply && reply.status >= 400 && reply.status !== 429;
     return isError ? await this.#follow(url, 'GET', (status) => status === 429) : reply;
@@ -115,7 +106,7 @@ export class Asker {
     }
   }
 
-  /** @param cookies - for targets */
+  /** `cookies` are for targets. */
   async #send(url: URL, method: string, cookies: Cookies | undefined) {
     const { timeoutMs, userAgent, signal, fetchShort, fetchTarget } = this.#settings;
     const controller = new AbortController();
@@ -133,7 +124,7 @@ export class Asker {
       });
       const { status, headers } = response;
       cookies?.keep(headers, url);
-      // Only the status and a header are wanted: a body may have no end.
+      // A body may have no end.
       await response.body?.cancel();
       const reply: Reply = { status, location: textOf(headers.get('location')) };
       const retryAfterMs = retryAfter(headers.get('retry-after'));
@@ -151,30 +142,29 @@ export class Asker {
     }
   }
 
-  /** Ends early, without an error, once the run was stopped. */
+  /** Ends early once the run was stopped. */
   async #sleep(ms: number): Promise<void> {
     if (ms <= 0) return;
     await sleep(Math.ceil(ms), undefined, { signal: this.#settings.signal }).catch(() => {});
   }
 }
 
-/** An address that can be asked; undefined for any other text. */
+/** Undefined for a text that is no address to ask. */
 export function webAddress(text: string, base?: URL): URL | undefined {
   const url = URL.parse(text, base?.href);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
 }
 
-/** `fetch` refuses a URL with a user name. A browser sends it only to a server that asks for it. */
+/** `fetch` refuses a URL with a user name, which a browser sends only to a server that asks for it. */
 function withoutUser(url: URL): URL {
   return Object.assign(new URL(url), { username: '', password: '' });
 }
 
-/** Headers are bytes, and `fetch` shows each as a character. Some servers send UTF-8 that is not percent-encoded. */
+/** `fetch` shows each byte of a header as a character. Some servers send UTF-8. */
 function textOf(header: string | null): string | undefined {
   return header === null ? undefined : Buffer.from(header, 'latin1').toString();
 }
 
-/** Seconds, or a date. */
 function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
@@ -195,10 +185,10 @@ const WORDS: Readonly<Record<string, string>> = {
   [PRIVATE_ADDRESS]: 'it leads to a private address, which is not asked without --allow-private',
 };
 
-/** What `fetch` throws is a TypeError whose cause has the code of the operating system, of TLS or of undici. */
+/** The cause has the code of the operating system, of TLS or of undici. */
 function failureOf(error: unknown) {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  // OpenSSL tells the place in its source, between colons, and ends the line.
+  // OpenSSL tells the place in its source, between colons.
   const message = String(cause instanceof Error ? cause.message : cause)
     .replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/s, '$1')
     .trim();

@@ -1,13 +1,10 @@
 import { parseCookie } from 'undici';
 
-/**
- * The cookies that one chain of redirects sets on its way, in memory. Some pages redirect until a cookie comes back, which a browser
- * sends. A path that a cookie is for is not looked at.
- */
+/** The cookies that one chain of redirects sets: some pages redirect until one comes back. A path that a cookie is for is not looked at. */
 export class Cookies {
   readonly #kept = new Map<string, { host: string; pair: string }>();
 
-  /** Keeps what a response sets, for its host or a domain that this is in. */
+  /** For the host of a response, or a domain that this is in. */
   keep(headers: Headers, { hostname }: URL): void {
     const cookies = headers.getSetCookie().flatMap((text) => parseCookie(text) ?? []);
     for (const { name, value, domain: host = hostname, ...cookie } of cookies) {
@@ -20,7 +17,7 @@ export class Cookies {
     }
   }
 
-  /** Those that a host gets, as the header has them. */
+  /** As the header has them. */
   for({ hostname }: URL): string {
     const sent = [...this.#kept.values()].filter(({ host }) => isWithin(hostname, host));
     return sent.map(({ pair }) => pair).join('; ');

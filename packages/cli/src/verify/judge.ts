@@ -1,6 +1,5 @@
 import type { Reply } from './ask.ts';
 
-/** What was found out about the short URL of a row. */
 export const FINDINGS = [
   'ok',
   'wrong_target',
@@ -12,13 +11,13 @@ export const FINDINGS = [
   'http_error',
   'timeout',
   'tls_error',
-  /** There was no response for another reason: the host doesn't exist, the connection was refused. */
+  /** No response for another reason. */
   'unreachable',
-  /** The row has a short URL or a target that can't be a URL, or no target, or can't be read. */
+  /** No URLs in the row, or it can't be read. */
   'invalid_row',
   /** `--targets`: the redirect is right, but nothing is at the target. */
   'dead_target',
-  /** The row has no short URL of its own, so nothing was asked. */
+  /** The row has no short URL of its own. */
   'skipped',
   /** The run was stopped before this row. */
   'not_asked',
@@ -26,25 +25,20 @@ export const FINDINGS = [
 
 export type Finding = (typeof FINDINGS)[number];
 
-/** What a report adds to the columns of a table. */
+/** Columns that a report adds. */
 export interface Verdict {
   verified: Finding;
-  /** HTTP status of the short URL's last response, and where it redirects to. */
+  /** Of the short URL's last response. */
   verified_status?: number | undefined;
   verified_location?: string | undefined;
-  /** HTTP status of the target's last response. */
   verified_target_status?: number | undefined;
-  /** In words, for everything that is not `ok`. */
+  /** For everything that is not `ok`. */
   verified_problem?: string | undefined;
 }
 
 const REDIRECTS: readonly number[] = [301, 302, 307, 308];
 
-/**
- * Whether a response to the short URL leads to `target`. `Location` may be relative to the short URL.
- *
- * @param isOff - whether the link is switched off, and so must not lead anywhere
- */
+/** Whether a response leads to `target`. A link that is switched off (`isOff`) must not lead anywhere. */
 export function judge(shortUrl: URL, target: URL, reply: Reply, isOff = false): Verdict {
   const { status } = reply;
   if ('failure' in reply) return verdictOf(reply.failure, reply.problem, { status });
@@ -61,7 +55,7 @@ export function judge(shortUrl: URL, target: URL, reply: Reply, isOff = false): 
   if (isOff) {
     return verdict('wrong_target', `it leads to ${location}, although the link is switched off`);
   }
-  // Both are read as a browser reads them: `Location` is percent-encoded where the target may hold any character.
+  // As a browser reads both: `Location` may be relative, and is percent-encoded where the target may hold any character.
   const isRight = URL.parse(location, shortUrl.href)?.href === target.href;
   return isRight ? verdict('ok') : verdict('wrong_target', `it leads to ${location}`);
 }
@@ -75,11 +69,10 @@ export function verdictOf(
   return { verified, verified_status, verified_location, verified_problem };
 }
 
-/** The verdict on a row whose short URL is right, by what its target responded. */
 export function judgeTarget(right: Verdict, reply: Reply): Verdict {
   const { status } = reply;
   const asked = { ...right, verified_target_status: status };
-  // Any other status says that somebody is there who doesn't talk to programs, or not without a password.
+  // Any other status says that somebody is there who doesn't talk to programs, or without a password.
   const isDead = status === 404 || status === 410 || (status ?? 500) >= 500;
   if (!isDead) return asked;
   const why = 'failure' in reply ? reply.problem : `the status is ${status}`;

@@ -10,34 +10,29 @@ import { type Finding, judge, judgeTarget, type Verdict, verdictOf } from './jud
 import type { LinkRow, Table } from './table.ts';
 
 export interface VerifySettings {
-  /** Path of the report, or `-` for standard output. */
   output: string;
-  /** Whether `output` is the usual name: it is not written through a symbolic link then. */
+  /** Then it is not written through a symbolic link. */
   isUsualOutput: boolean;
-  /** `--targets`: ask each target too. */
   targets: boolean;
-  /** Rows that are asked at once. */
   concurrency: number;
 }
 
 interface VerifyDeps {
   asker: Asker;
   stdout: ImportDeps['stdout'];
-  /** Is brought up to date with each verdict. */
+  /** Counts each verdict. */
   tally: Tally;
 }
 
-/** Rows by what was found out about them, and those that are wrong. */
 export interface Tally extends Record<Finding, number> {
   wrong: number;
-  /** The first wrong rows that were found; in the end by their lines. */
+  /** The first ones that were found; in the end by their lines. */
   problems: { line: number; short_url: string; verified: Finding; problem: string }[];
 }
 
-/** Wrong rows that are named. The report has all. */
+/** The report has all wrong rows. */
 const MAX_PROBLEMS = 100;
 
-/** Findings that don't make a row wrong. */
 const NO_FAULT: readonly Finding[] = ['ok', 'skipped', 'not_asked'];
 
 function count(tally: Tally, { row: { line }, shortUrl = '' }: LinkRow, verdict: Verdict): void {
@@ -50,20 +45,13 @@ function count(tally: Tally, { row: { line }, shortUrl = '' }: LinkRow, verdict:
   }
 }
 
-/** Results that may wait for an earlier one that takes long, for each one that is worked on: memory is bounded. */
+/** Results that may wait for a slow one, for each row that is asked: memory is bounded. */
 const WAITING = 64;
 
-/**
- * Asks the short URL of each row whether it leads to the row's target, and writes the report. Rows that a stopped run did not ask are
- * in it as `not_asked`.
- *
- * @returns where a file went that was there before, unless it was a report
- */
-export async function verifyTable(
-  table: Table,
-  { output: path, isUsualOutput, targets, concurrency }: VerifySettings,
-  { asker, stdout, tally }: VerifyDeps,
-): Promise<string | undefined> {
+/** Writes the report. Rows that a stopped run did not ask are in it as `not_asked`. Resolves to where an earlier file went that was no report. */
+export async function verifyTable(table: Table, settings: VerifySettings, deps: VerifyDeps) {
+  const { output: path, isUsualOutput, targets, concurrency } = settings;
+  const { asker, stdout, tally } = deps;
   const format = reportFormat(table, /\.(?:jsonl|ndjson)$/i.test(path));
   const unusedOption = isUsualOutput ? '-o' : undefined;
   const ownFiles = { ...NO_OWN_FILES, isOurs: isReport };
@@ -76,7 +64,7 @@ export async function verifyTable(
   };
   try {
     await output.write(format.header);
-    // In the order of the rows. A variable, because the types of Node don't know `highWaterMark` here.
+    // In the order of the rows. The types of Node don't know `highWaterMark` here.
     const limits = { concurrency, highWaterMark: concurrency * WAITING };
     const lines = Readable.from(table.read()).map(verify, limits);
     for await (const line of lines) await output.write(line);
@@ -89,14 +77,11 @@ export async function verifyTable(
 
 type AskTarget = (url: URL) => Promise<Reply>;
 
-async function verdictOn(
-  { row, shortUrl, target, isOff = false }: LinkRow,
-  asker: Asker,
-  askTarget: AskTarget | undefined,
-): Promise<Verdict> {
+async function verdictOn(link: LinkRow, asker: Asker, askTarget?: AskTarget): Promise<Verdict> {
+  const { row, shortUrl, target, isOff = false } = link;
   if (row.problem !== undefined) return verdictOf('invalid_row', row.problem);
   if (shortUrl === undefined) return verdictOf('skipped', 'the row has no short URL');
-  // Some services export short URLs without their scheme.
+  // Some exports have no scheme.
   const url = webAddress(SCHEMELESS.test(shortUrl) ? `https://${shortUrl}` : shortUrl);
   const targetUrl = webAddress(target);
   if (url === undefined || targetUrl === undefined) {
@@ -110,13 +95,12 @@ async function verdictOn(
   return isStopped ? judge(url, targetUrl, reply) : judgeTarget(verdict, reply);
 }
 
-/** Targets whose responses are remembered: many short URLs lead to the same page. */
+/** Many short URLs lead to the same page. */
 const MAX_REMEMBERED = 10_000;
 
 function rememberReplies(ask: AskTarget): AskTarget {
   const replies = new Map<string, Promise<Reply>>();
   return (url) => {
-    // The part after # is never sent.
     const key = url.href.split('#', 1)[0] ?? '';
     const reply = replies.get(key) ?? ask(url);
     if (replies.size >= MAX_REMEMBERED) replies.clear();
@@ -125,16 +109,15 @@ function rememberReplies(ask: AskTarget): AskTarget {
   };
 }
 
-/** Columns that a report adds to those of its table. */
 const COLUMNS = [
   ...(['verified', 'verified_status', 'verified_location'] as const),
   ...(['verified_target_status', 'verified_problem'] as const),
 ] satisfies (keyof Verdict)[];
 
-/** Longest first line that is looked at. A file with a longer one is kept. */
+/** A file with a longer first line is kept. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Whether a file has the columns of a report last, as this command writes it: the next report replaces it. */
+/** Whether a file has the columns of a report last: the next one replaces it. */
 async function isReport(path: string): Promise<boolean> {
   for await (const bytes of createReadStream(path, { highWaterMark: FIRST_BYTES })) {
     const [first = ''] = String(bytes)
@@ -148,14 +131,12 @@ async function isReport(path: string): Promise<boolean> {
   return false;
 }
 
-/** The lines of a report as CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
+/** As CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
 function reportFormat({ layout: { plan, dialect } }: Table, isJsonl: boolean) {
   const { columns } = plan;
-  // A report may be verified again.
   const own = [...columns.keys()].filter((at) => !COLUMNS.some((name) => name === columns[at]));
   const header = csvLine([...own.map((at) => columns[at]), ...COLUMNS], dialect);
   return {
-    /** What comes before the first row. */
     header: isJsonl ? '' : (dialect.bom ? '\ufeff' : '') + dialect.sep + header,
     line({ row: { cells, object } }: LinkRow, verdict: Verdict): string {
       if (!isJsonl) {

@@ -13,51 +13,43 @@ import { detectLayout, type Layout } from '../import/layout.ts';
 import { createRowRules } from '../import/map/row-rules.ts';
 import { type ImportDeps, type ImportSettings, ROW_STATUSES } from '../import/types.ts';
 
-/** How a table of short URLs and targets is read. */
 export interface TableSettings
   extends Pick<
     ImportSettings,
     'file' | 'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines'
   > {
-  /** `--map field=column`. */
   map: Partial<Record<'short_url' | 'target_url', string>>;
 }
 
-/** A row, and what it says about its link. */
 export interface LinkRow {
   row: Row;
-  /** Undefined where the row has no link of its own: it was rejected, it failed, or it was not sent. Empty where a link that was created has lost it. */
+  /** Undefined where the row has no link of its own. Empty where a link that was created has lost it. */
   shortUrl: string | undefined;
   target: string;
-  /** Whether the link is switched off, as an export says: then 410 is right. */
+  /** Whether an export says that the link is switched off: then 410 is right. */
   isOff?: boolean;
 }
 
-/** A file with a short URL and a target in each row. */
 export interface Table {
   input: Input;
   layout: Layout;
-  /** Rows, and those of them that have a short URL or can't be read, and so might have one. */
+  /** Rows, and those that have a short URL or can't be read, and so might have one. */
   rows: number;
   links: number;
   read: () => AsyncGenerator<LinkRow>;
 }
 
-/** Usual names of the column of short URLs, best first. Bitly calls it `link`, which elsewhere is the target. */
+/** Best first. Bitly calls it `link`, which elsewhere is the target. */
 const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', 'link'];
 
-/** Rows with these words have no link of their own, whatever stands in their cells. */
+/** Rows with these words have no link, whatever stands in their cells. */
 const WITHOUT_LINK: readonly unknown[] = ROW_STATUSES.filter((status) => status !== 'created');
 
 /**
- * Opens a table with the reader of the import, and reads it once, so that what is wrong with it is known before anything is asked.
- *
- * @throws CliError (exit code 2) for a file that can't be read, has no such columns, or no short URL at all
+ * Opens a table and reads it once, so that what is wrong with it is known before anything is asked. Throws a CliError (exit code 2) for a file
+ * that can't be read, has no such columns, or no short URL at all.
  */
-export async function openTable(
-  settings: TableSettings,
-  stdin: ImportDeps['stdin'],
-): Promise<Table> {
+export async function openTable(settings: TableSettings, stdin: ImportDeps['stdin']) {
   const input = await openLines(settings, stdin);
   try {
     const { short_url: wanted, ...map } = settings.map;
@@ -96,17 +88,15 @@ export async function openTable(
   }
 }
 
-/** Names of files in which each line is a document of its own. */
+/** Each line is a document of its own. */
 const LINES = /\.(?:jsonl|ndjson)(?:\.gz)?$/i;
 
 /**
- * Opens an input. A JSON document becomes lines of its links, as the response of another service's API is one. Where the name or the user says
- * what the input is, it is taken for no document.
+ * Opens an input. A JSON document, such as the response of another service's API, becomes lines of its links, unless the name or the user says
+ * what the input is.
  */
-async function openLines(
-  { file, inputFormat }: Pick<TableSettings, 'file' | 'inputFormat'>,
-  stdin: ImportDeps['stdin'],
-): Promise<Input> {
+async function openLines(settings: TableSettings, stdin: ImportDeps['stdin']): Promise<Input> {
+  const { file, inputFormat } = settings;
   const input = await openInput(file, stdin);
   if (inputFormat !== 'auto' || LINES.test(file)) return input;
   const links = await readDocument(input).catch(async (error: unknown) => {
@@ -119,12 +109,10 @@ async function openLines(
   return { ...(await openInput('-', lines)), name: input.name };
 }
 
-/** Finds the column of short URLs: the one of an import's results, the one that the user names, or the one with a usual name. */
-function shortUrlReader(
-  name: string,
-  { plan: { columns, mapping }, resultColumns }: Layout,
-  wanted: string | undefined,
-) {
+/** The column of short URLs of an import's results, the one that the user names, or one with a usual name. */
+function shortUrlReader(name: string, layout: Layout, wanted: string | undefined) {
+  const { resultColumns } = layout;
+  const { columns, mapping } = layout.plan;
   const find = (key: string) =>
     columns.findLastIndex((column, index) => {
       return index !== mapping.target_url && key !== '' && columnKey(column) === key;
@@ -160,10 +148,10 @@ function cellAt({ cells, object }: Row, columns: readonly string[], at: number):
   return object ? toCell(object[columns[at] ?? ''] ?? null) : (cells[at] ?? '');
 }
 
-/** Columns of exports that hold further addresses of a link: our own, and Bitly's. */
+/** Further addresses of a link: our own exports, and Bitly's. */
 const ADDRESS_LISTS = ['aliases', 'custombitlinks'];
 
-/** Reads what an export of a link service says of a link beside its short URL. */
+/** What an export of a link service says of a link beside its short URL. */
 function exportReader({ plan: { columns } }: Layout) {
   const find = (...keys: readonly string[]) =>
     columns.findIndex((column) => keys.includes(columnKey(column)));

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { present } from '../../format.ts';
 import { isStream } from '../../import/is-stream.ts';
 import { emptySummary } from '../../import/report/summary.ts';
-import type { ImportDeps, ImportSettings, ImportSummary } from '../../import/types.ts';
+import type { ImportDeps, ImportSettings, ImportSummary, OnSimilar } from '../../import/types.ts';
 import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
@@ -15,29 +15,27 @@ import { sanitize, sanitizeData } from '../../output/sanitize.ts';
 import { STANDARD_STREAM } from '../declare.ts';
 import type { FileWatch, ImportWatch, StopSignals } from './watch-import.ts';
 
-/** What all files of one command line share. */
 export interface Run {
-  /** Undefined in a dry run without an account: it creates nothing, and only looks at what the plan has left. */
+  /** Undefined in a dry run without an account. */
   client: Shortlink | undefined;
   watch: ImportWatch;
   stop: StopSignals;
   context: Context;
-  /** `--expect-no-changes` */
   expectNoChanges: boolean;
 }
 
+type DryRun = Omit<Run, 'expectNoChanges'>;
+
 export interface FileOutcome extends ImportOutcome {
-  /** The command that creates the links that are missing; undefined where the same command would only stop again. */
+  /** The command that creates the missing links; undefined where the same command would only stop again. */
   next: string | undefined;
 }
 
-/** For a run in which no service is asked, such as a dry run without an account. */
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: noAccount, lookup: noAccount },
   usage: { retrieve: noAccount },
 };
 
-/** What a dry run without an account can't know. */
 const NOT_ASKED =
   'The service was not asked, because no API key is set for it: it may have links for rows that seem new, and what the plan still allows is not known.';
 
@@ -47,15 +45,12 @@ function noAccount(): never {
   throw new Error('there is no account');
 }
 
-/**
- * When the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has the
- * results that could not be written.
- */
+/** Where the reader of the results has gone (`| head`), the import stops as after one Ctrl-C. The journal has what could not be written. */
 export function untilClosed(stdout: OutputStream, endStatus: () => void): ImportDeps['stdout'] {
   let isClosed = false;
   return {
     write(bytes, done) {
-      // Results and the status line may be on the same terminal.
+      // Results and the status line may be on one terminal.
       endStatus();
       const shown = stdout.isTTY ? sanitizeData(Buffer.from(bytes).toString()) : bytes;
       stdout.write(shown, (error) => {
@@ -68,35 +63,23 @@ export function untilClosed(stdout: OutputStream, endStatus: () => void): Import
   };
 }
 
-/** Asks on a terminal what becomes of rows whose target has links that could be theirs. */
-function deciderOf(
-  { io, printer }: Context,
-  watch: FileWatch,
-  signal: AbortSignal,
-): ImportDeps['decide'] {
+/** Asks on a terminal about rows whose target has links that could be theirs. */
+function deciderOf({ io, printer }: Context, watch: FileWatch, signal: AbortSignal) {
   if (io.stderr.isTTY !== true || printer.options.json) return undefined;
-  return async (message) => {
-    // Looked at only now: it is read from then on.
+  return async (message: string): Promise<OnSimilar> => {
+    // Looking at it earlier would begin to read it.
     if (io.stdin.isTTY !== true) return 'stop';
     watch.end();
     printer.note(sanitize(message));
-    const answer = await ask(
-      'Use these links, create others, or stop? [use/create/stop] ',
-      io,
-      signal,
-    );
-    const word = answer.trim().toLowerCase();
+    const question = 'Use these links, create others, or stop? [use/create/stop] ';
+    const word = (await ask(question, io, signal)).trim().toLowerCase();
     if (word === '') return 'stop';
     return 'use'.startsWith(word) ? 'reuse' : 'create'.startsWith(word) ? 'create' : 'stop';
   };
 }
 
-/** What the import of a file gets from the process. */
-function depsOf(
-  { file }: ImportSettings,
-  watch: FileWatch,
-  { client, context, stop }: Pick<Run, 'client' | 'context' | 'stop'>,
-): ImportDeps {
+function depsOf({ file }: ImportSettings, watch: FileWatch, run: DryRun): ImportDeps {
+  const { client, context, stop } = run;
   return {
     client: client ?? NO_CLIENT,
     stdin: file === STANDARD_STREAM ? context.io.stdin : NO_INPUT,
@@ -113,21 +96,14 @@ function depsOf(
 }
 
 /**
- * Whether a file can be imported, as far as it and what lies beside it tell: nothing is written, and nobody is asked. Links of equal rows of
- * the other files may exist by then.
+ * Whether a file can be imported, as far as the files tell: nothing is written, and nobody is asked. Links of equal rows of the other files
+ * may exist by then.
  */
-export async function canBeImported(
-  settings: ImportSettings,
-  { watch, context, stop }: Pick<Run, 'watch' | 'context' | 'stop'>,
-): Promise<boolean> {
-  const shown = watch.begin(settings.file);
+export async function canBeImported(settings: ImportSettings, run: DryRun): Promise<boolean> {
+  const shown = run.watch.begin(settings.file);
   try {
     const { runImport } = await import('../../import/run-import.ts');
-    const { onEvent, decide, ...deps } = depsOf(settings, shown, {
-      context,
-      stop,
-      client: undefined,
-    });
+    const { onEvent, decide, ...deps } = depsOf(settings, shown, { ...run, client: undefined });
     const others = decide === undefined ? settings.others : [];
     const { rejected } = await runImport(
       { ...settings, dryRun: true, others },
@@ -141,7 +117,7 @@ export async function canBeImported(
   }
 }
 
-/** Imports one file and shows how it goes. What went wrong is in the outcome: nothing is thrown. */
+/** What went wrong is in the outcome: nothing is thrown. */
 export async function importFile(settings: ImportSettings, run: Run): Promise<FileOutcome> {
   const { stop } = run;
   const watch = run.watch.begin(settings.file);
@@ -164,10 +140,7 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   }
 }
 
-async function ended(
-  summary: ImportSummary,
-  { context: { argv }, expectNoChanges }: Run,
-): Promise<Pick<FileOutcome, 'exitCode' | 'stopped' | 'next'>> {
+async function ended(summary: ImportSummary, { context: { argv }, expectNoChanges }: Run) {
   const { stopped, file, unsent } = summary;
   const exitCode = exitCodeOfImport(summary);
   if (stopped === undefined) {
@@ -183,15 +156,15 @@ async function ended(
     argv.includes('--restart') && 'with the links that the service has already',
     isStream(file) && 'pipe the same input into',
   ).join(', ');
-  // The name of a pipe that the shell has made ends with it.
+  // The name of a pipe of the shell ends with it.
   const again = isStream(file) ? argv.map((word) => (word === file ? '-' : word)) : argv;
   return {
-    // For the reason 'error', the error itself decides about the exit code.
+    // The error itself decides about the exit code.
     exitCode: reason === 'error' ? (cause?.exitCode ?? exitCode) : exitCode,
     stopped: { reason, message: cause?.message ?? message, hint },
     next: canContinue ? `${how}: ${commandLine(again, waitMs)}` : undefined,
   };
 }
 
-/** After the others, something must be changed first: the key, the plan, or the file. */
+/** After the others, the key, the plan or the file must be changed first. */
 const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];

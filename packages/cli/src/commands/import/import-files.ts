@@ -13,18 +13,15 @@ import { canBeImported, type FileOutcome, importFile, type Run } from './import-
 import { stopSignals, watchImports } from './watch-import.ts';
 
 /**
- * Imports one file after the other, once all of them were looked at. A file that ends early (bad rows, a limit, Ctrl-C) ends the run,
- * since the same reason would stop the next one too, or needs a decision of the user.
+ * Imports one file after the other, once all of them were looked at. A file that ends early ends the run: the same reason would stop the next
+ * one too, or needs a decision of the user.
  */
-export async function importFiles(
-  { files, options }: ImportInput,
-  context: Context,
-): Promise<ExitCode> {
+export async function importFiles({ files, options }: ImportInput, context: Context) {
   const { dryRun, expectNoChanges, stateDir, rpm: requestsPerMinute, maxWait } = options;
-  // A path that can't be written stops the run before anything is sent, and a summary of an earlier run is gone.
+  // A path that can't be written stops the run at once, and a summary of an earlier run is gone.
   if (options.summary !== undefined) await writeSummary(options.summary, '');
   const { apiKey, baseUrl: address } = await context.settings();
-  // A dry run needs no account. Without an address, it compares with the links of no service.
+  // Without an address, a dry run compares with the links of no service.
   const isKnown = apiKey !== undefined && address !== undefined;
   const account = isKnown || !dryRun ? await context.account() : undefined;
   const baseUrl = address?.value ?? NO_SERVICE;
@@ -37,9 +34,10 @@ export async function importFiles(
   const outcomes: FileOutcome[] = [];
   try {
     const all = files.map((settings) => ({ ...settings, baseUrl }));
-    for (const settings of await inOrder(all, { watch, context, stop })) {
+    const run: Run = { client, watch, stop, context, expectNoChanges };
+    for (const settings of await inOrder(all, run)) {
       if (outcomes.length > 0) context.printer.drawing('');
-      const outcome = await importFile(settings, { client, watch, stop, context, expectNoChanges });
+      const outcome = await importFile(settings, run);
       outcomes.push(outcome);
       await report(outcome, context);
       if (outcome.stopped !== undefined) break;
@@ -70,14 +68,11 @@ async function writeSummary(path: string, text: string): Promise<void> {
   });
 }
 
-/** So many files are compared with each other: each of them is read once for each other one. */
+/** Each file is read once for each other one. */
 const MOST_COMPARED = 10;
 
-/** The files, a bad one first: it ends the run with its own message before anything of the others is sent. */
-async function inOrder(
-  files: readonly ImportSettings[],
-  run: Pick<Run, 'watch' | 'context' | 'stop'>,
-): Promise<readonly ImportSettings[]> {
+/** The files, a bad one first: it ends the run before anything of the others is sent. */
+async function inOrder(files: readonly ImportSettings[], run: Run) {
   if (files.length === 1 || files.some(({ dryRun }) => dryRun)) return files;
   let unclear: readonly ImportSettings[] = [];
   for (const settings of files) {
@@ -85,7 +80,7 @@ async function inOrder(
     const compared = files.length <= MOST_COMPARED ? others : [];
     const first = { ...settings, others: compared.map(({ file }) => file) };
     if (await canBeImported(first, run)) continue;
-    // A file with rows of another one is not bad by itself: the service may know whose links they are.
+    // The service may know whose the links are of a file with rows of another one.
     const alone = { ...settings, onSimilar: 'create' } as const;
     if (!(await canBeImported(alone, run))) return [first, ...others];
     if (unclear.length === 0) unclear = [first, ...others];
@@ -93,12 +88,8 @@ async function inOrder(
   return unclear.length > 0 ? unclear : files;
 }
 
-async function report(
-  { summary, stopped, next, exitCode }: FileOutcome,
-  context: Context,
-): Promise<void> {
-  const { printer, globals } = context;
-  // Where bad rows stopped it, the error says all there is.
+async function report(outcome: FileOutcome, { printer, globals }: Context): Promise<void> {
+  const { summary, stopped, next, exitCode } = outcome;
   if (globals.json !== true && summary.rows > 0 && stopped?.reason !== 'rejects') {
     await printImportSummary(summary, printer, globals.verbose === true);
   }
@@ -117,7 +108,7 @@ async function report(
   });
 }
 
-/** The exit code of the file that stopped the run, or else the worst of all files. */
+/** The exit code of the file that stopped the run, or the worst of all files. */
 function worstOf(codes: readonly ExitCode[]): ExitCode {
   const last = codes.at(-1) ?? EXIT_CODES.ok;
   const { changes, unknownFate, rowsFailed } = EXIT_CODES;

@@ -7,10 +7,9 @@ import type { ImportSettings, OutputFormat } from '../../import/types.ts';
 import { declareCommand, linkFields, type Perform, STANDARD_STREAM } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 
-/** What one file is imported with, before the account is known. */
+/** Before the account is known. */
 type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
-/** Input of `shortlink import`. */
 export interface ImportInput {
   files: FileSettings[];
   options: ImportOptions;
@@ -74,7 +73,7 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
-/** Where the names of the files that belong to an input begin: beside it; for standard input and pipes, in the current folder. */
+/** Where the names of the files of an input begin: beside it; for standard input and pipes, in the current folder. */
 function baseOf(file: string, { stateDir }: ImportOptions): string {
   const name = isStream(file) ? 'stdin' : file;
   return stateDir === undefined ? name : join(stateDir, basename(name));
@@ -83,7 +82,7 @@ function baseOf(file: string, { stateDir }: ImportOptions): string {
 function outputOf(file: string, options: ImportOptions): { output: string; format: OutputFormat } {
   const named = options.inPlace ? file : options.output;
   if (options.inPlace) refuseBesideInPlace(file, options);
-  // The results of a workbook are a workbook: not every Excel opens a table with commas as columns.
+  // Not every Excel opens a table with commas as columns.
   const format = options.outputFormat ?? formatOf(named ?? file.replace(/\.(jsonl|ndjson)$/i, ''));
   const usual = isStream(file) ? STANDARD_STREAM : `${baseOf(file, options)}.results.${format}`;
   const output = named ?? usual;
@@ -94,7 +93,6 @@ function outputOf(file: string, options: ImportOptions): { output: string; forma
   return { output, format };
 }
 
-/** The format that a file of this name has. */
 function formatOf(name: string): OutputFormat {
   if (/\.xlsx$/i.test(name)) return 'xlsx';
   return /\.(jsonl|ndjson)$/i.test(name) ? 'jsonl' : 'csv';
@@ -108,18 +106,18 @@ function refuseBesideInPlace(file: string, options: ImportOptions): void {
   }
 }
 
-/** What two paths have in common that lead to the same file, also through links. */
+/** What two paths to the same file have in common, also through links. */
 export function identityOf(path: string): string {
   try {
     const stats = statSync(path);
     if (stats.isFile()) return `${stats.dev} ${stats.ino}`;
   } catch {
-    // What is not there yet, or can't be reached, has its path alone.
+    // A file that is not there has its path alone.
   }
   return resolve(path);
 }
 
-/** No file of ours may be an input, nor another file of ours, of any of the inputs: `import *.csv` a second time finds the results of the first. */
+/** No file of ours may be an input, nor another file of ours: `import *.csv` a second time finds the results of the first. */
 function refuseSharedFiles(all: readonly FileSettings[], summary: string | undefined): void {
   const roles = new Map<string, string>();
   if (summary === STANDARD_STREAM)
@@ -148,7 +146,7 @@ function refuseSharedFiles(all: readonly FileSettings[], summary: string | undef
   }
   for (const known of all.flatMap((settings) => settings.known ?? [])) {
     const role = roles.get(identityOf(known));
-    // Known links that are the input or the results stay, or are kept.
+    // Known files that are the input or the results stay, or are kept.
     if (role === undefined || /^(?:the input|--output)/.test(role)) continue;
     throw usageError(`--known and ${role} are the same file: ${known}`);
   }

@@ -18,10 +18,9 @@ import {
   redirectTypeOption,
 } from '../declare.ts';
 
-/** Each batch in flight is held in memory. */
+/** Batches in flight are in memory. */
 const MAX_CONCURRENCY = 64;
 
-/** Settings that follow from several options, or from one of another name. */
 type Derived =
   | ('file' | 'others' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
   | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
@@ -53,7 +52,7 @@ interface Details {
   choices?: readonly string[];
   parse?(value: string, previous: unknown): unknown;
   fallback?: unknown;
-  /** The default as the help prints it. */
+  /** As the help prints the default. */
   shown?: string;
 }
 
@@ -65,7 +64,6 @@ function option(flags: string, description: string, details: Details = {}): Opti
   return made.default(fallback, shown);
 }
 
-/** How a table is read. */
 export const tableOptions = (map: string, fields: readonly string[]) => [
   option('--map <field=column>', `${map}; may be given several times`, {
     parse: mapParser(fields),
@@ -198,7 +196,7 @@ const SAFETY = () => [
   }),
 ];
 
-/** Parses `field=column`, which may be given once for each of `fields`. */
+/** Parses `field=column`, once for each of `fields`. */
 function mapParser<F extends string>(fields: readonly F[]) {
   return (value: string, previous: unknown): Partial<Record<F, string>> => {
     const known = (previous ?? {}) as Partial<Record<F, string>>;

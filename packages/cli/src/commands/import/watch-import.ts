@@ -12,10 +12,9 @@ import { foreign } from '../../output/sanitize.ts';
 import { openStatusLine } from '../../output/status-line.ts';
 
 export type ImportWatch = Awaited<ReturnType<typeof watchImports>>;
-/** Shows the import of one file. */
 export type FileWatch = ReturnType<ImportWatch['begin']>;
 
-/** Shows imports while they run, from their own events and from the hooks of the client, which all files share: one cooldown, one pace. */
+/** Shows imports while they run, by their events and by the hooks of the client, which all files share: one cooldown, one pace. */
 export async function watchImports(
   { requestsPerMinute, maxWait }: { requestsPerMinute: number | undefined; maxWait: number },
   context: Context,
@@ -32,7 +31,7 @@ export async function watchImports(
     onResponse: ({ quota }) => progress?.onQuota(quota, Date.now()),
     onCooldown: ({ waitMs }) => progress?.onWait({ ms: waitMs }, Date.now()),
     onRetry: ({ waitMs, error }) => {
-      // That a limit was met is announced as a cooldown too, perhaps a millisecond earlier.
+      // A limit is announced as a cooldown too, perhaps a millisecond earlier.
       const isLimit = RateLimitError.isInstance(error);
       progress?.onWait({ ms: waitMs, error: isLimit ? undefined : error.message }, Date.now());
     },
@@ -53,20 +52,17 @@ export async function watchImports(
           show(event, file, printer);
           if (event.type === 'forecast') warnOfWait(event.forecast, maxWait, printer);
         },
-        /** Every warning so far. */
         warnings: warnings as readonly string[],
-        /** Requests made for this file so far, polls and retries included. */
+        /** For this file, with polls and retries. */
         requestCount,
         /** After the first Ctrl-C. Returns what the run still does. */
         onStopping: () => current.onStopping(),
-        /** Takes the status line away. */
         end: status.stop,
       };
     },
   };
 }
 
-/** A run that will stop in the middle says so before it begins. */
 function warnOfWait({ waitMs = 0 }: Forecast, maxWait: number, printer: Printer): void {
   if (waitMs <= maxWait) return;
   const [wait, most] = [formatDuration(waitMs), formatDuration(maxWait)];
@@ -97,7 +93,7 @@ function show(event: ImportEvent, file: string, printer: Printer): void {
 
 export type StopSignals = ReturnType<typeof stopSignals>;
 
-/** The first Ctrl-C aborts `soft`: no new batch is sent, and those in flight end. The second aborts `hard`: waits and requests end at once. */
+/** The first Ctrl-C aborts `soft`: batches in flight end. The second aborts `hard`: waits and requests end at once. */
 export function stopSignals({ io, printer }: Context) {
   const soft = new AbortController();
   const hard = new AbortController();

@@ -14,15 +14,14 @@ import { untilClosed } from '../import/import-file.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Fewer than for the service's API: a short URL that does not respond is what this command looks for. */
+/** Fewer than for the service's API: this command looks for short URLs that do not respond. */
 const DEFAULT_RETRIES = 2;
 
-/** Wrong rows that the screen shows. */
 const SHOWN_PROBLEMS = 10;
 
 type FileSettings = VerifyInput['files'][number];
 
-/** How the verification of one file ended: its part of the JSON summary, and what the screen shows. */
+/** The part of one file in the JSON summary, and what the screen shows. */
 interface Result extends Tally {
   file: string;
   rows: number;
@@ -31,7 +30,7 @@ interface Result extends Tally {
   output: string;
 }
 
-/** Looks at all files first, then verifies one after the other. */
+/** Looks at all files first. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
   const tables = new Map<FileSettings, Table>();
   try {
@@ -47,7 +46,7 @@ async function verifyTables(
   { files, options }: VerifyInput,
   signal: AbortSignal,
   context: Context,
-): Promise<ExitCode> {
+) {
   const { printer, globals } = context;
   const asker = await createAsker(options, signal, context);
   const results: Result[] = [];
@@ -66,14 +65,11 @@ async function verifyTables(
   return exitCode;
 }
 
-async function createAsker(
-  { resolve = [], rpm, allowGet, allowPrivate }: VerifyInput['options'],
-  signal: AbortSignal,
-  context: Context,
-): Promise<Asker> {
+async function createAsker(options: VerifyInput['options'], signal: AbortSignal, context: Context) {
+  const { resolve = [], rpm, allowGet, allowPrivate } = options;
   const { globals, io } = context;
   const { leadsInside, resolvingFetch } = await import('../../agents.ts');
-  // Whoever wrote the file could have this machine ask services that only it can reach.
+  // The file could have this machine ask services that only it can reach.
   const { baseUrl } = await context.settings();
   const isInside = allowPrivate || (baseUrl && (await leadsInside(baseUrl.value))) === true;
   const fetchTarget = (await proxyFetch(io.env, !isInside)) ?? fetch;
@@ -89,12 +85,8 @@ async function createAsker(
   });
 }
 
-async function verifyFile(
-  table: Table,
-  settings: FileSettings,
-  asker: Asker,
-  { io, printer }: Context,
-): Promise<Result> {
+async function verifyFile(table: Table, settings: FileSettings, asker: Asker, context: Context) {
+  const { io, printer } = context;
   const { file, output } = settings;
   const { rows, links } = table;
   const counts = Object.fromEntries(FINDINGS.map((name) => [name, 0])) as Record<Finding, number>;
@@ -135,7 +127,7 @@ async function report(result: Result, { printer }: Context): Promise<void> {
   const { output, links, ok, wrong, problems, elapsed_ms } = result;
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   for (const { line, short_url, problem } of shown) {
-    // A row that can't be read has no short URL to show.
+    // A row that can't be read has no short URL.
     const texts = [short_url, problem].filter((text) => text !== '').map(foreign);
     printer.note(`  line ${line}: ${texts.join(': ')}`);
   }

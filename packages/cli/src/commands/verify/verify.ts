@@ -8,13 +8,12 @@ import { declareCommand, type Perform, parseCount, STANDARD_STREAM } from '../de
 import { identityOf } from '../import/import.ts';
 import { tableOptions } from '../import/options.ts';
 
-/** Fields of `--map`. */
 export const TABLE_FIELDS = [
   'short_url',
   'target_url',
 ] as const satisfies (keyof TableSettings['map'])[];
 
-/** Options of `shortlink verify` as commander hands them over. */
+/** As commander hands them over. */
 interface VerifyOptions
   extends Omit<TableSettings, 'file' | 'map'>,
     Pick<VerifySettings, 'targets' | 'concurrency'> {
@@ -26,7 +25,6 @@ interface VerifyOptions
   rpm?: number;
 }
 
-/** Input of `shortlink verify`. */
 export interface VerifyInput {
   files: (TableSettings & VerifySettings)[];
   options: VerifyOptions;
@@ -109,7 +107,7 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
 function parseResolve(value: string, previous: readonly Resolved[] = []): Resolved[] {
   const match = /^(?:([^=\s/]+)=)?(\[[\da-f:.]+\]|[^:=\s/[\]]+):(\d{1,5})$/i.exec(value);
   const port = Number(match?.[3]);
-  // As `fetch` writes it: in lower case, and in Punycode. A dot at its end means the same host.
+  // As `fetch` writes it: in lower case, in Punycode, and without a dot at its end.
   const name = match?.[1] && URL.parse(`http://${match[1]}`)?.hostname.replace(/\.$/, '');
   if (match === null || (match[1] && !name) || port < 1 || port > 65_535) {
     throw new InvalidArgumentError(
