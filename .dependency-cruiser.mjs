@@ -57,7 +57,6 @@ export default {
     ...layers(
       'cli',
       'main',
-      'start',
       'run',
       'run-command',
       'commands',

@@ -2,22 +2,19 @@ import { type LookupAddress, lookup, promises } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 
-/** A `fetch` whose connections a dispatcher of undici makes. It works with the `fetch` of Node 22, 24 and 26. */
+/** Works with the `fetch` of Node 22, 24 and 26. */
 export function fetchVia(dispatcher: Dispatcher): typeof globalThis.fetch {
-  // assign, not a spread: the types of Node's undici and of ours differ only in wording, and the intersection is accepted by both.
+  // The types of Node's undici and of ours differ only in wording, and both accept the intersection.
   return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
 }
 
-/** Addresses of proxies, each empty where there is none, and the hosts to reach without them. */
+/** Empty where there is none. */
 type ProxyAddresses = Readonly<Record<'httpProxy' | 'httpsProxy' | 'noProxy', string>>;
 
-/** The code that undici 8 gives to a tunnel that was not opened. */
+/** As in undici 8. */
 const NO_TUNNEL = 'UND_ERR_PRX_CONN';
 
-/**
- * Connects directly, or through proxies: tunnels `https` with CONNECT and passes `http` on, as curl does, since many proxies open
- * tunnels to port 443 only.
- */
+/** Connects directly, or through proxies, which tunnel `https` only: many open tunnels to port 443 only. */
 export function createAgent(proxies: ProxyAddresses | undefined, isPublic: boolean): Dispatcher {
   const agent = proxies
     ? new EnvHttpProxyAgent({ ...proxies, proxyTunnel: false, clientFactory: tunnelPool })
@@ -29,10 +26,7 @@ export function createAgent(proxies: ProxyAddresses | undefined, isPublic: boole
   });
 }
 
-/**
- * Fails where the proxy hangs up instead of opening a tunnel. undici 7 treats that as a lost connection and
- * connects again, thousands of times a second and without end (nodejs/undici#3897).
- */
+/** Fails where the proxy hangs up instead of opening a tunnel: undici 7 connects again then, without end (nodejs/undici#3897). */
 function tunnelPool(origin: URL, options: object): Dispatcher {
   const pool = new Pool(origin, options);
   const connect = pool.connect.bind(pool);
@@ -48,26 +42,23 @@ function tunnelPool(origin: URL, options: object): Dispatcher {
   });
 }
 
-/** A server that is connected to instead of the one that the name of a host leads to. */
+/** A server that stands in for the one of a host. */
 export interface Resolved {
-  /** As a URL has it, without a dot at its end. Undefined stands for every host. */
+  /** Without a dot at its end. Undefined stands for every host. */
   name: string | undefined;
   host: string;
   port: number;
 }
 
-/** Connects to these servers, and uses `otherwise` for hosts that none is for. `Host` and the name that TLS asks for stay those of the URL. */
-export function resolvingFetch(
-  servers: readonly Resolved[],
-  otherwise: typeof fetch,
-): typeof fetch {
+/** Uses `otherwise` for hosts without a server here. `Host` and the name that TLS asks for stay those of the URL. */
+export function resolvingFetch(servers: readonly Resolved[], otherwise: typeof fetch) {
   const connect = buildConnector({});
   const known = servers.map(({ name, host: hostname, port }) => {
     const to = { hostname, port: String(port) };
     const agent = new Agent({ connect: (options, done) => connect({ ...options, ...to }, done) });
     return { name, fetch: fetchVia(agent) };
   });
-  return (input, init) => {
+  return (...[input, init]: Parameters<typeof fetch>) => {
     const host = new URL(String(input)).hostname.replace(/\.$/, '');
     const found =
       known.find(({ name }) => name === host) ?? known.find(({ name }) => name === undefined);
@@ -75,7 +66,7 @@ export function resolvingFetch(
   };
 }
 
-/** Networks that lead to this machine, to those beside it, or to the service of a cloud that gives out its credentials. */
+/** Networks of this machine and those beside it, and of the service of a cloud that gives out its credentials. */
 const PRIVATE = new BlockList();
 for (const network of [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
@@ -85,14 +76,14 @@ for (const network of [
   PRIVATE.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a host, as a URL has it, is private by its name alone: a private address, or `localhost`. */
+/** Whether a host, as a URL has it, is a private address or `localhost`. */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   if (isIP(host) === 0) return /(?:^|\.)localhost$/.test(host);
   return PRIVATE.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
-/** Whether the host of an address is private, or its name leads to a private address. */
+/** Whether the host, or what its name leads to, is private. */
 export async function leadsInside(address: string): Promise<boolean> {
   const { hostname } = new URL(address);
   if (isPrivateHost(hostname)) return true;
@@ -100,14 +91,13 @@ export async function leadsInside(address: string): Promise<boolean> {
   return found.some((one) => isPrivateHost(one.address));
 }
 
-/** The code of the error for a private address. */
 export const PRIVATE_ADDRESS = 'PRIVATE_ADDRESS';
 
 function privateAddress(): Error {
   return Object.assign(new Error('a private address'), { code: PRIVATE_ADDRESS });
 }
 
-/** Refuses names that lead to a private address. It is the name's look-up for the connection itself, so that a second one can't differ. */
+/** Refuses names that lead to a private address. It serves the connection itself, so that no second look-up can differ. */
 const lookupPublic: LookupFunction = (hostname, options, done) => {
   lookup(hostname, options, (error, found: string | LookupAddress[], family) => {
     const addresses = typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address);

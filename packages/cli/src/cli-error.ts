@@ -1,7 +1,7 @@
 import { InputError } from '@shortlink/tables/basics';
 import type { ImportSummary, StopReason } from './import/types.ts';
 
-/** Every exit code of the tool. Scripts rely on them: a code never changes its meaning. */
+/** Scripts rely on them: a code never changes its meaning. */
 export const EXIT_CODES = {
   /** Everything asked for was done. Rows that `--limit` leaves were not asked for. */
   ok: 0,
@@ -27,7 +27,6 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-/** Exit code of an import that ended before all rows were sent. */
 const STOP_EXIT_CODES = {
   rejects: EXIT_CODES.usage,
   authentication: EXIT_CODES.authentication,
@@ -40,11 +39,9 @@ const STOP_EXIT_CODES = {
 
 type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'batches' | 'stopped'>;
 
-/** Exit code of one imported file. */
 export function exitCodeOfImport(summary: Counts): ExitCode {
   if (summary.stopped !== undefined) {
     const { reason, error } = summary.stopped;
-    // What was refused before anything was sent is for the user to decide.
     const mayBeRefused = reason === 'error' && summary.batches === 0;
     const refusal = mayBeRefused ? asCliError(error) : undefined;
     return refusal?.exitCode ?? STOP_EXIT_CODES[reason];
@@ -53,13 +50,10 @@ export function exitCodeOfImport(summary: Counts): ExitCode {
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }
 
-/**
- * An error that a user can do something about: `message` says what happened and where, `hint` what to do.
- * Neither may hold an API key.
- */
+/** An error that a user can do something about: `hint` says what. Neither text may hold an API key. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** Stable machine word of the JSON form. */
+  /** Stable word of the JSON form. */
   readonly code: string;
   readonly exitCode: ExitCode;
   readonly hint: string | undefined;
@@ -75,7 +69,7 @@ export class CliError extends Error {
   }
 }
 
-/** An error with its exit code: one of the command line, or of an input. Undefined for any other. */
+/** With its exit code: an error of the command line or of an input. Undefined for any other. */
 export function asCliError(error: unknown): CliError | undefined {
   if (error instanceof CliError) return error;
   if (!(error instanceof InputError)) return undefined;
@@ -84,17 +78,14 @@ export function asCliError(error: unknown): CliError | undefined {
   return new CliError(message, { code, exitCode, hint, cause });
 }
 
-/** Makes errors with a word that is the name of their exit code too. */
+/** The word is also the name of the exit code. */
 function errorOf(code: keyof typeof EXIT_CODES) {
   const exitCode = EXIT_CODES[code];
   return (message: string, hint?: string) => new CliError(message, { code, exitCode, hint });
 }
 
-/** The command line or a setting is wrong: exit code 2. */
 export const usageError = errorOf('usage');
 
-/** No key, or a key that was refused: exit code 4. */
 export const authenticationError = errorOf('authentication');
 
-/** Ctrl-C, or SIGTERM: exit code 130. */
 export const interruptedError = () => errorOf('interrupted')('Interrupted.');

@@ -12,24 +12,21 @@ import type { Io } from './io.ts';
 import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
 import { proxyFetch } from './proxy-fetch.ts';
 
-/** Options that every command takes, as parsed. */
 export interface GlobalOptions extends AccountOptions, PrinterOptions {
   verbose?: boolean | undefined;
-  /** Longest time of one request, in milliseconds. */
   timeout?: number | undefined;
   maxRetries?: number | undefined;
 }
 
-/** Address and key of the account that a command works on. */
 export interface Account {
   baseUrl: string;
   apiKey: string;
 }
 
-/** What a command works with. It is made once the command line is parsed; settings and client are made on demand. */
+/** Made once the command line is parsed; settings and client are made on demand. */
 export class Context {
   readonly io: Io;
-  /** The arguments as they were given. They may hold an API key. */
+  /** They may hold an API key. */
   readonly argv: readonly string[];
   readonly globals: GlobalOptions;
   readonly printer: Printer;
@@ -46,7 +43,7 @@ export class Context {
     this.configPath = configPath(io);
   }
 
-  /** Content of the config file, read once. */
+  /** Read once. */
   config(): Promise<Config> {
     this.#config ??= readConfig(this.configPath, this.io.platform).then(({ config, warning }) => {
       for (const profile of Object.values(config.profiles)) this.printer.hide(profile.api_key);
@@ -60,7 +57,7 @@ export class Context {
     return resolveSettings(this.globals, this.io.env, await this.config(), newProfile);
   }
 
-  /** The account, or an error that says how to name one. */
+  /** Throws an error that says how to name an account. */
   async account(): Promise<Account> {
     const { apiKey, baseUrl, otherAddress, profile } = await this.settings();
     if (baseUrl === undefined) {
@@ -84,7 +81,7 @@ export class Context {
     return { baseUrl: baseUrl.value, apiKey: apiKey.value };
   }
 
-  /** A client for `account`. The SDK is loaded here and not before: help and usage errors need none of it. */
+  /** The SDK is loaded here and not before: help and usage errors need none of it. */
   async client(account: Account, options: Partial<ShortlinkOptions> = {}): Promise<Shortlink> {
     this.printer.hide(account.apiKey);
     const { Shortlink } = await import('@shortlink/sdk');
@@ -99,10 +96,7 @@ export class Context {
     });
   }
 
-  /**
-   * Runs `work` with a signal that Ctrl-C aborts. The first Ctrl-C removes the listener, so that a second one ends the
-   * process even if `work` ignores the signal.
-   */
+  /** Runs `work` with a signal that the first Ctrl-C aborts. A second one ends the process even if `work` ignores the signal. */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const off = this.io.onInterrupt(() => {

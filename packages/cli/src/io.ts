@@ -8,36 +8,33 @@ export type InputStream = Readable & {
 
 export type OutputStream = Writable & {
   isTTY?: boolean | undefined;
-  /** Width of the terminal in characters; undefined where there is none. */
+  /** Undefined where there is no terminal. */
   columns?: number | undefined;
-  /** Whether another program reads it, which may end before it has read everything. */
+  /** Whether another program reads it, perhaps not to its end. */
   isPipe?: boolean | undefined;
 };
 
-/**
- * Everything the tool knows about the process around it. In tests, `test/test-io.ts` takes its place.
- */
+/** What the tool knows about the process. In tests, `test/test-io.ts` takes its place. */
 export interface Io {
   readonly stdin: InputStream;
-  /** Data only, so that it can be piped. */
+  /** Data only. */
   readonly stdout: OutputStream;
-  /** Everything for people: progress, summaries, messages, errors. */
+  /** Everything for people. */
   readonly stderr: OutputStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
-  /** The user's home directory. */
   readonly home: string;
   /**
-   * Calls `listener` at each Ctrl-C, each SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without
-   * listeners, a signal ends the process as usual. Returns a function that removes the listener.
+   * Calls `listener` at each Ctrl-C and SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without listeners, a signal ends
+   * the process. Returns a function that removes the listener.
    */
   onInterrupt(listener: Interrupt): () => void;
 }
 
-/** Stops what is running: a signal came, or stdout is closed. */
+/** Stops what is running. */
 export type Interrupt = (cause: 'signal' | 'closed') => void;
 
-/** The real process. Called once, when the tool starts. */
+/** Called once, when the tool starts. */
 export function processIo(): Io {
   const { stdin, stdout, stderr, env, platform } = process;
   const listeners = new Set<Interrupt>();
@@ -60,7 +57,7 @@ export function processIo(): Io {
     listen();
     return () => {
       listeners.delete(listener);
-      // Not in this turn: the spinner's own listener runs after this one, and ends the process if it is the only one left.
+      // Not in this turn: the spinner's own listener runs after this one, and ends the process if no other is left.
       setImmediate(listen);
     };
   };
@@ -77,10 +74,8 @@ export function processIo(): Io {
 }
 
 /**
- * Handles output that can't be written. A reader that stops early is no error: without a listener, its EPIPE would end the process
- * with a stack trace. `onBroken` is called once, although later writes fail too. For any other reason (a full disk), the process
- * ends at once, because nothing it still did could be seen. The exception is a command that listens for interrupts: it gets the
- * same error from its own write.
+ * Without a listener, the EPIPE of a reader that stops early would end the process with a stack trace. `onBroken` is called once. For any other
+ * reason (a full disk), the process ends at once, unless a command listens for interrupts: it gets the same error from its own write.
  */
 function followErrors(stream: Writable, onBroken: () => void, hasListeners: () => boolean): void {
   let isBroken = false;
@@ -96,14 +91,14 @@ function followErrors(stream: Writable, onBroken: () => void, hasListeners: () =
   });
 }
 
-/** Prints why the process ends, where there is no command that could. */
+/** For where there is no command that could print it. */
 function printFatal(message: string): void {
   const event = { event: 'error', version: 1, error: { code: 'system', message, exit_code: 1 } };
   const isJson = process.argv.includes('--json');
   process.stderr.write(isJson ? `${JSON.stringify(event)}\n` : `error: ${message}\n`);
 }
 
-/** Whether a write failed because the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */
+/** Whether the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */
 export function isClosedPipe(error: Error | null | undefined): boolean {
   return (
     error instanceof Error &&

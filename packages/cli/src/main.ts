@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// This file says which Node is needed, so that older ones must be able to run it: it imports nothing at first, and its syntax is old.
+// Older Nodes must be able to run this file, which says which one is needed: it imports nothing at first, and its syntax is old.
 const [MAJOR, MINOR] = [22, 13] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
-  import('./start.ts').then(({ start }) => start());
+  import('./run.ts').then(({ start }) => start());
 } else {
   const message = `shortlink needs Node ${MAJOR}.${MINOR} or later, and this is Node ${process.versions.node}.`;
   const event = { event: 'error', version: 1, error: { code: 'node', message, exit_code: 1 } };

@@ -13,11 +13,7 @@ import type { Io } from './io.ts';
 import { wantsColor } from './output/style.ts';
 import { VERSION } from './version.ts';
 
-/**
- * The whole command line: every command, option and help text. What shells complete comes from it too.
- *
- * @param isJson - with `--json`, stderr holds events only, and no help
- */
+/** The whole command line, which shells complete too. With `--json`, stderr holds events only, and no help. */
 export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command {
   const program = new Command('shortlink')
     .description('Create short links, one at a time or from files of any size.')
@@ -28,7 +24,7 @@ export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => !isJson && io.stderr.write(text),
-      // Errors are thrown. Only run-command.ts prints them.
+      // Only run-command.ts prints errors.
       outputError: () => {},
       getOutHelpWidth: () => io.stdout.columns || DEFAULT_WIDTH,
       getErrHelpWidth: () => io.stderr.columns || DEFAULT_WIDTH,

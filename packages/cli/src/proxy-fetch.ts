@@ -2,17 +2,12 @@ import { usageError } from './cli-error.ts';
 import type { Io } from './io.ts';
 
 /**
- * A `fetch` that goes through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is
- * set. Node's own `fetch` uses them only from 22.21 and 24.5 on, and only when NODE_USE_ENV_PROXY was set before the
- * process started. undici is loaded only where there is a proxy, or for `isPublic`.
+ * A `fetch` through the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (either case); undefined where none is set. Node's own uses them only
+ * from 22.21 and 24.5 on, and only with NODE_USE_ENV_PROXY. undici is loaded only where it is needed.
  *
- * @param isPublic - fail for private addresses, and for names that lead to one, also after a redirect. A proxy looks names up by itself:
- *   behind one, only addresses are recognised.
+ * @param isPublic - fail for private addresses and names. Behind a proxy, which looks names up itself, only addresses are recognised.
  */
-export async function proxyFetch(
-  env: Io['env'],
-  isPublic = false,
-): Promise<typeof globalThis.fetch | undefined> {
+export async function proxyFetch(env: Io['env'], isPublic = false) {
   const httpProxy = readProxy(env, 'http_proxy');
   const httpsProxy = readProxy(env, 'https_proxy');
   const isDirect = httpProxy === '' && httpsProxy === '';
@@ -27,7 +22,7 @@ function read(env: Io['env'], name: string): string {
   return env[name] ?? env[name.toUpperCase()] ?? '';
 }
 
-/** The value itself is not repeated in the error: it may hold a password. */
+/** The error does not repeat the value: it may hold a password. */
 function readProxy(env: Io['env'], name: string): string {
   const value = read(env, name);
   if (value !== '' && !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) {

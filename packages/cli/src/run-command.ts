@@ -4,9 +4,9 @@ import { Context, type GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
 
-/** Parses the command line, runs the command, and turns any error into a message and an exit code. */
+/** Turns any error into a message and an exit code. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Before the command line is parsed, only the options that say how to print an error are known.
+  // Before the command line is parsed, only these options are known.
   const isJson = argv.includes('--json');
   let context = new Context(io, argv, { json: isJson, color: !argv.includes('--no-color') });
   let exitCode: ExitCode = EXIT_CODES.ok;
@@ -19,7 +19,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return await fail(error, context);
-    // Help or the version was printed because it was asked for.
+    // The help or the version was asked for.
     if (error.exitCode === 0) return EXIT_CODES.ok;
     const isHelp = error.message === HELP_SHOWN;
     const name = nameOf(argv, program);
@@ -33,10 +33,10 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
   }
 }
 
-/** Message of commander's error after it printed help to stderr. */
+/** Commander's error after it printed help to stderr. */
 const HELP_SHOWN = '(outputHelp)';
 
-/** A wrong command line, as one sentence. `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated. */
+/** As one sentence. `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated. */
 function usageProblem({ message }: CommanderError): string {
   return message
     .replace(/^error: /, '')
@@ -44,7 +44,7 @@ function usageProblem({ message }: CommanderError): string {
     .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.');
 }
 
-/** The command that a command line names, as far as it names one: `shortlink job wait`. */
+/** As far as a command line names one: `shortlink job wait`. */
 function nameOf(argv: readonly string[], program: Command): string {
   let command = program;
   const path = [program.name()];
@@ -62,7 +62,7 @@ async function fail(error: unknown, context: Context): Promise<ExitCode> {
   const report = await describeError(error);
   context.printer.error(report);
   if (context.globals.verbose === true && error instanceof Error) {
-    // Without its first lines, which are the message: that may be somebody else's text.
+    // The first lines are the message, which may be somebody else's text.
     context.printer.log('debug', error.stack?.match(/^ +at .*$/gm)?.join('\n') ?? error.name);
   }
   return report.exitCode;

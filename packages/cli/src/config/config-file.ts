@@ -4,12 +4,12 @@ import { usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
-/** Only the owner may read or write the file, because it holds API keys. */
+/** The file holds API keys. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
-/** Reads the config file; without one, nothing is set. `warning` is for the user: the permissions were too wide. */
+/** Without a config file, nothing is set. `warning` says that the permissions were too wide. */
 export async function readConfig(
   path: string,
   platform: NodeJS.Platform,
@@ -21,10 +21,7 @@ export async function readConfig(
   return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
 }
 
-/**
- * Replaces the config file, made with mode 0600 in a directory of mode 0700. A reader sees the old content or the new, a crash leaves the
- * old, and the keys are at no moment readable by others.
- */
+/** Replaces the config file. A reader sees the old content or the new, a crash leaves the old, and the keys are never readable by others. */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
@@ -57,7 +54,7 @@ async function checkConfig(path: string, text: string): Promise<Config> {
     // The parser's message quotes the text around the error, which may be an API key.
     throw usageError(`The config file ${path} is not valid JSON.`, REPAIR_HINT);
   }
-  // zod costs more start-up time than the rest of a command: it is loaded only when there is a file to check.
+  // zod costs more start-up time than the rest of a command.
   const { parseConfig } = await import('./config-schema.ts');
   const parsed = parseConfig(value);
   if (typeof parsed !== 'string') return parsed;
@@ -77,8 +74,8 @@ async function narrow(path: string, mode: number): Promise<string> {
 }
 
 /**
- * Where the settings are kept: `$XDG_CONFIG_HOME/shortlink/config.json`, by default below `~/.config`; below `%APPDATA%`
- * on Windows. A relative XDG_CONFIG_HOME is ignored, as the XDG Base Directory Specification asks.
+ * `$XDG_CONFIG_HOME/shortlink/config.json`, by default below `~/.config`; below `%APPDATA%` on Windows. A relative XDG_CONFIG_HOME is ignored,
+ * as the XDG Base Directory Specification asks.
  */
 export function configPath({ env, home, platform }: Pick<Io, 'env' | 'home' | 'platform'>): string {
   const named = [env['XDG_CONFIG_HOME'], platform === 'win32' ? env['APPDATA'] : undefined];

@@ -6,7 +6,7 @@ const profileSchema = z.strictObject({
   base_url: z.string().refine(isBaseUrl, 'must be an absolute http: or https: URL').optional(),
 });
 
-/** Content of the config file. Strict: a mistyped name would otherwise be ignored silently. */
+/** Strict: a mistyped name would otherwise be ignored. */
 const configSchema = z.strictObject({
   profile: z.string().regex(PROFILE_PATTERN).optional(),
   profiles: z.record(z.string().regex(PROFILE_PATTERN), profileSchema).default({}),
@@ -14,11 +14,11 @@ const configSchema = z.strictObject({
 
 export type Config = z.infer<typeof configSchema>;
 
-/** The content of a config file, or what is wrong with it, in one line. */
+/** The content, or what is wrong with it, in one line. */
 export function parseConfig(value: unknown): Config | string {
   const result = configSchema.safeParse(value);
   if (result.success) return result.data;
-  // zod's messages name what is expected and not the value, which may be an API key in the wrong field.
+  // zod's messages don't name the value, which may be an API key in the wrong field.
   const problems = result.error.issues.map(({ path, message }) => {
     return path.length > 0 ? `${path.join('.')}: ${message}` : message;
   });

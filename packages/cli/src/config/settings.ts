@@ -4,7 +4,7 @@ import type { Config } from './config-schema.ts';
 
 export interface Setting {
   value: string;
-  /** Where it came from, strongest first. */
+  /** Strongest first. */
   source: 'flag' | 'environment' | 'config file' | 'default';
 }
 
@@ -12,11 +12,10 @@ export interface ResolvedSettings {
   profile: Setting;
   apiKey: Setting | undefined;
   baseUrl: Setting | undefined;
-  /** The address that the stored key is for, where that is why it is not used. */
+  /** The address of the stored key, where that is why it is not used. */
   otherAddress: string | undefined;
 }
 
-/** Options of every command that name the account. */
 export interface AccountOptions {
   apiKey?: string | undefined;
   baseUrl?: string | undefined;
@@ -24,8 +23,7 @@ export interface AccountOptions {
 }
 
 /**
- * Flag, then environment, then config file. Empty environment variables count as not set. A stored key is used for the address that it
- * was stored with, and for no other one.
+ * Flag, then environment, then config file. A stored key is used for the address that it was stored with, and for no other one.
  *
  * @param newProfile - for commands that make a profile: one that doesn't exist yet is no error
  */
@@ -71,25 +69,20 @@ function checkProfile({ value, source }: Setting, config: Config, newProfile: bo
   }
 }
 
-function first(
-  flag: string | undefined,
-  environment: string | undefined,
-  file: string | undefined,
-): Setting | undefined {
+function first(flag?: string, environment?: string, file?: string): Setting | undefined {
   if (flag !== undefined) return { value: flag, source: 'flag' };
   if (environment) return { value: environment, source: 'environment' };
   return file === undefined ? undefined : { value: file, source: 'config file' };
 }
 
-/** `https://user:password@host` is refused, and must not be repeated. */
 function withoutCredentials(value: string): string {
   return value.replace(/(\/\/)?[^/]*@/u, '$1****@');
 }
 
-/** Letters, digits and `._-`; also safe as a part of a file name or an environment variable's value. */
+/** Safe as a part of a file name too. */
 export const PROFILE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Printable ASCII without spaces: anything else can't be sent in a header, and `fetch` would print the key in its error. */
+/** Anything else can't be sent in a header, and `fetch` would print the key in its error. */
 export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 export function isBaseUrl(value: string): boolean {
@@ -97,12 +90,12 @@ export function isBaseUrl(value: string): boolean {
   return /^https?:$/.test(protocol) && !username && !password && !search && !hash;
 }
 
-/** Documentation often shows the address with the path of the API, which the client adds by itself. */
+/** Documentation often shows the address with the path of the API. */
 export function withoutApiPath(baseUrl: string): string {
   return baseUrl.replace(/\/api\/v1\/*$/, '');
 }
 
-/** One spelling of a service's address: `http://host` and `http://host/` are the same service. */
+/** `http://host` and `http://host/` are the same service. */
 export function serviceUrl(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return origin + pathname.replace(/\/+$/, '');
@@ -112,12 +105,12 @@ export function isSameService(one: string, other: string): boolean {
   return serviceUrl(one) === serviceUrl(other);
 }
 
-/** What a suggested command needs so that it is about the same profile. */
+/** A suggested command is about the same profile. */
 export function profileFlag({ value, source }: Setting): string {
   return source === 'flag' ? ` --profile ${value}` : '';
 }
 
-/** The last four characters of a long key: enough to recognize it, too few to use it. */
+/** The last four characters: enough to recognize the key, too few to use it. */
 export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';
 }

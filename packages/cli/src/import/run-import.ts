@@ -5,7 +5,7 @@ import { addRows, checkInput, type ImportSource } from './check/check-input.ts';
 import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
 import { writeError } from './errors.ts';
-import { removeLeftovers } from './hidden-files.ts';
+import { removeLeftovers, syncFolder } from './folder.ts';
 import { isStream } from './is-stream.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
@@ -33,7 +33,6 @@ import {
   wouldStop,
 } from './report/summary.ts';
 import { findOut, type SendNewRows, sendNewRows, traitsIfNeeded } from './send/send-new-rows.ts';
-import { syncFolder } from './sync-folder.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**

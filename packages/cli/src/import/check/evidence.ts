@@ -1,6 +1,5 @@
 import { type Batch, isLink, isOpenLink, outcomeOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { RowBuffer, type Values } from '../journal/row-buffer.ts';
 import {
   editedContent,
   fitOf,
@@ -18,12 +17,14 @@ import { NamedLinks } from './named-links.ts';
 import {
   type Comparison,
   type FirstRows,
+  RowBuffer,
   readComparison,
   readFirst,
   readLinks,
   readMatches,
   readNumbers,
   readPairs,
+  type Values,
   valuesOf,
 } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';

@@ -1,6 +1,5 @@
 import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Values } from '../journal/row-buffer.ts';
 import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
 import { type Existing, type LinkResult, NO_RESPONSE } from '../types.ts';
 import * as sql from './evidence-sql.ts';
@@ -133,4 +132,39 @@ export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
       ? [result.code, result.short_url, null]
       : [null, null, result?.error ?? null];
   return [number, 0, key, content, pair, ...known, null, null, wasOpen ? 1 : 0];
+}
+
+/** Rows that go into the database at once: one call for each of millions of rows would be slow. */
+const CHUNK_ROWS = 500;
+
+export type Values = readonly (string | number | null)[];
+
+/** Gathers rows for a table. Values that are bound take a quarter of the time of JSON that the database reads. */
+export class RowBuffer {
+  readonly #db: Database;
+  readonly #table: string;
+  readonly #inserts = new Map<number, ReturnType<Database['prepare']>>();
+  #rows: Values[] = [];
+
+  constructor(db: Database, table: string) {
+    this.#db = db;
+    this.#table = table;
+  }
+
+  add(values: Values): void {
+    this.#rows.push(values);
+    if (this.#rows.length === CHUNK_ROWS) this.flush();
+  }
+
+  flush(): void {
+    const rows = this.#rows;
+    if (rows.length === 0) return;
+    this.#rows = [];
+    const places = () => rows.map((row) => `(${row.map(() => '?').join()})`).join();
+    const insert =
+      this.#inserts.get(rows.length) ??
+      this.#db.prepare(`INSERT INTO ${this.#table} VALUES ${places()}`);
+    this.#inserts.set(rows.length, insert);
+    insert.run(...rows.flat());
+  }
 }

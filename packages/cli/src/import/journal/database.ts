@@ -8,10 +8,11 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { CliError } from '../../cli-error.ts';
 import { inputError, placeWithoutRoom, writeError } from '../errors.ts';
-import { partialName } from '../hidden-files.ts';
+import { partialName } from '../folder.ts';
 import {
   ALLOW,
   APPLICATION,
@@ -23,7 +24,6 @@ import {
   refuseIrregular,
   UPGRADE,
 } from './file.ts';
-import { loadSqlite } from './load-sqlite.ts';
 
 /** The last byte of `PRAGMA application_id`: a higher one is that of a newer release. */
 const VERSION = 0x32;
@@ -256,4 +256,26 @@ export function lacksRoom(error: unknown): boolean {
 
 function systemError(code: string, cause: Error): Error {
   return Object.assign(new Error(cause.message, { cause }), { code });
+}
+
+/**
+ * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which does not concern the
+ * user of a tool. Only this warning is suppressed.
+ *
+ * @throws CliError (exit code 2) in a version of Node without it
+ */
+function loadSqlite(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  try {
+    const old: Partial<typeof process> = process;
+    const found = old.getBuiltinModule?.('node:sqlite');
+    if (found !== undefined) return found;
+    throw inputError(`An import needs Node 22.13 or newer, and this is ${process.version}`);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** A hidden file beside a target. File names have at most 255 bytes. */
@@ -26,5 +26,19 @@ export async function removeLeftovers(target: string): Promise<void> {
     if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
       await rm(path, { force: true });
     }
+  }
+}
+
+/** Errors of systems that can't sync a folder, or let nobody open one. */
+const CAN_NOT = ['EINVAL', 'EPERM', 'EACCES', 'EISDIR', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EBADF'];
+
+/** Makes new and renamed files in a folder durable. Throws the system's error where the folder could be synced and was not. */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!CAN_NOT.includes(code)) throw error;
   }
 }
