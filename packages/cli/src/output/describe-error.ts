@@ -134,10 +134,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   batchSize: '--batch-size',
   concurrency: '--concurrency',
 };
-const OPTIONS = new RegExp(
-  `\\b(${Object.keys(FLAGS).join('|')})\\b(?: is (\\d+)(?= ?$|[.,]))?`,
-  'g',
-);
+const NAMES = Object.keys(FLAGS).join('|');
+const OPTIONS = new RegExp(`\\b(${NAMES})\\b(?: is (\\d+)(?= ?$|[.,]))?`, 'g');
 
 /** The client's message in the words of the command line: `maxRetryAfterMs is 90000` is `--max-wait is 90 s`. */
 function inFlags(text: string): string {

@@ -29,11 +29,7 @@ export async function printEnd(end: End, printer: Printer): Promise<void> {
 }
 
 /** With a table where not every row has its link. */
-export async function printImportSummary(
-  summary: ImportSummary,
-  printer: Printer,
-  verbose: boolean,
-) {
+export async function printSummary(summary: ImportSummary, printer: Printer, verbose: boolean) {
   const { rejected, failed, unknown, unsent, stopped, dryRun } = summary;
   const notCreated = rejected + failed + unknown;
   const mark: Mark = stopped !== undefined ? 'failure' : notCreated > 0 ? 'attention' : 'success';

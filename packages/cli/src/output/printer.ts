@@ -69,11 +69,7 @@ export class Printer {
   }
 
   redact(text: string): string {
-    let redacted = text;
-    for (const secret of this.#secrets) {
-      redacted = redacted.replaceAll(secret, '****');
-    }
-    return redacted;
+    return [...this.#secrets].reduce((shown, secret) => shown.replaceAll(secret, '****'), text);
   }
 
   data(text: string): void {
@@ -154,9 +150,7 @@ export class Printer {
       return;
     }
     this.#line(this.#labelled('error:', this.errStyle.red, sanitize(report.message)));
-    if (report.hint !== undefined) {
-      this.#line(this.#wrap(report.hint.replace(/^/gm, '  ')));
-    }
+    if (report.hint !== undefined) this.#line(this.#wrap(report.hint.replace(/^/gm, '  ')));
   }
 
   /** Undefined where there is no terminal. */

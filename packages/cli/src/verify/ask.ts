@@ -131,10 +131,8 @@ export class Asker {
       return { reply, retryAfterMs, isPassing: PASSING.includes(status) };
     } catch (error) {
       if (!controller.signal.aborted) return failureOf(error);
-      const reply: Reply = {
-        failure: 'timeout',
-        problem: `no response within ${timeoutMs / 1000} s`,
-      };
+      const problem = `no response within ${timeoutMs / 1000} s`;
+      const reply: Reply = { failure: 'timeout', problem };
       return { reply, retryAfterMs: undefined, isPassing: true };
     } finally {
       clearTimeout(timer);

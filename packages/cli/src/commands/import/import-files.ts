@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { plural, present } from '../../format.ts';
 import { inputError } from '../../import/errors.ts';
 import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
-import { printImportSummary, progressOf } from '../../output/import-summary.ts';
+import { printSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
 import type { ImportInput } from './import.ts';
@@ -91,7 +91,7 @@ async function inOrder(files: readonly ImportSettings[], run: Run) {
 async function report(outcome: FileOutcome, { printer, globals }: Context): Promise<void> {
   const { summary, stopped, next, exitCode } = outcome;
   if (globals.json !== true && summary.rows > 0 && stopped?.reason !== 'rejects') {
-    await printImportSummary(summary, printer, globals.verbose === true);
+    await printSummary(summary, printer, globals.verbose === true);
   }
   if (exitCode === EXIT_CODES.changes) {
     const rows = plural(summary.unsent, 'row asks', 'rows ask');

@@ -61,18 +61,15 @@ export function agesOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: Impor
   };
 }
 
-async function lookUp(
-  pairs: readonly string[],
-  evidence: Evidence,
-  { client, signal }: ImportDeps,
-) {
+async function lookUp(pairs: readonly string[], evidence: Evidence, deps: ImportDeps) {
   let asked = [...new Set(pairs)].map((pair) => ({
     ...linkOfPair(pair),
     after: undefined as string | undefined,
   }));
   // Of a target with many links, each answer has a part.
   while (asked.length > 0) {
-    const results: LookupResult[] = await client.links.lookup(asked, { signal });
+    const { signal } = deps;
+    const results: LookupResult[] = await deps.client.links.lookup(asked, { signal });
     asked = asked.flatMap((target, index) => {
       const { links = [], more = false } = results[index] ?? {};
       for (const { title, tags, redirect_type, code, short_url } of links) {

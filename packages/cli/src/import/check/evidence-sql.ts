@@ -1,7 +1,6 @@
 import type { Journal } from '../journal/journal.ts';
 import { KEYS_OF_MADE, MADE_VALUES, REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
 
-/** Rows whose lines are shown. */
 const FIRST_LINES = 5;
 
 export const MATCHED_LINKS = 'temp.match JOIN temp.link ON link.id = match.link';
@@ -10,24 +9,23 @@ export const MATCHED_LINKS = 'temp.match JOIN temp.link ON link.id = match.link'
 export const KNOWN_BY = { journal: 0, results: 1, known: 2, beside: 3, service: 4 } as const;
 export type KnownBy = (typeof KNOWN_BY)[keyof typeof KNOWN_BY];
 
-/** What is taken without a question. The others only know that the target has links. */
+/** What is taken without a question. */
 const CERTAIN = `source < ${KNOWN_BY.beside}`;
 
-/** Ids of links that are not in the journal begin here: those of the journal are its own numbers. */
+/** Links of the journal have its own numbers as ids, and others begin here. */
 export const FIRST_OTHER = 2 ** 44;
 
-/** The content as it is compared: that of the row that had the link last. See `editedContent`. */
+/** The content of the row that had the link last. See `editedContent`. */
 const AS_ROW = `iif(content < 0, (-1 - content) / ${MADE_VALUES}, content)`;
 const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with, pair FROM temp.link`;
 
 /**
- * The one table of what exists. `row` has the rows of the input with the links that their own cells name, `link` has what the journal, files and
- * the service say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
+ * What exists. `row` has the rows of the input with the links that their own cells name, `link` has what the journal, files and the service
+ * say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
- * once: as the journal has it, or else as the best source. As many as the journal doubts, or has doubted when the run began, are the same that
- * files doubt.
- * The number of a cell `made_for` is `made`, of rows that say that their link may exist, and of links of the service.
+ * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt.
+ * `made` is the number of a cell `made_for`, of rows that say that their link may exist, and of links of the service.
  */
 export const TABLES = `
   CREATE TEMP TABLE row (
@@ -57,15 +55,15 @@ export const TABLES = `
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
-/** Where no cell says what a link was made for, the journal does; else it is taken for that of its row. */
+/** Where no cell says what a link was made for, the journal does. */
 const FIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = found.fit FROM (
     SELECT number, max(CASE WHEN link.pair <> row.pair THEN 0 ELSE 1 + (link.content = row.content) END) AS fit
     FROM temp.row JOIN temp.link ON link.short_url = row.own WHERE source = 0 AND row.fit IS NULL GROUP BY number
   ) AS found WHERE row.number = found.number`;
 /**
- * Short URLs that were moved to other rows: those that the journal knows for the target of another row. Where no row asks for that any more, the
- * journal is older than the file. Of several links with one short URL, any will do.
+ * Short URLs that the journal knows for the target of another row were moved. Where no row asks for that target any more, the journal is older
+ * than the file. Of several links with one short URL, any will do.
  */
 const MISFIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = 0 WHERE number IN (
@@ -76,7 +74,7 @@ const MISFIT_BY_JOURNAL = `
   )`;
 const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
 
-/** Whose is a link that rows name? The first that it was made for, word for word if any is. The others have none. */
+/** A link that rows name is that of the first one that it was made for, word for word if any is. */
 const DISOWN = `
   UPDATE temp.row SET own = NULL, named = own, made = iif(fit = 0, made, NULL) WHERE number IN (
     SELECT number FROM (
@@ -86,18 +84,18 @@ const DISOWN = `
   )`;
 export const OWN_LINKS = [FIT_BY_JOURNAL, MISFIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
-/** Whether another row has the link that the cells of a row name. Links are looked up: a list of all of them would be made anew for each page. */
+/** Whether another row has the link that the cells of a row name. A list of all links would be made anew for each page. */
 const isOfOther = (rows: string) =>
   `EXISTS (SELECT 1 FROM temp.row AS other WHERE other.own = ${rows}.named)`;
 
 export const COPIED = `temp.row WHERE named IS NOT NULL AND ${isOfOther('row')}`;
 
-/** Rows whose cells name a link to another target than theirs, which no other row has. */
+/** Whose cells name a link to another target than theirs, which no other row has. */
 const hasFormer = (rows: string) => `fit = 0 AND named IS NOT NULL AND NOT ${isOfOther(rows)}`;
 
 /**
- * Rows whose target such a link seems made for: a column was sorted or shifted without the others. `made_for` has 20 bits of a target, so that
- * among many rows some agree by chance: it has to be half of these links, more than one, and twice as many as chance gives.
+ * Rows whose target such a link seems made for: a column was sorted without the others. With the 20 bits of a target in `made_for`, some agree
+ * by chance: it has to be half of these links, more than one, and twice as many as chance gives.
  */
 export const MOVED = `
   WITH lost AS MATERIALIZED (
@@ -112,8 +110,8 @@ export const MOVED = `
   WHERE links > 1 AND 2 * links >= all_links AND links * ${2 ** 53 / KEYS_OF_MADE} > 2 * all_links * rows ORDER BY line LIMIT ${FIRST_LINES}`;
 
 /**
- * Pairs the n-th row with the n-th link of those that are alike in `columns`, where neither has a partner yet. Rows that say that their
- * link may exist go first, and links that do exist: a row is in doubt only where none is left, in whatever order the rows stand.
+ * Pairs the n-th row with the n-th link of those that are alike in `columns` and have no partner yet. Rows that say that their link may exist go
+ * first, and links that do exist: a row is in doubt only where none is left.
  */
 const matchBy = (columns: string, where: string, links = 'free_link') => `
   INSERT INTO temp.match SELECT number, id FROM (
@@ -123,7 +121,7 @@ const matchBy = (columns: string, where: string, links = 'free_link') => `
     FROM ${links} WHERE ${where} AND id NOT IN (SELECT link FROM temp.match)
   ) USING (${columns}, n)`;
 
-/** The same for those that are the only ones of their kind, as nearly all are: numbering them would cost three times as much. */
+/** The same for those that are the only ones of their kind, as nearly all are: numbering them would take three times as long. */
 const MATCH_SINGLE = `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT max(number) AS number, max(id) AS id FROM (
@@ -138,7 +136,7 @@ const UNMATCH_OTHERS = `
     SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
-/** What a row itself says counts where the journal knew nothing of the row, now or when the rows were compared before. */
+/** What a row itself says counts where the journal knows and knew nothing of the row. */
 const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
 const MATCH_OWN_DOUBTS =
   'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
@@ -148,13 +146,13 @@ const ANY_LINK_LEFT =
 
 interface HowToMatch {
   hasDoubts: boolean;
-  /** Whether links that could be those of rows or others are theirs. */
+  /** Whether rows have links that could be theirs. */
   isReused: boolean;
-  /** Gets the numbers of links that lead to other targets by now. Undefined where nobody was asked about them. */
+  /** Gets the numbers of links that lead to other targets by now. Undefined where nobody was asked. */
   elsewhere: Set<number> | undefined;
 }
 
-/** Gives each row the link that is its own, if there is one. */
+/** Gives each row its own link, if there is one. */
 export function matchRows(db: Journal['db'], how: HowToMatch): void {
   match(db, how);
   const found = how.elsewhere === undefined ? [] : db.prepare(DROP_ELSEWHERE).all();
@@ -170,7 +168,7 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
     db.exec(matchBy('key, pair, content', CERTAIN));
     db.exec(matchBy('key, pair', CERTAIN));
     const isAsked = `source = ${KNOWN_BY.service}`;
-    // A row whose title was edited while its link was in doubt says itself what it was asked for with.
+    // A row whose title was edited meanwhile says what its link was asked for with.
     if (hasDoubts) db.exec(matchBy('key, pair, made_with', isAsked));
     db.exec(matchBy('key, pair, content', isAsked));
     db.exec(matchBy('key, pair, words', isAsked));
@@ -185,12 +183,11 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
   db.exec(matchBy('key, pair', isReused ? 'TRUE' : CERTAIN, 'doubtful_link'));
 }
 
-/** Links of the journal that no row has. */
 const IS_GONE = `source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
   AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
 export const GONE = `SELECT short_url FROM temp.link WHERE ${IS_GONE} ORDER BY id LIMIT ${FIRST_LINES}`;
 
-/** @param firstNewLink - bound: number of the first link that this run has created */
+/** Bound: number of the first link that this run has created. */
 export const COUNTS = `
   SELECT count(short_url) AS existing, count(*) - count(short_url) AS unknown,
     count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR was_open = 1) AS created,
@@ -207,12 +204,12 @@ export const CHANGED_ROWS = `(
 export const CHANGED = `
   SELECT line, count(*) OVER () AS changed FROM ${CHANGED_ROWS} ORDER BY line LIMIT ${FIRST_LINES}`;
 
-/** The new ones of these rows, but for those whose link the journal knows to be that of another row. */
+/** The new ones of these rows, without those whose link the journal knows to be that of another row. */
 export const FORMER = `
   SELECT line, named AS short_url FROM free_row WHERE ${hasFormer('free_row')} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
-/** Rows without a link whose target has links that could be theirs, or others: of equal rows, each with another one, as far as there are. */
+/** Rows without a link whose target has links that could be theirs: equal rows each with another one, as far as there are. */
 export const SIMILAR = `
   WITH other AS MATERIALIZED (
     SELECT key, pair, id, is_open, source FROM free_link WHERE NOT (${CERTAIN}) AND id NOT IN (SELECT link FROM temp.match)
@@ -229,13 +226,12 @@ export const SIMILAR = `
   SELECT line, coalesce(short_url, 'one that may exist') AS short_url, (SELECT count(*) FROM asking) AS lines
   FROM placed JOIN shown USING (key, pair, n) JOIN temp.link ON link.id = shown.id ORDER BY line LIMIT ${FIRST_LINES}`;
 
-/** The matched rows, with what is known of their links. */
 export const MATCHED = `
   SELECT number, link.key, link.content, code, short_url, error, made FROM (
     SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ?
   ) AS match JOIN temp.link ON link.id = match.link ORDER BY number`;
 
-/** Rows of which it is not known that they have a link. */
+/** Rows that may have no link. */
 export const UNLINKED = `
   SELECT number, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
   WHERE number > ? AND own IS NULL AND short_url IS NULL ORDER BY number LIMIT ?`;
@@ -245,14 +241,14 @@ const UNSETTLED = 'source = 0 AND short_url IS NULL';
 export const UNSETTLED_OTHERS = `
   SELECT id AS number, pair FROM temp.link WHERE id > ? AND ${UNSETTLED} AND id NOT IN (SELECT link FROM temp.match) ORDER BY id LIMIT ?`;
 
-/** Links of files that may exist: those that rows have, and of their own results all that nothing else knows by now. */
+/** Links of files that may exist: those of rows, and of their own results all that nothing else knows by now. */
 const DOUBTS = `source > 0 AND short_url IS NULL AND (
   id IN (SELECT link FROM temp.match) OR ${CERTAIN} AND key NOT IN (SELECT key FROM temp.link WHERE source = 0))`;
 
-/** What files doubt is settled like what the journal doubts. A row itself says what its link was made with, and is compared by that. */
+/** What files doubt is settled like what the journal doubts. A row itself says what its link was made with. */
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
-/** Links that no row has by what was known of them, and that lead to other targets by now. What the service says of them counts then. */
+/** Links that no row has, and that lead to other targets by now: what the service says of them counts. */
 const DROP_ELSEWHERE = `
   WITH said AS MATERIALIZED (SELECT short_url, key AS now FROM temp.link WHERE source = ${KNOWN_BY.service})
   DELETE FROM temp.link WHERE id IN (
@@ -261,8 +257,8 @@ const DROP_ELSEWHERE = `
   ) RETURNING id`;
 
 /**
- * The n-th link that may exist is the n-th that was found of those that are alike in \`columns\`, where neither has a partner yet. Links that
- * redirect as they were asked to go first.
+ * The n-th link that may exist is the n-th that was found of those that are alike in `columns` and have no partner yet. Links that redirect
+ * as they were asked to go first.
  */
 const settleBy = (columns: string) => `
   INSERT INTO temp.settled SELECT open.id, open.key, open.content, open.pair, link.code, link.short_url, link.id FROM (
@@ -280,14 +276,14 @@ export const SETTLED_IN_BATCH =
 export const SETTLED_OTHERS = `SELECT * FROM temp.settled WHERE id >= ${FIRST_OTHER} ORDER BY id`;
 export const DROP_UNSETTLED = `DELETE FROM temp.link WHERE id >= ${FIRST_OTHER} AND ${UNSETTLED}`;
 
-/** What is about to be replaced, and what rows have, so that the next run knows it without asking. */
+/** What is about to be replaced, and what rows have: the next run knows it without asking. */
 const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (
     SELECT id FROM free_link WHERE source = ${KNOWN_BY.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS}`;
 export const TO_ADOPT = `SELECT id, key, content, pair, code, short_url, error FROM temp.link WHERE ${ADOPTED} ORDER BY id`;
 export const DROP_ALL_DOUBTS = 'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL';
 
-/** The same of links that rows name themselves, for an input whose results are another file. */
+/** The same of links that rows name themselves, where the results are another file. */
 export const OWN_TO_ADOPT = `
   SELECT key, iif(fit = 1, -1 - (content * ${MADE_VALUES} + made % ${MADE_VALUES}), content) AS content, pair, NULL AS code, own AS short_url, NULL AS error FROM temp.row
   WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL) ORDER BY number`;

@@ -9,7 +9,7 @@ import {
   readMadeFor,
 } from '../map/link-identity.ts';
 import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
-import type { LinkResult, OnSimilar } from '../types.ts';
+import type { MadeResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
@@ -31,20 +31,19 @@ import { RowSet } from './row-set.ts';
 
 /**
  * Finds out which rows ask for links that exist. Rows that stand as they stood have their links at once. The others, and the links that are
- * left, are sorted by the database, by numbers that stand for target URL and domain, on disk where memory does not hold them: so millions
- * of either take no more memory than a few.
+ * left, are sorted by the database, on disk, so that millions take no more memory than a few.
  *
- * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows whose title and tags are those
- * of a link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none
- * are in doubt where a file says so.
+ * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows with the title and tags of a
+ * link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none are in
+ * doubt where a file says so.
  */
 export class Evidence {
-  /** What becomes of rows whose target has links with another title or other tags that only the service knows. */
+  /** For rows whose target has links with another title or other tags that only the service knows. */
   onSimilar: OnSimilar = 'create';
-  /** Whether rows that are added are kept. As long as nothing is known of any link, all of them are new. */
+  /** As long as nothing is known of any link, all rows are new, and none is kept. */
   keepsRows = false;
   readonly named = new NamedLinks();
-  /** Adds all rows of the input again. Set once they were checked. */
+  /** Set once the rows were checked. */
   addRows: () => Promise<void> = async () => {};
   readonly #db: Journal['db'];
   readonly #journal: Journal;
@@ -78,8 +77,8 @@ export class Evidence {
   }
 
   /**
-   * Forgets the rows that were added, so that they are added again: side by side with the links of the journal, which is much faster, or to be
-   * sorted with all links, once anything else than the journal knows of some.
+   * Forgets the rows, so that they are added again: side by side with the links of the journal, which is much faster, or to be sorted with all
+   * links, once anything else than the journal knows of some.
    */
   begin(how: 'in order' | 'sorted'): void {
     this.#flush();
@@ -90,7 +89,7 @@ export class Evidence {
     this.#db.exec('DELETE FROM temp.link WHERE source = 0 OR of_row IS NOT NULL');
   }
 
-  /** Adds all rows again, where they were not kept as what is known by now needs it. */
+  /** Adds all rows again, where they were not kept as it is needed by now. */
   async #keepRows(isNeeded = this.#journal.hasLinks()): Promise<void> {
     const isSorted = this.#hasClaims || this.knowsMore;
     if (this.keepsRows ? !isSorted || this.#order === undefined : !isSorted && !isNeeded) return;
@@ -98,13 +97,13 @@ export class Evidence {
     try {
       await this.addRows();
     } catch (error) {
-      // The next comparison, which that of the results is, reads them again.
+      // The next comparison reads them again.
       this.keepsRows = false;
       throw error;
     }
   }
 
-  /** Adds a row of the input by its number. What its cells say of another target, which was written over, is none of it. */
+  /** What the cells of a row say of another target, which was written over, does not count. */
   addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
     this.#hasClaims ||= own !== undefined || doubt !== undefined;
     if (!this.keepsRows || this.#order?.take(number, identity)) return;
@@ -124,7 +123,7 @@ export class Evidence {
     }
   }
 
-  /** Adds a link that a file names, or of which it says that it may exist. One that was made for something else than its row is none of the row. */
+  /** Adds a link that a file names or doubts. One that was made for something else than its row is none of the row. */
   addLink(source: KnownBy, identity: LinkIdentity, { own, doubt }: ClaimOfLink): void {
     if (own === undefined && doubt === undefined) return;
     const { key, content, pair } = identity;
@@ -142,25 +141,25 @@ export class Evidence {
     this.#nextOther += 1;
   }
 
-  /** Forgets what files say of links that may exist, so that their rows are new. Returns whether there are any. */
+  /** Forgets the doubts of files, so that their rows are new. Returns whether there are any. */
   releaseDoubts(): boolean {
     this.#flush();
     return this.#db.prepare(sql.DROP_ALL_DOUBTS).run().changes > 0;
   }
 
-  /** Whether any row asks for a link of this batch, as they were compared last. */
+  /** By the last comparison. */
   asksFor({ firstLink, size }: Batch): boolean {
     return this.#db.prepare(sql.ASKS_FOR).get(firstLink, firstLink + size) !== undefined;
   }
 
-  /** What to ask the service for: the rows that have no link, as they were compared last, and links that may exist; so many at once. */
+  /** What to ask the service for: rows that have no link by the last comparison, and links that may exist; so many at once. */
   async *toAsk(size: number): AsyncGenerator<string[]> {
     await this.#keepRows(true);
     this.#flush();
     yield* readPairs(this.#db, size);
   }
 
-  /** Once the service was asked for all of them: links that may exist are those that were found, or don't exist. */
+  /** Once the service was asked: links that may exist are those that were found, or don't exist. */
   async settle(): Promise<void> {
     await this.#keepRows();
     this.#journal.write(() => {
@@ -183,7 +182,7 @@ export class Evidence {
     });
   }
 
-  /** Records links of files and of the service in the journal, as far as rows have them or their file will be replaced. */
+  /** Records links of files and of the service that rows have, or whose file will be replaced. */
   async adopt(inPlace: boolean): Promise<Comparison> {
     this.#journal.write(() => {
       if (!inPlace) this.#journal.add(readLinks(this.#db, sql.OWN_TO_ADOPT));
@@ -201,10 +200,10 @@ export class Evidence {
     return this.#db.prepare(sql.ANY_OTHER).get() !== undefined;
   }
 
-  /** Rows that could have a link of another file or of the service, or not: how many, and the first of them. */
+  /** Rows that could have a link of another file or of the service. */
   similar = (): FirstRows => readFirst(this.#db, sql.SIMILAR);
 
-  /** Rows whose target is the one that a link of another row seems made for, which asks for another one by now. */
+  /** Rows whose target is the one that a link of another row seems made for. */
   moved = (): FirstRows => readFirst(this.#db, sql.MOVED, this.#hasOwn);
 
   async compare(): Promise<Comparison> {
@@ -229,7 +228,7 @@ export class Evidence {
     });
   }
 
-  /** By the last comparison, the rows that were edited since their link was created, and those with a link of this run. */
+  /** By the last comparison: rows that were edited since, and those with a link of this run. */
   listed(): { changed: RowSet; created: RowSet } {
     const isNew = `link >= ${this.#journal.firstNewLink} AND link < ${sql.FIRST_OTHER}`;
     const created = readNumbers(this.#db, `${sql.MATCHED_LINKS} WHERE (${isNew} OR was_open = 1)`);
@@ -237,8 +236,8 @@ export class Evidence {
     return { changed: readNumbers(this.#db, `${sql.CHANGED_ROWS} WHERE TRUE`), created };
   }
 
-  /** Reads the states of the matched rows, which are asked for in the order of the input, each with the cell `made_for`. */
-  matches(): (number: number) => LinkResult & { made_for: string } {
+  /** Reads the states of the matched rows, in the order of the input. */
+  matches(): (number: number) => MadeResult {
     const sorted = readMatches(this.#db);
     const inOrder = this.#order?.read();
     return (number) => {
@@ -247,7 +246,7 @@ export class Evidence {
     };
   }
 
-  /** Brings in what the journal knows by now, but for the links whose rows have them. */
+  /** Brings in what the journal knows by now, but for links that rows have in order. */
   #load(): void {
     for (const batch of this.#journal.batches()) {
       const { id, firstLink, size, job, decided } = batch;

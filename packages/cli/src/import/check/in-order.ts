@@ -50,11 +50,8 @@ export class InOrder {
   /** Whether each link of a batch that has its results is that of a row. */
   hasAll({ firstLink, size, isOpen, created, unanswered }: Batch): boolean {
     if (isOpen || unanswered > 0) return false;
-    let taken = 0;
-    for (let index = 0; index < size; index += 1) {
-      if (this.links.has(firstLink + index)) taken += 1;
-    }
-    return taken === created;
+    const numbers = Array.from({ length: size }, (_, index) => firstLink + index);
+    return numbers.filter((number) => this.links.has(number)).length === created;
   }
 
   *read(): Generator<JournalLink> {

@@ -1,11 +1,11 @@
 import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
-import { type Existing, type LinkResult, NO_RESPONSE } from '../types.ts';
+import { type Existing, type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
 import * as sql from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
 
-/** Rows that come out of the database at once: all of them would not fit into memory. */
+/** All rows at once would not fit into memory. */
 const PAGE_ROWS = 5_000;
 
 /** How the rows of the input compare with the links that exist. */
@@ -20,14 +20,14 @@ export interface Comparison extends Omit<Existing, 'new'> {
   former: { line: number; short_url: string }[];
   /** Rows whose link may exist. */
   unknown: number;
-  /** Rows, of those whose link exists, that got it in this run: it is new, or was in doubt before. */
+  /** Existing rows that got their link in this run: it is new, or was in doubt before. */
   created: number;
   usesKnown: boolean;
 }
 
 type Database = Journal['db'];
 
-/** The rows of a statement whose parameters are the last number so far and a limit. */
+/** The rows of a statement with the last number so far and a limit. */
 function* pages(db: Database, query: string, size: number) {
   const next = db.prepare(query);
   for (let last = -1; ; ) {
@@ -38,14 +38,14 @@ function* pages(db: Database, query: string, size: number) {
   }
 }
 
-/** The pairs to ask the service for, `size` at once: first those of rows without a link, then of links that may exist and that no row has. */
+/** The pairs to ask the service for: of rows without a link, then of links that may exist and that no row has. */
 export function* readPairs(db: Database, size: number): Generator<string[]> {
   for (const query of [sql.UNLINKED, sql.UNSETTLED_OTHERS]) {
     for (const rows of pages(db, query, size)) yield rows.map(({ pair }) => String(pair));
   }
 }
 
-/** Row numbers from a table, of which `from` states a condition too. */
+/** `from` is a table with a condition. */
 export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   const set = new RowSet();
   const query = `SELECT number FROM ${from} AND number > ? ORDER BY number LIMIT ?`;
@@ -75,7 +75,7 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
   };
 }
 
-/** How many rows there are of a kind, and the first of them, each with a link. */
+/** How many rows of a kind there are, and the first ones. */
 export interface FirstRows {
   lines: number;
   first: { line: number; short_url: string }[];
@@ -86,8 +86,8 @@ export function readFirst(db: Database, query: string, isAny = true): FirstRows 
   return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
 }
 
-/** The states of the matched rows, in the order of the input, each with the cell `made_for`. */
-export function* readMatches(db: Database): Generator<LinkResult & { made_for: string }> {
+/** In the order of the input. */
+export function* readMatches(db: Database): Generator<MadeResult> {
   for (const rows of pages(db, sql.MATCHED, PAGE_ROWS)) {
     for (const row of rows) {
       const { key, content, short_url, made } = row;
@@ -107,7 +107,7 @@ function resultOf({ code, short_url, error }: Record<string, unknown>): LinkResu
   return { status: 'created', code: String(code ?? end), short_url };
 }
 
-/** Links as the journal records them, one by one. */
+/** As the journal records them. */
 export function* readLinks(db: Database, query: string): Generator<LinkIdentity & LinkResult> {
   for (const row of db.prepare(query).iterate()) {
     const { key, content, pair } = row;
@@ -116,15 +116,11 @@ export function* readLinks(db: Database, query: string): Generator<LinkIdentity 
   }
 }
 
-/** A row of the input, with a short URL that is said of it. */
-export function lineOf({ line, short_url }: Record<string, unknown>): {
-  line: number;
-  short_url: string;
-} {
+export function lineOf({ line, short_url }: Record<string, unknown>) {
   return { line: Number(line), short_url: String(short_url) };
 }
 
-/** A link of the journal, as the table of links has it. */
+/** As the table of links has it. */
 export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
   const { number, key, content, pair, result } = link;
   const known =
@@ -134,12 +130,12 @@ export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
   return [number, 0, key, content, pair, ...known, null, null, wasOpen ? 1 : 0];
 }
 
-/** Rows that go into the database at once: one call for each of millions of rows would be slow. */
+/** One call for each of millions of rows would be slow. */
 const CHUNK_ROWS = 500;
 
 export type Values = readonly (string | number | null)[];
 
-/** Gathers rows for a table. Values that are bound take a quarter of the time of JSON that the database reads. */
+/** Gathers rows for a table. Binding values takes a quarter of the time of JSON that the database reads. */
 export class RowBuffer {
   readonly #db: Database;
   readonly #table: string;

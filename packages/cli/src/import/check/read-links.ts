@@ -21,23 +21,21 @@ import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
 interface FileOfLinks {
   path: string;
   source: KnownBy;
-  /** Whether it was written for JSON Lines, of which each had its own keys. */
   isOfLines: boolean;
-  /** Whether it may be a file of another kind, which names no links. @default false */
+  /** Whether it may name no links at all. @default false */
   mayBeOther?: boolean;
-  /** Addresses that its short URLs begin with, which name links also in a column of another name. @default such a column is refused */
+  /** Addresses whose short URLs name links also in a column of another name. @default such a column is refused */
   origins?: readonly string[];
-  /** What begins the short URLs of links that count. @default all do */
+  /** Links at other addresses don't count. @default all do */
   only?: string | undefined;
-  /** Whether it is another input of the command, whose rows may get a link each. @default false */
+  /** Whether it is another input, whose rows may get a link each. @default false */
   isInput?: boolean;
 }
 
 /**
- * Reads a results file, whoever names it, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is
- * none, and was not read.
+ * Reads a results file, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is none.
  *
- * @throws CliError (exit code 2) when a row of it names a link that can't be read, or it is no table
+ * @throws CliError (exit code 2) when a row names a link that can't be read, or the file is no table
  */
 export async function readLinks(
   { path, source, isOfLines, mayBeOther = false, origins, only, isInput = false }: FileOfLinks,
@@ -53,7 +51,7 @@ export async function readLinks(
   if (input === undefined) return LEAST_COLUMNS;
   try {
     const { map, defaults, addTags, tagSeparator } = settings;
-    // Its import may have been told which columns it has, as this one was not.
+    // Only its own import may have been told its columns.
     const how = { map, defaults, addTags, tagSeparator, isMapOptional: true } as const;
     const detected = await detectLayout(
       input,
@@ -85,7 +83,6 @@ export async function readLinks(
     if (unclear !== undefined) throw unclearError(input.name, unclear, layout);
     return [];
   } catch (error) {
-    // The option is for the input.
     if (!(error instanceof InputError && error.hint?.includes('--encoding'))) throw error;
     throw inputError(error.message, 'Save it as CSV (UTF-8).');
   } finally {
@@ -94,9 +91,9 @@ export async function readLinks(
 }
 
 /**
- * The column of a table without results that holds nothing but short URLs of one host, beside the targets.
+ * The column of a table without results that holds nothing but short URLs of one host.
  *
- * @throws CliError (exit code 2) where it may be that of another service, and the table will be replaced
+ * @throws CliError (exit code 2) where they may be those of another service, and the table will be replaced
  */
 async function otherColumn(
   input: Input,
@@ -129,7 +126,7 @@ function missingColumns({ plan, resultColumns }: Layout): readonly string[] {
   return LEAST_COLUMNS.filter((column) => !plan.columns.includes(column));
 }
 
-/** A file that lost its end names no links of the rows behind it. Not all programs end the last line of a table, but its cells are all there. */
+/** The rows behind a lost end name no links. Not all programs end the last line of a table, but its cells are all there. */
 async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layout): Promise<void> {
   const { made_for, short_url } = layout.resultColumns;
   if (row.object !== undefined || packing !== undefined) return;
@@ -150,13 +147,12 @@ async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layou
   );
 }
 
-/** Whether there is a regular file that holds anything. */
 export async function isFilled(path: string): Promise<boolean> {
   const stats = await stat(path).catch(() => undefined);
   return stats?.isFile() === true && stats.size > 0;
 }
 
-/** Whether a row seems to name a link that can't be read: it would be created again. */
+/** Whether a row may name a link that can't be read. */
 function isUnclear(row: Row, layout: Layout): boolean {
   return urlOf(row, layout).trim() !== '' && strayText(row, layout) !== undefined;
 }
@@ -173,16 +169,15 @@ function urlOf(row: Row, { resultColumns }: Layout): string {
   return typeof url === 'string' ? url : '';
 }
 
-/** Names of workbooks that an import has written, and of those that it keeps. */
+/** Workbooks that an import has written or kept. */
 const WORKBOOK = /\.results\.xlsx(?:\.old\d*)?$/i;
 
-/** What an import writes, and few others: the names of two columns, or the status behind a short URL. */
+/** Few others than an import write the names of two columns, or the status behind a short URL. */
 const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\b/;
 
-/** Bytes of a file in which that is looked for. */
 const HEAD_BYTES = 65_536;
 
-/** Whether an import seems to have written a file that can't be read, or packed with gzip. In most encodings, the text reads alike. */
+/** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
 async function seemsWritten(path: string): Promise<boolean> {
   const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
   if (file === undefined) return true;
@@ -195,7 +190,7 @@ async function seemsWritten(path: string): Promise<boolean> {
   }
 }
 
-/** The beginning of a file, unpacked as far as it goes. */
+/** Unpacked as far as it goes. */
 function unpacked(head: Buffer): Buffer {
   if (head[0] !== 0x1f || head[1] !== 0x8b) return head;
   try {

@@ -1,49 +1,47 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
 import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
-import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import { type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
 import type { LogRecord, NewRecord } from './log.ts';
 
-/** A request that may have created links, or links that were found. */
+/** A request that may have created links, or links that were found elsewhere. */
 export interface Batch {
   /** Id of the record that began it. */
   id: number;
-  /** Numbers of its links in the journal: so many, from this one on. */
+  /** Its links have so many numbers in the journal, from this one on. */
   firstLink: number;
   size: number;
-  /** Address of the service. */
   service: string;
   /** RFC 3339, and how long the machine had run then. */
   sentAt: string;
   uptimeMs?: number | undefined;
   idempotencyKey: string | undefined;
-  /** The job, which a poll may still find. */
+  /** A poll may still find it. */
   job: string | undefined;
-  /** A job that the key of a run did not find: that of another one may. */
+  /** A job that the key of a run did not find: another key may find it. */
   lostJob?: string | undefined;
-  /** Why it is not known what became of its links. */
+  /** Why the outcome of its links is not known. */
   error: string | undefined;
   /** Default domain of the request. */
   domain: string | undefined;
-  /** Whether its links may be sent again under the key. */
   mayRepeat: boolean;
   isOpen: boolean;
-  /** Links that exist, and links that may exist. The others were refused, or are known not to exist. */
+  /** Links that exist, and that may exist. The others were refused, or are known not to exist. */
   created: number;
   unanswered: number;
-  /** Ids of the records that say what became of its links. */
+  /** Ids of the records with the outcome of its links. */
   decided: number[];
 }
 
-/** A link as it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
+/** As it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
 type StoredLink = readonly [pair: string, content: number] | CreateLinkBody;
 
-/** A request before it is sent. With a key, its links are those of the request. */
+/** With a key, the links are those of the request. */
 export interface NewBatch extends Pick<Batch, 'sentAt' | 'uptimeMs' | 'idempotencyKey' | 'domain'> {
   links: readonly StoredLink[];
 }
 
-/** The service whose links a journal keeps: all names of this machine are one. An API key is sent to none but the one that it is for. */
+/** All names of this machine are one service here. An API key is sent to none but the name that it is for. */
 export function serviceOf(baseUrl: string): string {
   const url = new URL(serviceUrl(baseUrl));
   const isHere = /^(?:127(?:\.\d+){3}|\[::1\]|\[::ffff:7f.*\])$/.test(url.hostname);
@@ -51,26 +49,25 @@ export function serviceOf(baseUrl: string): string {
   return serviceUrl(url.href);
 }
 
-/** What became of the links of a batch. */
 export interface Decision {
   results: readonly LinkResult[];
-  /** Numbers of the links, in the order of the results. @default all links of the batch */
+  /** In the order of the results. @default all links of the batch */
   ids?: readonly number[] | undefined;
-  /** Whether links without a result will never get one: the request is forgotten. */
+  /** Whether links without a result will never get one. */
   isFinal: boolean;
-  /** The job that may still be polled, and why it is not known what the other links are. */
+  /** The job that may still be polled, and why the other links are not known. */
   job?: string | undefined;
   lostJob?: string | undefined;
   error?: string | undefined;
 }
 
-/** A link of a journal. One without a result is known not to exist. */
+/** Without a result, it is known not to exist. */
 export interface JournalLink extends LinkIdentity {
   number: number;
   result: LinkResult | undefined;
 }
 
-/** What a record says of one link: nothing, that it doesn't exist, why it may exist, why it was refused, or code and short URL. */
+/** What a record says of a link: nothing, that it doesn't exist, why it may exist, why it was refused, or code and short URL. */
 export type Entry = null | 0 | [error: string] | [error: string, failed: 1] | [string, string];
 
 export function entryOf(result: LinkResult, isFinal: boolean): Entry {
@@ -79,7 +76,7 @@ export function entryOf(result: LinkResult, isFinal: boolean): Entry {
   return isFinal ? [result.error] : null;
 }
 
-/** Characters of a reason that are kept where a full disk has no room for more. */
+/** Characters of a reason, where a full disk has no room for more. */
 const SHORT_REASON = 40;
 
 export function withShortReason(entry: Entry): Entry {
@@ -97,8 +94,8 @@ function isUnanswered(entry: Entry): boolean {
 }
 
 /**
- * Adds what a record says of the links of a batch. A link that is known to exist stays until it is said to be none, or that of another
- * row: results of a job that still runs do not say of which row they are, where several ask for one target.
+ * Adds what a record says. A link that is known to exist stays until it is said to be none, or that of another row: results of a job that still
+ * runs do not say of which row they are, where several ask for one target.
  */
 export function addEntries(known: Entry[], entries: readonly Entry[]): void {
   if (known.some(isCreated)) {
@@ -113,23 +110,13 @@ export function addEntries(known: Entry[], entries: readonly Entry[]): void {
   });
 }
 
-export function countEntries(known: readonly Entry[]): Pick<Batch, 'created' | 'unanswered'> {
-  return {
-    created: known.filter(isCreated).length,
-    unanswered: known.filter(isUnanswered).length,
-  };
-}
-
-/** The links of a batch by what is stored of them, and what is known of each: one by one, since there may be 10,000. */
-export function* linksOfBatch(
-  batch: Batch,
-  stored: unknown,
-  known: readonly Entry[],
-): Generator<JournalLink> {
+/** One by one, since there may be 10,000. */
+export function* linksOfBatch(batch: Batch, stored: unknown, known: readonly Entry[]) {
   for (const [index, link] of (stored as StoredLink[]).entries()) {
     const { pair, key, content } = identityOf(link, batch.domain);
     const result = resultOf(known[index] ?? null, batch);
-    yield { number: batch.firstLink + index, pair, key, content, result };
+    const number = batch.firstLink + index;
+    yield { number, pair, key, content, result } satisfies JournalLink;
   }
 }
 
@@ -148,17 +135,14 @@ function resultOf(entry: Entry, { isOpen, unanswered, job, error }: Batch): Link
   return { status: 'unknown', error: why ?? error ?? ofJob ?? NO_RESPONSE };
 }
 
-/** Whether a link may exist, and nothing says which one it is. */
 export function isOpenLink({ result }: JournalLink): boolean {
   return result?.status === 'unknown';
 }
 
-/** Whether a link exists, or may. */
 export function isLink({ result }: JournalLink): boolean {
   return result !== undefined && result.status !== 'failed';
 }
 
-/** The batch that a record begins. */
 export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
   const begun = info as Pick<Batch, 'service' | 'sentAt' | 'size'> & Partial<Batch>;
   const { idempotencyKey, domain, size } = begun;
@@ -171,7 +155,6 @@ export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
   };
 }
 
-/** What a later record changes of its batch. */
 export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
   if (kind === 'accepted') batch.job = String(info['job']);
   if (kind === 'accepted' || kind === 'expired') batch.mayRepeat = false;
@@ -181,13 +164,11 @@ export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
   if (kind === 'release' || kind === 'results') batch.decided.push(id);
 }
 
-/** Whether a batch has links, or may have. */
 export function isAlive({ created, unanswered }: Batch): boolean {
   return created + unanswered > 0;
 }
 
-/** What the results say of a link, with the cell `made_for`. */
-export function outcomeOf(link: JournalLink): LinkResult & { made_for: string } {
+export function outcomeOf(link: JournalLink): MadeResult {
   const { result = { status: 'unknown', error: NO_RESPONSE } } = link;
   return { ...result, made_for: madeFor(link) };
 }
@@ -196,7 +177,7 @@ export function undecided(size: number): Entry[] {
   return Array(size).fill(null);
 }
 
-/** The record that says what became of a batch, of whose links so much was known before. */
+/** The record of the outcome of a batch, of whose links so much was `known` before. */
 export function resultsRecord(
   batch: number,
   known: Entry[],
@@ -205,6 +186,7 @@ export function resultsRecord(
 ): NewRecord {
   addEntries(known, entries);
   const open = isFinal ? { isOpen: false } : { isOpen: true, job, lostJob, error };
-  const info = { ...countEntries(known), ...open };
+  const created = known.filter(isCreated).length;
+  const info = { created, unanswered: known.filter(isUnanswered).length, ...open };
   return { kind: 'results', batch, info, data: JSON.stringify(entries) };
 }

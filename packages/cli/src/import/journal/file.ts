@@ -3,20 +3,20 @@ import { systemReason } from '@shortlink/tables/basics';
 import type { CliError } from '../../cli-error.ts';
 import { inputError } from '../errors.ts';
 
-/** How journals are named, unless the user names them. */
+/** Unless the user names them. */
 export const JOURNAL_NAME = /\.shortlink-journal$/;
 
-/** What to do with a journal that can't be used. In a folder of the import, the next run would find it again. */
+/** In a folder of the import, the next run would find a journal again that can't be used. */
 const SET_ASIDE =
   'move it into a folder of its own, and run the same command with --known and the results file of that import: the links in it are not created again.';
 const RESTORE = `Restore it from a copy. Without one, ${SET_ASIDE}`;
 export const UPGRADE = `This release can't read it: ${SET_ASIDE}`;
 
-/** What to do where the journal itself is no obstacle. */
+/** Where the journal itself is no obstacle. */
 const ELSEWHERE =
   'Name another file: --journal FILE. Or put all that an import writes into another folder: --state-dir FOLDER';
 
-/** What to do where the journal is there. */
+/** Where the journal is there. */
 export const ALLOW = 'Let this user read and write it: it knows which links exist.';
 
 export function notWritable(path: string, cause: unknown, hint = ELSEWHERE): CliError {
@@ -36,11 +36,7 @@ export function notAJournal(path: string): CliError {
   return inputError(`${path} is not an import journal`, hint);
 }
 
-/**
- * A folder from someone else, such as from an archive, could lead the journal elsewhere with a symbolic link, or block it with a pipe.
- *
- * @throws CliError (exit code 2) when the journal, or a file that belongs to it, is there and is no regular file
- */
+/** Throws a CliError (exit code 2) for a symbolic link or a pipe: a folder from someone else could lead the journal elsewhere, or block it. */
 export function refuseIrregular(path: string): void {
   for (const part of [path, `${path}-journal`]) {
     const stats = lookAt(part);
@@ -64,11 +60,7 @@ function lookAt(path: string): Stats | undefined {
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
-/**
- * Whether a file is more than empty.
- *
- * @throws CliError (exit code 2) when it is no database, or this user may not read it
- */
+/** Whether a file is more than empty. Throws a CliError (exit code 2) when it is no database, or this user may not read it. */
 export function hasContent(path: string): boolean {
   const text = firstBytes(path, DATABASE_MAGIC.length).toString('latin1');
   if (!DATABASE_MAGIC.startsWith(text)) throw notAJournal(path);
@@ -76,13 +68,13 @@ export function hasContent(path: string): boolean {
   return text !== '';
 }
 
-/** `PRAGMA application_id` of a journal, without its last byte, which is a version: "SLJ" in ASCII. */
+/** `PRAGMA application_id` of a journal without the version in its last byte: "SLJ" in ASCII. */
 export const APPLICATION = 0x534c4a;
 
 /** Where a database has its `application_id`. */
 const ID_OFFSET = 68;
 
-/** Whether a file is a journal, whatever its name is. */
+/** Whatever its name is. */
 export function isJournal(path: string): boolean {
   const bytes = firstBytes(path, ID_OFFSET + 4);
   const isDatabase = bytes.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;

@@ -4,7 +4,7 @@ import { inTransaction } from './database.ts';
 import { incomplete } from './file.ts';
 import { Room } from './room.ts';
 
-/** What a record says. `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */
+/** `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */
 export type RecordKind =
   | 'batch'
   | 'accepted'
@@ -16,11 +16,11 @@ export type RecordKind =
 
 export interface NewRecord {
   kind: RecordKind;
-  /** Id of the record that began the batch. @default 0, for none */
+  /** The id of the record that began it. @default 0, for none */
   batch?: number | undefined;
-  /** Small: it is read whenever the journal is opened. */
+  /** Read whenever the journal is opened. */
   info: object;
-  /** Links or results, as JSON: read only where they are needed. */
+  /** Links or results as JSON, read only where they are needed. */
   data?: string | undefined;
 }
 
@@ -30,8 +30,8 @@ export interface LogRecord extends Required<Pick<NewRecord, 'kind' | 'batch'>> {
 }
 
 /**
- * The records of a journal, in the order in which they were added: none is ever changed or removed. Each has a checksum, their ids have no
- * gaps, and the number of them is kept apart. So a copy that was made in the middle of a commit, or that lacks a part, is noticed.
+ * The records of a journal: none is ever changed or removed. Each has a checksum, their ids have no gaps, and their number is kept apart, so
+ * that a copy from the middle of a commit, or one that lacks a part, is noticed.
  */
 export class Log {
   readonly room: Room;
@@ -52,11 +52,7 @@ export class Log {
     this.#data = db.prepare('SELECT data FROM log WHERE id = ?');
   }
 
-  /**
-   * Reads all records.
-   *
-   * @throws CliError (exit code 2) when one is missing or is not what was written
-   */
+  /** @throws CliError (exit code 2) when a record is missing or is not what was written */
   *read(): Generator<LogRecord> {
     const next = this.#db.prepare('SELECT * FROM log WHERE id > ? ORDER BY id LIMIT 1');
     for (let row = next.get(0); row !== undefined; row = next.get(this.#count)) {
@@ -72,9 +68,8 @@ export class Log {
   }
 
   /**
-   * Adds records in one step, which are on disk when this returns. Those of a request need room that is not kept for responses.
-   *
-   * @param shorter - what is added where a full disk has no room for them
+   * Adds records in one step, which are on disk when this returns; the `shorter` ones where a full disk has no room for them. Those of a request
+   * need room that is not kept for responses.
    */
   add(records: readonly NewRecord[], shorter = () => records): LogRecord[] {
     if (records.some(({ kind }) => kind === 'batch')) this.room.refuseNew();
@@ -101,7 +96,6 @@ export class Log {
     }, records.length);
   }
 
-  /** The id of the next record. */
   get next(): number {
     return this.#count + 1;
   }
@@ -113,7 +107,6 @@ export class Log {
       : [];
   }
 
-  /** Runs `work` in one transaction, also where it adds several times. */
   write<T>(work: () => T, added = 0): T {
     const isOuter = !this.#isWriting;
     this.#isWriting = true;

@@ -15,21 +15,19 @@ import { isInTransaction, openLocked, openPrivate, wasCut } from './database.ts'
 import { hasContent, refuseIrregular } from './file.ts';
 import { Journal } from './journal.ts';
 
-/** Which journal is opened, and for what. */
 export interface JournalSettings {
   path: string;
   baseUrl: string;
   /** Begin a new one. */
   restart: boolean;
-  /** The input, whose journal it is; undefined for standard input, whose journal is named by its content. */
+  /** Undefined for standard input, whose journal is named by its content. */
   input?: string | undefined;
-  /** Called with what the user may have to know. */
   warn?: ((message: string) => void) | undefined;
 }
 
 /**
- * Opens the journal, or begins one, and keeps other runs out until it is closed. With `restart`, the old one is kept beside it, as `.old`,
- * and comes back where the new one remembers nothing when it is closed.
+ * Opens the journal, or begins one, and keeps other runs out until it is closed. With `restart`, the old one is kept as `.old`, and comes back
+ * where the new one remembers nothing when it is closed.
  *
  * @throws CliError (exit code 2) when another run holds it, or the file is something else, or the journal of another input
  */
@@ -64,10 +62,7 @@ function orClose(journal: Journal, work: () => void): void {
   }
 }
 
-/**
- * Refuses the journal of another input, such as one of the same name under `--state-dir`. Where that is no longer there, it was renamed.
- * Paths are those seen from the folder of the journal, so that both may be moved together.
- */
+/** Refuses the journal of another input that is still there. Paths are seen from its folder, so that both may be moved together. */
 function takeOver(journal: Journal, input: string | undefined): void {
   const { path, owner } = journal;
   const folder = dirname(resolve(path));
@@ -83,26 +78,23 @@ function takeOver(journal: Journal, input: string | undefined): void {
   journal.setOwner(own);
 }
 
-/** Whether a file is there, under a name that doesn't lead to the input. */
+/** Whether a file is there that is not the input. */
 function isOther(file: string, input: string): boolean {
   const [found, own] = [file, input].map((path) => statSync(path, { throwIfNoEntry: false }));
   return found !== undefined && (found.ino !== own?.ino || found.dev !== own.dev);
 }
 
-/**
- * Removes a journal that knows no link, and restores the one that was set aside for it, if any. It stays where it knows which files an
- * import has written.
- */
+/** Removes a journal that knows neither links nor written files, and restores the one that was set aside for it, if any. */
 function endEmpty({ path, written, db }: Journal, kept: string | undefined, ofFile: boolean): void {
   // While the empty one is still locked: no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
   else if (!wasCut(db) && (!ofFile || written.length === 0)) rmSync(path, { force: true });
 }
 
-/** Where SQLite keeps what a transaction has replaced, to undo it where the run is killed. */
+/** What SQLite undoes where a run is killed. */
 const undoOf = (path: string) => `${path}-journal`;
 
-/** What SQLite would undo in a journal that was restored from a copy since is none of it. */
+/** What SQLite would undo in a journal that was restored from a copy since belongs to another one. */
 function setStaleAside({ path, baseUrl, warn }: JournalSettings): void {
   if (!existsSync(path) || !existsSync(undoOf(path)) || !isInTransaction(path)) return;
   const { journal, undoes } = readWhole(path, baseUrl);
@@ -112,7 +104,7 @@ function setStaleAside({ path, baseUrl, warn }: JournalSettings): void {
   warn?.(`${path} was restored from a copy. What a killed run had left of it is kept as ${kept}.`);
 }
 
-/** What the journal knows, for a dry run, which changes nothing: a copy of it, or an empty one. */
+/** For a dry run, which changes nothing: a copy of the journal, or an empty one. */
 export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
   if (restart || !existsSync(path)) {
@@ -124,10 +116,10 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
   return journal;
 }
 
-/** How often a journal is copied that another run may change meanwhile. */
+/** Another run may change the journal meanwhile. */
 const MAX_COPIES = 5;
 
-/** Reads a copy of a journal: first with what undoes a transaction, and whether that belongs to it. */
+/** Reads a copy of a journal: first with what undoes a transaction, and says whether that belongs to it. */
 function readWhole(path: string, baseUrl: string): { journal: Journal; undoes: boolean } {
   for (let copies = 1; ; copies += 1) {
     const undoes = copies < MAX_COPIES;
@@ -160,11 +152,7 @@ function readCopy(path: string, baseUrl: string, undoes: boolean): Journal {
   }
 }
 
-/**
- * Keeps a journal that is to be forgotten: it may be the only record of what was created.
- *
- * @returns where it is now, if there was one, and which files it knows to be written
- */
+/** Keeps a journal that may be the only record of its links. Returns where it is now, if there was one, and which files it has written. */
 function setAside(path: string, baseUrl: string): { kept?: string; written: readonly string[] } {
   if (!existsSync(path)) return { written: [] };
   const db = openLocked(path);
@@ -174,7 +162,7 @@ function setAside(path: string, baseUrl: string): { kept?: string; written: read
   return aside;
 }
 
-/** To a name that nothing has yet: an earlier restart may have kept another one. */
+/** An earlier restart may have kept another one. */
 function moveAside(path: string): string {
   for (let number = 1; ; number += 1) {
     const name = `${path}.old${number === 1 ? '' : number}`;

@@ -26,9 +26,12 @@ export function findResultColumns(columns: readonly string[], samples: readonly 
   const sideBySide = (first: number): ResultColumns =>
     Object.fromEntries(RESULT_COLUMNS.map((name, index) => [name, first + index]));
   const last = keys.length - RESULT_COLUMNS.length;
-  const isNamed = (first: number) =>
-    RESULT_COLUMNS.every((name, index) => keys[first + index] === columnKey(name));
-  const named = keys.findLastIndex((_, first) => isNamed(first));
+  /** Where these stand side by side for the last time. */
+  const lastOf = (names: readonly string[]) => {
+    const isAt = (first: number) => names.every((name, at) => keys[first + at] === columnKey(name));
+    return keys.findLastIndex((_, first) => isAt(first));
+  };
+  const named = lastOf(RESULT_COLUMNS);
   if (named !== -1) return sideBySide(named);
   for (const { cells } of samples) {
     const at = cells.findIndex((_, index) => isWritten(cells.slice(index)));
@@ -36,18 +39,14 @@ export function findResultColumns(columns: readonly string[], samples: readonly 
     if (at !== -1 && at <= last) return sideBySide(at);
   }
   const names = LEAST_COLUMNS.map(columnKey);
+  if (!names.every((name) => keys.includes(name))) return {};
+  const first = lastOf(LEAST_COLUMNS);
   const madeFor = keys.lastIndexOf(columnKey('made_for'));
-  const found = (place: (key: string, index: number) => number): ResultColumns => ({
-    ...Object.fromEntries(
-      LEAST_COLUMNS.map((name, index) => [name, place(columnKey(name), index)]),
-    ),
+  const places = names.map((key, at) => (first === -1 ? keys.lastIndexOf(key) : first + at));
+  return {
+    ...Object.fromEntries(LEAST_COLUMNS.map((name, at) => [name, places[at]])),
     ...(madeFor !== -1 && { made_for: madeFor }),
-  });
-  for (let first = keys.length - names.length; first >= 0; first -= 1) {
-    if (names.every((name, index) => keys[first + index] === name))
-      return found((_, index) => first + index);
-  }
-  return names.every((name) => keys.includes(name)) ? found((name) => keys.lastIndexOf(name)) : {};
+  };
 }
 
 /** Whether cells begin with what an import writes for a link, and nobody else. */
@@ -69,9 +68,7 @@ export function lostLinkGuard(
   origins: readonly string[],
 ): (row: Row) => void {
   const { columns, format, hasHeader, delimiter = ',' } = layout.plan;
-  const present = Object.fromEntries(
-    LEAST_COLUMNS.map((column) => [column, columns.lastIndexOf(column)]),
-  );
+  const present = Object.fromEntries(LEAST_COLUMNS.map((key) => [key, columns.lastIndexOf(key)]));
   const isWhole = layout.resultColumns.short_url !== undefined;
   const isOurs = (value: unknown) =>
     typeof value === 'string' && origins.some((origin) => isShortUrlAt(value, origin));
@@ -163,10 +160,8 @@ export interface OwnLink {
 export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   const { resultColumns } = layout;
   const { object } = row;
-  const isThere = object
-    ? object['short_url'] !== undefined
-    : resultColumns.short_url !== undefined;
-  if (!isThere) return undefined;
+  const url = object ? object['short_url'] : resultColumns.short_url;
+  if (url === undefined) return undefined;
   const { code, short_url, made_for } = resultsOf(row, resultColumns);
   if (short_url === '' || strayText(row, layout) !== undefined) return undefined;
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);

@@ -1,9 +1,4 @@
-import {
-  AuthenticationError,
-  PermissionError,
-  PlanLimitError,
-  RateLimitError,
-} from '@shortlink/sdk';
+import { RateLimitError, ShortlinkError } from '@shortlink/sdk';
 import { formatCount, plural } from '../../format.ts';
 import type { Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, ImportSummary, StopReason } from '../types.ts';
@@ -50,17 +45,17 @@ export const STOPPED_BY_USER: Stopped = { reason: 'interrupted', message: 'Inter
 function stoppedByError(error: unknown): Stopped {
   const message = error instanceof Error ? error.message : String(error);
   const waitMs = RateLimitError.isInstance(error) ? error.retryAfterMs : undefined;
-  return { reason: reasonOf(error), message, error, waitMs };
+  const reason = (ShortlinkError.isInstance(error) && REASONS[error.name]) || 'error';
+  return { reason, message, error, waitMs };
 }
 
-function reasonOf(error: unknown): StopReason {
-  if (PlanLimitError.isInstance(error)) return 'plan_limit';
-  if (RateLimitError.isInstance(error)) return 'rate_limit';
-  if (AuthenticationError.isInstance(error) || PermissionError.isInstance(error)) {
-    return 'authentication';
-  }
-  return 'error';
-}
+/** By the names of the client's errors. */
+const REASONS: Readonly<Record<string, StopReason>> = {
+  PlanLimitError: 'plan_limit',
+  RateLimitError: 'rate_limit',
+  AuthenticationError: 'authentication',
+  PermissionError: 'authentication',
+};
 
 function stoppedByPlan(room: number): Stopped {
   const had = room === 0 ? 'no more links' : `only ${plural(room, 'more link')}`;

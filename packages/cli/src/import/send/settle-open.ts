@@ -1,9 +1,4 @@
-import {
-  ApiError,
-  type BatchEvent,
-  type CreateLinkBody,
-  type ShortlinkError,
-} from '@shortlink/sdk';
+import { ApiError, type BatchEvent, type CreateLinkBody } from '@shortlink/sdk';
 import { type Ask, agesOf } from '../check/ask-service.ts';
 import type { Comparison } from '../check/read-evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
@@ -204,7 +199,7 @@ function record(
 }
 
 /** Whether a refusal may have named entries. One that names none is followed by parts of the batch as batches of their own. */
-function hasLostDetails(error: ShortlinkError): boolean {
+function hasLostDetails(error: unknown): boolean {
   if (!ApiError.isInstance(error) || error.body !== undefined) return false;
   return error.status === 400 || error.status === 422;
 }
