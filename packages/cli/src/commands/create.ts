@@ -1,4 +1,4 @@
-import type { CreateLinkBody } from '@shortlink/sdk';
+import type { BatchResultItem, CreateLinkBody } from '@shortlink/sdk';
 import { LineSplitter } from '@shortlink/tables/basics';
 import type { Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
@@ -82,7 +82,7 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   try {
     const link = await context.interruptible((signal) => shortlink.links.create(body, { signal }));
     context.printer.result(link, sanitize(link.short_url));
-    reportCreated({ ...NOTHING, created: 1 }, context);
+    reportCreated({ ...NONE, created: 1 }, context);
     return EXIT_CODES.ok;
   } catch (error) {
     const { isOutcomeUnknown } = await import('@shortlink/sdk');
@@ -101,14 +101,7 @@ function loadRules() {
   return Promise.all([import('@shortlink/sdk'), import('../import/map/target-problem.ts')]);
 }
 
-/** The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
-interface UrlOutcome {
-  target_url: string;
-  code: string | null;
-  short_url: string | null;
-  status: 'created' | 'rejected' | 'failed' | 'unknown';
-  error: string | null;
-}
+type UrlOutcome = ReturnType<typeof outcomeOf>;
 
 /** Creates links in batches, and prints each once those before it are settled. Without `urls`, standard input has one a line. */
 async function createLinks(
@@ -118,7 +111,7 @@ async function createLinks(
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
   const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
-  const counts = { ...NOTHING };
+  const counts = { ...NONE };
   const print = (outcome: UrlOutcome) => {
     counts[outcome.status] += 1;
     printOutcome(outcome, context);
@@ -164,10 +157,10 @@ async function createLinks(
   return counts.rejected + counts.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }
 
-const NOTHING = { created: 0, rejected: 0, failed: 0, unknown: 0 };
+const NONE = { created: 0, rejected: 0, failed: 0, unknown: 0 };
 
 /** On a terminal only: a script reads stdout, and a log has the errors. */
-function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): void {
+function reportCreated(counts: typeof NONE, { printer, globals }: Context): void {
   if (printer.width === undefined || globals.json === true) return;
   const { created, ...others } = counts;
   const rest = Object.entries(others).filter(([, count]) => count > 0);
@@ -176,11 +169,9 @@ function reportCreated(counts: typeof NOTHING, { printer, globals }: Context): v
   printer.ended(rest.length === 0 ? 'success' : 'attention', text);
 }
 
-function outcomeOf(
-  target_url: string,
-  status: UrlOutcome['status'],
-  { code = null, short_url = null, error = null }: Partial<UrlOutcome>,
-): UrlOutcome {
+/** The objects of `--json`, and those of `import` results in JSON Lines, have these names. */
+function outcomeOf(target_url: string, status: keyof typeof NONE, item: Partial<BatchResultItem>) {
+  const { code = null, short_url = null, error = null } = item;
   return { target_url, code, short_url, status, error };
 }
 

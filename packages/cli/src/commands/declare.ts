@@ -10,7 +10,7 @@ export type Perform = (command: Command, act: Act<[]>) => Promise<void>;
 type Act<Values extends unknown[]> = (context: Context, ...values: Values) => Promise<ExitCode>;
 
 /** Its help, command lines to try, and what it does with its arguments and options. */
-interface Declaration<Values extends unknown[]> {
+export interface Declaration<Values extends unknown[]> {
   name: string;
   description: string;
   tries: readonly string[];

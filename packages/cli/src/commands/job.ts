@@ -8,7 +8,13 @@ import { openOutput } from '../import/report/output-file.ts';
 import { foreign, sanitize, sanitizeData } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';
 import { renderTable } from '../output/table.ts';
-import { declareCommand, type Perform, parseDuration, STANDARD_STREAM } from './declare.ts';
+import {
+  type Declaration,
+  declareCommand,
+  type Perform,
+  parseDuration,
+  STANDARD_STREAM,
+} from './declare.ts';
 
 const JOB = '0193f5c2-7a10-7c41-9d2e-3f1b5a7c9e10';
 
@@ -18,30 +24,26 @@ export function declareJob(program: Command, perform: Perform): void {
     description: 'Show a batch job, or wait for it.',
     tries: [`shortlink job get ${JOB}`, `shortlink job wait ${JOB} -o results.csv`],
   });
-  const withArguments = (command: Command) =>
-    command
+  const declare = (declaration: Declaration<[id: string, options: JobOptions]>) =>
+    declareCommand(job, perform, declaration)
       .argument('<id>', 'id of the job, as the batch request or the import printed it')
       .option(
         '-o, --output <file>',
         'write the results to a .csv or .json file; - is CSV to stdout',
         parseOutput,
       );
-  withArguments(
-    declareCommand(job, perform, {
-      name: 'get',
-      description: 'Show the progress of a batch job, and its results so far.',
-      tries: [`shortlink job get ${JOB}`, `shortlink job get ${JOB} -o results.csv`],
-      act: getJob,
-    }),
-  );
-  withArguments(
-    declareCommand(job, perform, {
-      name: 'wait',
-      description: 'Wait until a batch job is complete, then show its results.',
-      tries: [`shortlink job wait ${JOB}`, `shortlink job wait ${JOB} --max-wait 10m`],
-      act: waitForJob,
-    }),
-  ).option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration);
+  declare({
+    name: 'get',
+    description: 'Show the progress of a batch job, and its results so far.',
+    tries: [`shortlink job get ${JOB}`, `shortlink job get ${JOB} -o results.csv`],
+    act: getJob,
+  });
+  declare({
+    name: 'wait',
+    description: 'Wait until a batch job is complete, then show its results.',
+    tries: [`shortlink job wait ${JOB}`, `shortlink job wait ${JOB} --max-wait 10m`],
+    act: waitForJob,
+  }).option('--max-wait <duration>', 'give up after this long (default: 1h)', parseDuration);
 }
 
 interface JobOptions {

@@ -41,8 +41,10 @@ export function resolveSettings(
   if (baseUrl !== undefined) {
     baseUrl.value = withoutApiPath(baseUrl.value);
     if (!isBaseUrl(baseUrl.value)) {
+      // `https://user:password@host` must not be repeated.
+      const shown = JSON.stringify(baseUrl.value.replace(/(\/\/)?[^/]*@/u, '$1****@'));
       throw usageError(
-        `The base URL (${baseUrl.source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${JSON.stringify(withoutCredentials(baseUrl.value))}.`,
+        `The base URL (${baseUrl.source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${shown}.`,
       );
     }
   }
@@ -73,10 +75,6 @@ function first(flag?: string, environment?: string, file?: string): Setting | un
   if (flag !== undefined) return { value: flag, source: 'flag' };
   if (environment) return { value: environment, source: 'environment' };
   return file === undefined ? undefined : { value: file, source: 'config file' };
-}
-
-function withoutCredentials(value: string): string {
-  return value.replace(/(\/\/)?[^/]*@/u, '$1****@');
 }
 
 /** Safe as a part of a file name too. */

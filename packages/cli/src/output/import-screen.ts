@@ -4,7 +4,6 @@ import type { Existing, Forecast, ImportEvent } from '../import/types.ts';
 import { mappingOf } from './json-events.ts';
 import type { Printer } from './printer.ts';
 import { sanitize } from './sanitize.ts';
-import type { Style } from './style.ts';
 import { flow, wrapWords } from './wrap.ts';
 
 const SHOWN_REJECTS = 5;
@@ -13,11 +12,12 @@ const SHOWN_REJECTS = 5;
 const MAX_NAME = 60;
 
 /** What an event of an import says to people. Undefined where it is worth no line of its own. */
-export function drawEvent(event: ImportEvent, file: string, { errStyle, width }: Printer) {
+export function drawEvent(event: ImportEvent, file: string, printer: Printer) {
+  const { width } = printer;
   const indented = (text: string) => wrapWords(sanitize(text).replace(/^/, '  '), width);
   switch (event.type) {
     case 'validated':
-      return wrapWords(head(event, file, errStyle, width), width);
+      return wrapWords(head(event, file, printer), width);
     case 'compared':
       return comparison(event).map(indented).join('\n') || undefined;
     case 'forecast':
@@ -27,12 +27,10 @@ export function drawEvent(event: ImportEvent, file: string, { errStyle, width }:
   }
 }
 
-function head(
-  { plan, rows, rejected, firstRejects }: Extract<ImportEvent, { type: 'validated' }>,
-  file: string,
-  { bold, dim }: Style,
-  width: number | undefined,
-): string {
+function head(event: Extract<ImportEvent, { type: 'validated' }>, file: string, printer: Printer) {
+  const { plan, rows, rejected, firstRejects } = event;
+  const { bold, dim } = printer.errStyle;
+  const { width } = printer;
   const shown = firstRejects.slice(0, SHOWN_REJECTS);
   const more = rejected - shown.length;
   const validity = rejected === 0 ? 'all valid' : `${formatCount(rejected)} can't be sent`;

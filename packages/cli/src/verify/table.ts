@@ -7,17 +7,13 @@ import {
   readRows,
   toCell,
 } from '@shortlink/tables';
-import type { Row } from '@shortlink/tables/basics';
+import type { TableSettings as ReadSettings, Row } from '@shortlink/tables/basics';
 import { inputError } from '../import/errors.ts';
 import { detectLayout, type Layout } from '../import/layout.ts';
 import { createRowRules } from '../import/map/row-rules.ts';
 import { type ImportDeps, type ImportSettings, ROW_STATUSES } from '../import/types.ts';
 
-export interface TableSettings
-  extends Pick<
-    ImportSettings,
-    'file' | 'inputFormat' | 'delimiter' | 'encoding' | 'sheet' | 'skipLines'
-  > {
+export interface TableSettings extends Omit<ReadSettings, 'map'>, Pick<ImportSettings, 'file'> {
   map: Partial<Record<'short_url' | 'target_url', string>>;
 }
 

@@ -4,15 +4,10 @@ import { inTransaction } from './database.ts';
 import { incomplete } from './file.ts';
 import { Room } from './room.ts';
 
-/** `batch` begins one, and the others name it by its id; `owner` and `written` are about files. */
-export type RecordKind =
-  | 'batch'
-  | 'accepted'
-  | 'results'
-  | 'release'
-  | 'expired'
-  | 'owner'
-  | 'written';
+/** Kinds of records that name a batch by its id. */
+type OfBatch = 'accepted' | 'results' | 'release' | 'expired';
+/** `batch` begins one; `owner` and `written` are about files. */
+export type RecordKind = 'batch' | OfBatch | 'owner' | 'written';
 
 export interface NewRecord {
   kind: RecordKind;

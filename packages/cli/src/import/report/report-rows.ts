@@ -84,13 +84,6 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<MadeResult 
   }
 }
 
-/** Makes the lines of the results file: the input's own columns, then the outcome of the row. */
-interface ResultsFormat {
-  /** What comes before the first row. */
-  header: string;
-  line(row: Row, outcome: RowOutcome): string;
-}
-
 /** The results as text: a table, or JSON Lines. */
 export async function* resultsText(
   reported: AsyncIterable<Reported>,
@@ -158,7 +151,7 @@ export function resultsTable(layout: Layout, inPlace = false) {
   };
 }
 
-function csv(layout: Layout, inPlace: boolean): ResultsFormat {
+function csv(layout: Layout, inPlace: boolean) {
   const { columns } = layout.plan;
   const { delimiter, lineEnd, bom, sep } = layout.dialect;
   const cell = (text: string) => csvCell(text, delimiter);
@@ -173,7 +166,7 @@ function csv(layout: Layout, inPlace: boolean): ResultsFormat {
   };
   return {
     header: (bom ? BYTE_ORDER_MARK : '') + (inPlace ? layout.preamble : sep) + line(header),
-    line: (row, outcome) => {
+    line: (row: Row, outcome: RowOutcome) => {
       if (!isPlain || outcome.status === 'rejected') return line(rowOf(row, outcome));
       const own = row.asCsv?.(columns.length, delimiter) ?? ownCells(row.cells);
       return outcome.status === 'created'
@@ -200,7 +193,7 @@ function resultsOf(outcome: RowOutcome, inPlace: boolean): Record<ResultColumn, 
 }
 
 /** A result replaces a key of the input that has its name. */
-function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
+function jsonl(layout: Layout, inPlace: boolean) {
   const { columns } = layout.plan;
   const names = uniqueNames(columns);
   const places = new Set(Object.values(layout.resultColumns));
@@ -208,7 +201,7 @@ function jsonl(layout: Layout, inPlace: boolean): ResultsFormat {
   return {
     // What is read back must mean the same.
     header: inPlace ? (layout.dialect.bom ? BYTE_ORDER_MARK : '') + layout.preamble : '',
-    line: (row, outcome) => {
+    line: (row: Row, outcome: RowOutcome) => {
       const { object, text } = row;
       const cells = object === undefined ? row.cells : [];
       // A line that is no object can't hold a result, and must not be lost.
