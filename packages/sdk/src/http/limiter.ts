@@ -9,25 +9,22 @@ import type { CooldownEvent } from './watching.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Timers fire late. Up to this much of it is taken off the next wait, so that a long run keeps its pace. */
+/** Timers fire late. Up to this much is taken off the next wait, so that a long run keeps its pace. */
 const LATENESS_MS = 50;
 
 /** A service gives the time to a window's end in whole seconds, rounded up. */
 const RESOLUTION_MS = 1_000;
 
-/** Permission to send one request now. Pass it to {@link Limiter.finish} when the response is there or the request has ended. */
+/** Permission to send one request now. Pass it to {@link Limiter.finish} when the request has ended. */
 export interface Turn {
   /** 1 for the first request of the client. */
   number: number;
-  /**
-   * No other request was under way when this one was sent, so its response is exact. Only it can say that the quota has
-   * grown: without it, a client would obey the old quota until the window ends, also after an upgrade of the plan.
-   */
+  /** No other request was under way when it was sent: only its response may say that the quota has grown. */
   isAlone: boolean;
   /** `limiter.passed` when the wait for this turn began. */
   passed: number;
   sentAt: number;
-  /** When the service has certainly counted the request: at its response or its end. Until then it is `sentAt`. */
+  /** When the service has certainly counted it: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
 }
 
@@ -35,7 +32,7 @@ export interface Turn {
 export interface RequestEnd {
   /** The service may have counted it. @default true */
   wasSent?: boolean;
-  /** Status of the response, its `Retry-After`, and what it says about the quota, where there is one. */
+  /** What the response says, where there is one. */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
   windows?: readonly QuotaWindow[];
@@ -53,70 +50,56 @@ export interface TurnOptions
   failsAtLimit: boolean;
 }
 
-/** What the client knows about one window of the account's quota. Times are on the client's clock. */
+/** What the client knows about one window of the account's quota, on its own clock. */
 interface KnownWindow extends Pick<QuotaWindow, 'quota' | 'windowMs'> {
-  /**
-   * The lowest figure that a response stated: the one of the request that the service counted last. Responses overtake each
-   * other: without this, a client with 20 requests under way uses 69% of its quota in limiter.simulation.test.ts; with it 99%.
-   */
+  /** The lowest figure stated, since responses overtake each other: by the latest, 20 at a time use 69% of the quota. */
   left: number;
   /** The last request that may go in this window, by its number. */
   last: number;
-  /** The window ends after `endsAfter`, and at `endsAt` at the latest. */
+  /** It ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
-  /**
-   * The last request that was sent before the window may have ended, by its number: the next window may have counted the later
-   * ones. Without this, one of 1,000 random scenes in limiter.test.ts sends a request too many.
-   */
+  /** The last request sent before it may have ended. Without it, one of 1,000 random scenes sends a request too many. */
   lastInTime: number;
-  /**
-   * When a response last stated it. Without this, a window that is used up for a day is never asked about again, although the
-   * plan may have changed, and windows are assumed for ever of a service that has stopped stating them.
-   */
+  /** When a response last stated it: after a while it is asked about again, and one that is not stated is forgotten. */
   statedAt: number;
 }
 
 /**
- * When may the next request go? Three things decide: the pause after a 429, which the whole client observes, since the limit
- * is the account's; the quota that the service states in `RateLimit` headers; and the caller's own pace, `requestsPerMinute`.
- * No request waits for the response of another one, which may hang, or be dropped silently by the runtime of a worker.
+ * When may the next request go? After the pause of a 429, which the whole client observes; within the quota that the service
+ * states in `RateLimit` headers, or that was learned; and at the caller's own pace, `requestsPerMinute`. No request waits for
+ * the response of another one, which may hang, or be dropped silently by the runtime of a worker.
  */
 export class Limiter {
   readonly #clock: Clock;
-
   /** How many requests the service has taken, whatever came of them: all that got a response, except a 429. */
   passed = 0;
   /** Requests that were sent, and those of them that are under way. */
   #sent = 0;
   #inFlight = 0;
-
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** The part of the pause that the service asked for. A client that shares the limiter may accept less of it. */
+  /** The part of the pause that the service asked for: a client that shares the limiter may accept less. */
   #askedUntil = Number.NEGATIVE_INFINITY;
   #reportedUntil = Number.NEGATIVE_INFINITY;
-
   readonly #windows = new Map<string, KnownWindow>();
   readonly #learned = new LearnedQuota();
-
-  /** Infinity is no pace. */
-  readonly #requestsPerMinute: number;
+  /** 0 is no pace. */
+  readonly #gapMs: number;
   /** The last N turns, a ring, where N is the number of requests per minute. */
   readonly #turns: Turn[] = [];
   readonly #ringSize: number;
   #nextAt = Number.NEGATIVE_INFINITY;
 
   constructor(requestsPerMinute: number, clock: Clock) {
-    this.#requestsPerMinute = requestsPerMinute;
+    this.#gapMs = MINUTE_MS / requestsPerMinute;
     this.#ringSize = Math.max(1, Math.floor(requestsPerMinute));
     this.#clock = clock;
   }
 
   /**
-   * Waits until a request may be sent. After a wait it looks again, because much may have changed.
+   * Waits until a request may be sent, and looks again after each wait, because much may have changed.
    *
-   * @throws RateLimitError instead of waiting for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` instead of
-   * any wait for a pause or a quota; the signal's reason
+   * @throws RateLimitError for a quota longer than `maxRetryAfterMs`, and with `failsAtLimit` for any pause or quota
    */
   async turn(options: TurnOptions, signal?: AbortSignal): Promise<Turn> {
     const { failsAtLimit, ignoresQuota, maxRetryAfterMs: maxWaitMs } = options;
@@ -130,14 +113,13 @@ export class Limiter {
       // What was only learned may be wrong: it fails no call, and asks for no longer wait than the caller accepts.
       const isHeld = !failsAtLimit && !ignoresQuota && this.#windows.size === 0;
       const learnedMs = isHeld ? this.#learned.waitMs(this.#clock.now()) : 0;
-      const heldMs = learnedMs <= maxWaitMs ? learnedMs : 0;
-      const waitMs = Math.max(limitMs, heldMs, this.#paceWaitMs());
+      const waitMs = Math.max(limitMs, learnedMs > maxWaitMs ? 0 : learnedMs, this.#paceWaitMs());
       if (waitMs <= 0) return this.#take(passed);
       await this.#clock.delay(waitMs, signal);
     }
   }
 
-  /** After a 429, nothing is sent for `waitMs`. A pause that is longer already is kept. */
+  /** After a 429, nothing is sent for `waitMs`. A longer pause is kept. */
   pause(waitMs: number, retryAfterMs: number | undefined, onPause: OnPause): void {
     const until = this.#clock.now() + waitMs;
     if (until <= this.#pausedUntil) return;
@@ -146,14 +128,8 @@ export class Limiter {
     this.#report(until, { waitMs, retryAfterMs }, onPause);
   }
 
-  /**
-   * A request that was certainly never sent gives its part of the quota back, except where a later one has replaced what is
-   * known of the window. It keeps its place in the caller's pace.
-   */
-  finish(
-    turn: Turn,
-    { wasSent = true, status, retryAfterMs, windows = [] }: RequestEnd = {},
-  ): void {
+  /** A request that was never sent keeps its place in the pace, but not in a quota that was not stated since. */
+  finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: RequestEnd = {}) {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;
     for (const window of wasSent ? [] : this.#windows.values()) {
@@ -176,10 +152,9 @@ export class Limiter {
     const isAlone = this.#inFlight === 0;
     const turn = { number: this.#sent, isAlone, passed, sentAt: now, countedAt: now };
     this.#inFlight += 1;
-    if (this.#requestsPerMinute < Number.POSITIVE_INFINITY) {
+    if (this.#gapMs > 0) {
       this.#turns[this.#sent % this.#ringSize] = turn;
-      const gapMs = MINUTE_MS / this.#requestsPerMinute;
-      this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + gapMs;
+      this.#nextAt = Math.max(this.#nextAt, now - LATENESS_MS) + this.#gapMs;
     }
     this.#learned.take();
     for (const window of this.#windows.values()) {
@@ -189,9 +164,8 @@ export class Limiter {
   }
 
   /**
-   * The pace spreads requests evenly, one every 60 s / N, and besides starts no request until 60 s after the one N before
-   * got its response. The service counts a request at some moment between the two, so it never sees more than N in
-   * any 60 s. Not in bursts of N, which would leave no room for a second process, and let a poll wait for the next minute.
+   * One request every 60 s / N, and none until 60 s after the one N before got its response. The service counts a request
+   * between the two, so it sees at most N in any 60 s. Bursts of N would leave no room for a second process or a poll.
    */
   #paceWaitMs(): number {
     const oldest = this.#turns[(this.#sent + 1) % this.#ringSize];
@@ -200,8 +174,8 @@ export class Limiter {
   }
 
   /**
-   * The wait until the windows that are used up have ended. One that ends later than the client may wait counts for
-   * `maxRetryAfterMs` after the last response that stated it: then a request asks the service again.
+   * The wait until the windows that are used up have ended. One that ends later than the client may wait counts until
+   * `maxRetryAfterMs` after a response last stated it: then a request asks the service again.
    */
   #quotaWaitMs({ maxRetryAfterMs: maxWaitMs, onPause }: TurnOptions): number {
     const now = this.#clock.now();
@@ -221,10 +195,7 @@ export class Limiter {
     return longest;
   }
 
-  /**
-   * The window after one that has ended, as it should be. Undefined where the service doesn't say how large its windows are,
-   * and after a window that no response has stated.
-   */
+  /** The window after one that ended; undefined where its size is not known, or no response stated the last one. */
   #nextWindow(ended: KnownWindow): KnownWindow | undefined {
     const { quota, windowMs, lastInTime, statedAt, endsAt } = ended;
     if (quota === undefined || windowMs === undefined || statedAt < endsAt - windowMs) return;
@@ -250,9 +221,8 @@ export class Limiter {
     // A response that belongs to an earlier window is ignored.
     if (known !== undefined && window.endsAt < known.endsAfter) return;
     if (known !== undefined && window.endsAfter <= known.endsAt) {
-      const isNewest = remaining < known.left || (isAlone && number === this.#sent);
-      if (!isNewest) {
-        // The lowest figure stays, and no more requests go than by either response.
+      // The lowest figure stays, and no more requests go than by either response.
+      if (remaining >= known.left && !(isAlone && number === this.#sent)) {
         window.left = known.left;
         window.last = Math.min(known.last, window.last);
       }
@@ -273,10 +243,6 @@ export class Limiter {
 function limitError(waitMs: number, reason: string): ShortlinkError {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.ceil(retryAfterMs / 1000);
-  return createApiError({
-    message: `Rate limited: try again in ${seconds} s. Nothing was sent, because ${reason}`,
-    status: 429,
-    headers: new Headers(),
-    retryAfterMs,
-  });
+  const message = `Rate limited: try again in ${seconds} s. Nothing was sent, because ${reason}`;
+  return createApiError({ message, status: 429, headers: new Headers(), retryAfterMs });
 }
