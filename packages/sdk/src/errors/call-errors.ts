@@ -117,9 +117,8 @@ export class InvalidOptionError extends ShortlinkError {
 const STATUSES_OF_UNKNOWN_OUTCOME: readonly number[] = [0, 303, 408];
 
 /** Says for an error what `isOutcomeUnknown` returns, where the error by itself would say otherwise. */
-export function stateOutcome<E>(error: E, isUnknown: boolean): E {
-  if (!ShortlinkError.isInstance(error)) return error;
-  return Object.defineProperty(error, 'isOutcomeUnknown', { value: isUnknown });
+export function stateOutcome(error: ShortlinkError, isUnknown: boolean): void {
+  Object.defineProperty(error, 'isOutcomeUnknown', { value: isUnknown });
 }
 
 /** Reasons of aborts that left links in doubt. They are the callers', so nothing is written on them. */

@@ -28,10 +28,9 @@ interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest
   attempts: number;
 }
 
-/** An attempt failed. */
+/** An attempt failed. The service may have seen it where it `wasSent`. */
 interface Failure {
   error: ShortlinkError;
-  /** The service may have seen it. */
   wasSent: boolean;
   /** A 429 refused it while others got through: that is no failure of the call, which waits for its turn. */
   isOvertaken: boolean;
@@ -49,14 +48,13 @@ export interface TransportParts extends ClientSettings {
 }
 
 /**
- * The transport of one client: `request` is a call from its start to its end, `#attempt` is one attempt, `decide` in retry.ts
- * says what follows a failed one. Its fields are private, so that no inspection, serialization or clone of the client gets at
- * the API key in the settings.
+ * The transport of one client. Its fields are private, so that no inspection, serialization or clone of the client gets at the
+ * API key in the settings.
  */
 export class HttpTransport {
   readonly #parts: TransportParts;
   readonly #userAgent = userAgent();
-  /** Random for each client, and then counted: to ask the system for random digits takes long. */
+  /** Random for each client, and then counted: random digits take long. */
   readonly #idStart = randomHex().slice(12);
   #calls = 0;
 
@@ -64,7 +62,7 @@ export class HttpTransport {
     this.#parts = parts;
   }
 
-  /** @throws the classes of errors/; the signal's reason when `options.signal` is aborted */
+  /** A call from its start to its end. @throws the classes of errors/, or the reason of `options.signal` */
   async request<T>(asked: TransportRequest<T>): Promise<TransportResponse<T>> {
     const call = this.#prepare(asked);
     const { id, method, path } = call;
@@ -77,16 +75,15 @@ export class HttpTransport {
       return await this.#attempts(call, signal);
     } catch (thrown) {
       error = thrown;
-      // The reason of an abort is the caller's, whatever it is.
+      // The reason of an abort is the caller's.
       if (signal?.aborted && error === signal.reason) {
         if (!call.isRead && call.lostAt !== undefined) leaveInDoubt(error);
       } else if (ShortlinkError.isInstance(error)) {
         recaptureStack(error);
-        const hasOwnKey = typeof asked.options?.idempotency === 'string';
-        if (call.isRead) stateOutcome(error, false);
         // The first request with the caller's key may be creating the link at this moment.
-        else if (hasOwnKey && ApiError.isInstance(error) && error.status === 409)
-          stateOutcome(error, true);
+        const hasOwnKey = typeof asked.options?.idempotency === 'string';
+        const isSecond = hasOwnKey && ApiError.isInstance(error) && error.status === 409;
+        if (call.isRead || isSecond) stateOutcome(error, !call.isRead);
       }
       throw error;
     } finally {
@@ -129,7 +126,8 @@ export class HttpTransport {
 
   /** Makes attempts until one succeeds, no other may follow, or `totalTimeoutMs` is over. */
   #attempts<T>(call: Call<T>, signal: AbortSignal | undefined): Promise<TransportResponse<T>> {
-    const { totalTimeoutMs: timeoutMs } = call;
+    const { id, method, path, maxRetryAfterMs, totalTimeoutMs: timeoutMs } = call;
+    const { clock, limiter, random, report } = this.#parts;
     let last: Failure | undefined;
     const timeoutError = () => {
       const outcome = call.lostAt === undefined ? 'not-sent' : 'unknown';
@@ -145,15 +143,26 @@ export class HttpTransport {
       };
       return pRetry(attempt, {
         retries: call.isRepeatedByCaller ? 0 : call.maxRetries,
-        // p-retry's own waits don't know Retry-After; ours is in #afterFailure.
+        // p-retry's own waits don't know Retry-After.
         minTimeout: 0,
         signal,
         shouldConsumeRetry: ({ attemptNumber, retriesConsumed }) =>
           !last?.isOvertaken || attemptNumber - retriesConsumed > MAX_OVERTAKEN,
-        onFailedAttempt: async ({ error, retriesConsumed, retriesLeft }) => {
+        onFailedAttempt: async ({ error: thrown, retriesConsumed, retriesLeft }) => {
           // Anything else is a defect, and no reason to try again.
-          if (last?.error !== error) throw error;
-          await this.#afterFailure(call, last, retriesConsumed + 1, retriesLeft, signal);
+          if (last?.error !== thrown) throw thrown;
+          if (call.lostAt === undefined) call.watch?.nothingDone();
+          const { error, wasSent } = last;
+          const waitMs = retryWaitMs(error, retriesConsumed + 1, random);
+          // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
+          const isAccepted = !asksTooLongWait(error, maxRetryAfterMs);
+          if (wasSent && RateLimitError.isInstance(error) && isAccepted) {
+            limiter.pause(waitMs, error.retryAfterMs, call.onPause);
+          }
+          const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: clock.now() });
+          if (end !== undefined) throw end;
+          report('onRetry', { id, method, path, attempt: call.attempts, error, waitMs });
+          await clock.delay(waitMs, signal);
         },
       });
     };
@@ -189,8 +198,7 @@ export class HttpTransport {
       const retryAfterMs = parseRetryAfter(headers, clock.date());
       end = { wasSent: true, status, retryAfterMs, windows };
       if (status < 200 || status > 299) {
-        const where = `${method} ${path} at ${baseUrl}`;
-        throw readError(raw, redact, retryAfterMs, where);
+        throw readError(raw, redact, retryAfterMs, `${method} ${path} at ${baseUrl}`);
       }
       const data = readData(raw, call.read, redact);
       return { data, status, headers, requestId, sentAt, retryAfterMs };
@@ -205,27 +213,5 @@ export class HttpTransport {
     } finally {
       if (turn) limiter.finish(turn, end);
     }
-  }
-
-  /** Waits before the next attempt, or throws what the call ends with. */
-  async #afterFailure(
-    call: Call<unknown>,
-    { error, wasSent }: Failure,
-    failures: number,
-    retriesLeft: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (call.lostAt === undefined) call.watch?.nothingDone();
-    const { id, method, path, attempts: attempt, maxRetryAfterMs } = call;
-    const { clock, limiter, random, report } = this.#parts;
-    const waitMs = retryWaitMs(error, failures, random);
-    // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
-    if (wasSent && RateLimitError.isInstance(error) && !asksTooLongWait(error, maxRetryAfterMs)) {
-      limiter.pause(waitMs, error.retryAfterMs, call.onPause);
-    }
-    const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: clock.now() });
-    if (end !== undefined) throw end;
-    report('onRetry', { id, method, path, attempt, error, waitMs });
-    await clock.delay(waitMs, signal);
   }
 }
