@@ -13,11 +13,7 @@ const MAX_KEY = 2_048;
 /** How much of an error body that isn't the service's own is quoted. */
 const EXCERPT_LENGTH = 120;
 
-/**
- * The data of a 2xx response.
- *
- * @throws ResponseShapeError when it is not JSON, too large, or a required field is missing
- */
+/** The data of a 2xx response. @throws ResponseShapeError when it is not JSON, too large, or lacks a required field */
 export function readData<T>(
   response: RawResponse,
   read: (value: ResponseBody, status: number) => Read<T>,
@@ -32,27 +28,15 @@ export function readData<T>(
     return new ResponseShapeError(message, { status, path, requestId, body });
   };
   if (isTooLarge) throw shapeError('is larger than maxResponseBytes', '');
-  let value: unknown;
-  try {
-    value = parseJson(text, redact);
-  } catch {
-    // The parser's message quotes the body, which may hold anything.
-    throw shapeError('is not JSON', '');
-  }
+  const value = parseJson(text, redact);
+  if (value === undefined) throw shapeError('is not JSON', '');
   if (!isObject(value)) throw shapeError('is not an object', '');
   const result = read(value, status);
   if ('data' in result) return result.data;
   throw shapeError(`has no ${result.missing}`, result.missing);
 }
 
-/** Statuses of a wrong address, among others. */
-const ADDRESS_STATUSES: readonly number[] = [403, 404, 405];
-
-/**
- * The error of a response that is not 2xx.
- *
- * @param where method, path and address of the request, which the message names where the address may be wrong
- */
+/** The error of a response that is not 2xx. `where` it was sent is named where the address may be wrong. */
 export function readError(
   { status, headers, text }: RawResponse,
   redact: Redact,
@@ -61,7 +45,7 @@ export function readError(
 ): ShortlinkError {
   const body = parseErrorBody(text, redact);
   const words = body?.error || describe(status, headers, redact(text));
-  const mayBeElsewhere = ADDRESS_STATUSES.includes(status) && !body?.upgrade;
+  const mayBeElsewhere = [403, 404, 405].includes(status) && !body?.upgrade;
   const message = mayBeElsewhere ? `${words} (${redact(where)})` : words;
   return createApiError({ message, status, body, headers, retryAfterMs });
 }
@@ -69,40 +53,38 @@ export function readError(
 /** `__proto__`, however it is escaped, or a large number. More than these matches, which costs time only. */
 const NEEDS_CARE = /__proto__|\\u00[5-7]|:\s?\d{16}/;
 
-/**
- * The reason why an item failed comes from the service, so the API key is removed from it. The caller's own data is not changed.
- */
+/** The reason why an item failed comes from the service, so the API key is removed from it, but not from the caller's data. */
 function parseJson(text: string, redact: Redact): unknown {
-  if (!NEEDS_CARE.test(text) && redact(text) === text) return JSON.parse(text);
-  return parseCarefully(text, (key, item) =>
-    key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item,
-  );
+  const clean = (key: string, item: unknown) =>
+    key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item;
+  const isPlain = !NEEDS_CARE.test(text) && redact(text) === text;
+  return parse(text, isPlain ? undefined : clean);
 }
 
 /** The service's error body, or undefined. A service that quotes the key back must not put it into an error. */
 function parseErrorBody(text: string, redact: Redact): ErrorBody | undefined {
-  try {
-    const clean = (_: string, item: unknown) => {
-      if (typeof item === 'string') return redact(item);
-      if (!isObject(item)) return item;
-      return Object.fromEntries(Object.entries(item).map(([name, field]) => [redact(name), field]));
-    };
-    return readErrorBody(parseCarefully(text, clean));
-  } catch {
-    return undefined;
-  }
+  const clean = (_: string, item: unknown) => {
+    if (typeof item === 'string') return redact(item);
+    if (!isObject(item)) return item;
+    return Object.fromEntries(Object.entries(item).map(([name, field]) => [redact(name), field]));
+  };
+  return readErrorBody(parse(text, clean));
 }
 
 /**
- * `JSON.parse` without `__proto__` keys, because a program that copies the data would replace the copy's prototype, and with each
- * digit of an id of 64 bits, as a string, where the engine tells how a number was written.
+ * `JSON.parse`; undefined for what is not JSON, because the parser's message quotes the body. `revive` also leaves out
+ * `__proto__`, which would replace the prototype of a copy, and keeps each digit of an id of 64 bits, as a string.
  */
-function parseCarefully(text: string, revive: (key: string, item: unknown) => unknown): unknown {
+function parse(text: string, revive?: (key: string, item: unknown) => unknown): unknown {
   const exact = (key: string, item: unknown, { source = '' }: { source?: string } = {}) => {
     if (key === '__proto__') return undefined;
-    return revive(key, /^\d{16,}$/.test(source) ? source : item);
+    return revive?.(key, /^\d{16,}$/.test(source) ? source : item);
   };
-  return JSON.parse(text, exact);
+  try {
+    return JSON.parse(text, revive && exact);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Words for a response that brings none of its own, such as the page of a proxy. */
@@ -112,7 +94,9 @@ function describe(status: number, headers: Headers, text: string): string {
     const where = to ? ` to ${to}` : '';
     return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
-  const printable = text.replaceAll(/[\p{Cc}\s]+/gu, ' ');
-  const excerpt = printable.trim().slice(0, EXCERPT_LENGTH);
+  const excerpt = text
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, EXCERPT_LENGTH);
   return `The service responded with ${status}${excerpt && `: ${excerpt}`}`;
 }

@@ -24,42 +24,35 @@ export interface RawResponse extends Omit<ApiResponse<unknown>, 'data'> {
   isTooLarge: boolean;
 }
 
-/**
- * Sends one request once and reads the response, within its time.
- *
- * @throws TimeoutError; ConnectionError when there is no whole response
- */
+/** Sends one request once and reads the response, within its time. @throws TimeoutError, ConnectionError */
 export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
-  const timeoutMs = attemptLimit(attempt);
+  // A large body is given the time to be sent. 0 is no limit.
+  const bytes = new TextEncoder().encode(attempt.body).length;
+  const extraMs = Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
+  const timeoutMs = attempt.timeoutMs && attempt.timeoutMs + extraMs;
   const message = `No complete response within ${timeoutMs} ms`;
   const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
-  let head: RawResponse | undefined;
-  const onHead = (seen: RawResponse) => {
-    head = seen;
-  };
+  const limit = { signal, timeoutMs, timeoutError };
+  const seen: { head?: RawResponse } = {};
   try {
-    return await within({ signal, timeoutMs, timeoutError }, (signal) =>
-      exchange(attempt, signal, onHead),
-    );
+    return await within(limit, (signal) => exchange(attempt, signal, seen));
   } catch (error) {
     // The status of an error counts also when its body is late or lost.
-    const { status = 200 } = head ?? {};
-    if (head === undefined || signal.aborted || (status > 199 && status < 300)) throw error;
-    return head;
+    const { status = 200 } = seen.head ?? {};
+    if (seen.head === undefined || signal.aborted || (status > 199 && status < 300)) throw error;
+    return seen.head;
   }
 }
 
 /**
- * ky makes this one attempt; what it never needs for that is left out of the build, see tsup.config.ts. Its retry would send a
- * POST again after a lost connection, and its errors carry the `Request`, API key included, so none of them leaves this
- * function. It is not given the headers and the body: of them it makes a `Request`, which not every `fetch` takes.
- *
- * @throws ConnectionError when there is no whole response
+ * ky makes this one attempt; what that never needs is left out of the build, see tsup.config.ts. Its retry would send a POST
+ * again after a lost connection. Its errors carry the `Request`, API key included, so none of them leaves this function. It
+ * gets no headers and no body: of them it makes a `Request`, which not every `fetch` takes. @throws ConnectionError
  */
 async function exchange(
   attempt: Attempt,
   signal: AbortSignal,
-  onHead: (head: RawResponse) => void,
+  seen: { head?: RawResponse },
 ): Promise<RawResponse> {
   const { method, url, redact } = attempt;
   const init = initOf(attempt, signal);
@@ -84,7 +77,7 @@ async function exchange(
     for (const [name, value] of response.headers) headers.append(name, redact(value));
     const requestId = headers.get(HEADERS.requestId) || undefined;
     const head = { status, headers, requestId, text: '', isTooLarge: false };
-    onHead(head);
+    seen.head = head;
     return { ...head, ...(await readBody(response, attempt, signal)) };
   } catch (error) {
     signal.throwIfAborted();
@@ -110,12 +103,11 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
     headers: { ...headers },
     ...(body !== undefined && { body }),
     signal,
-    // A redirect that is followed would send the API key to another host: only standard headers are removed on the way.
+    // A redirect would send the API key to another host: only standard headers are removed on the way.
     redirect: 'manual',
   };
-  // Deno sends every request again, POSTs too, whose reused connection was lost before the response (denoland/deno#36415), and
-  // so creates links twice. It leaves alone what it can't read a second time, and a Blob counts as that. Chromium does the same
-  // with any body: there only an idempotency key helps.
+  // Deno sends a request, POSTs too, a second time where a reused connection was lost (denoland/deno#36415), except what it
+  // can't read twice, such as a Blob. Chromium does the same with any body: there only an idempotency key helps.
   const isRepeated = 'Deno' in globalThis && body !== undefined;
   return isRepeated ? Object.assign(init, { body: new Blob([body]) }) : init;
 }
@@ -123,18 +115,10 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
 /** What a slow uplink sends. */
 const BYTES_PER_SECOND = 65_536;
 
-/** How long one attempt may take, in milliseconds: a large body is given the time to be sent. 0 is no limit. */
-function attemptLimit({ timeoutMs, body }: Attempt): number {
-  const bytes = new TextEncoder().encode(body).length;
-  return timeoutMs && timeoutMs + Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
-}
-
 /**
- * Reads a body up to its bound, counted after decompression: an endless one, or a few bytes of gzip that unpack to
- * gigabytes, must not take all memory. The status of an error counts also when its body is lost.
- *
- * workerd bounds the memory of an isolate itself, and reports a rejection as unhandled when a body is lost or aborted while it
- * is read in pieces, although every promise here is handled.
+ * Reads a body up to its bound, counted after decompression: a few bytes of gzip may unpack to gigabytes. The status of an
+ * error counts also when its body is lost. Not in pieces in workerd, which bounds memory itself, and where a lost body would
+ * be reported as an unhandled rejection, although every promise here is handled.
  */
 async function readBody(
   response: FetchResponse,
@@ -146,7 +130,7 @@ async function readBody(
   const isWorkerd = globalThis.navigator?.userAgent === WORKERD;
   const reader = isWorkerd ? undefined : body?.getReader?.();
   if (reader === undefined) return { text: await response.text(), isTooLarge: false };
-  // This releases the connection. It is not awaited, and it may reject when the body is lost already.
+  // This releases the connection. It may reject when the body is lost already.
   const cancel = () => void reader.cancel().catch(() => undefined);
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
   const decoder = new TextDecoder();
@@ -183,7 +167,7 @@ export const VERSION = '0.1.0';
 /** The user agent of workerd, the runtime of Cloudflare's workers. */
 const WORKERD = 'Cloudflare-Workers';
 
-/** What a runtime may have in its global scope that tells what it is. */
+/** What tells a runtime by its global scope. */
 interface Scope {
   document?: unknown;
   navigator?: { userAgent?: string };
@@ -191,10 +175,7 @@ interface Scope {
   process?: { versions?: { bun?: string; node?: string } };
 }
 
-/**
- * Value of `User-Agent`, such as `shortlink-sdk/0.1.0 node/24.1.0`. Undefined in browsers: there the header belongs to
- * the browser, and setting it makes a request to another origin fail.
- */
+/** Value of `User-Agent`. Undefined in browsers, where setting it makes a request to another origin fail. */
 export function userAgent(scope: Scope = globalThis): string | undefined {
   const { bun, node } = scope.process?.versions ?? {};
   const client = `shortlink-sdk/${VERSION}`;
