@@ -16,9 +16,8 @@ const HTML_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Removes the API key from what came from the network, before it may reach an error or a log line. Each character of the key
- * may be written with backslashes before it, as `\u003d`, `%3D`, `&#x3d;`, `&#61;` or `&amp;`. Backslashes before the key are
- * removed with it, so that JSON stays JSON, and a search begins at the first of them only, so that it takes linear time.
+ * Removes the API key. Each character of it may have backslashes before it, or be written as `\u003d`, `%3D`, `&#x3d;`,
+ * `&#61;` or `&amp;`. Backslashes before the key are removed too, so that JSON stays JSON. A search takes linear time.
  */
 export function createRedact(secret: string): Redact {
   if (secret.length < MIN_SECRET_LENGTH) return (text) => text;
@@ -40,10 +39,7 @@ const MAX_CAUSES = 5;
 /** The fields that matter of whatever was thrown; empty where there is none. */
 type CauseParts = Record<'name' | 'message' | 'code' | 'syscall', string>;
 
-/**
- * What was thrown and its causes, the innermost last. Of several failed addresses of one host (`AggregateError`), the
- * first is the cause.
- */
+/** What was thrown and its causes, the innermost last. Of an `AggregateError`, the first error is the cause. */
 function causeChain(thrown: unknown): CauseParts[] {
   const chain: CauseParts[] = [];
   let current = thrown;
@@ -59,10 +55,7 @@ function causeChain(thrown: unknown): CauseParts[] {
   return chain;
 }
 
-/**
- * A plain copy of an error and its causes: name, message and code, without anything else. The errors of HTTP libraries
- * carry the `Request`, and with it the API key, where `util.inspect` shows it.
- */
+/** A plain copy of an error and its causes: those of HTTP libraries carry the `Request`, and with it the API key. */
 export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   let cause: Error | undefined;
   for (const { name, message, code } of causeChain(thrown).reverse()) {
@@ -75,20 +68,14 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   return cause;
 }
 
-/**
- * Codes of a connection that was never established, in Node, in undici and in Bun; sending again may help. Alerts of a TLS
- * handshake have other names in each OpenSSL: `SSLV3` became `SSL/TLS`, and some have no `ALERT`.
- */
+/** Codes of a connection that was never established. Alerts of a TLS handshake have other names in each OpenSSL. */
 const CONNECT_CODE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket|DNS\w+Failed|ERR_SSL_(?:SSLV3|SSL\/TLS|TLSV1)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL))$/;
 
 /** TLS failed before a byte of the request was written, because this port speaks no TLS. */
 const NO_TLS_CODE = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/**
- * Failed before a byte of the request was written, and will fail again until someone changes something: TLS, and what
- * undici refuses, such as a header, a dispatcher of another undici, or a proxy that wants a password.
- */
+/** Failed before a byte was written, and will again: TLS, and what undici refuses, such as a header or a dispatcher. */
 const PERMANENT_CODE =
   /^(?:UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|\w+_SIGNED_CERT\w*|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_\w+|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_INVALID|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)$/;
 
@@ -96,9 +83,8 @@ const PERMANENT_CODE =
 const CONNECT_SYSCALL = /^(?:connect|getaddrinfo)$/;
 
 /**
- * Failures to connect without a code of their own. Deno names the phase, DNS and TLS included. Bun: EPROTO, which alone could
- * come later too. Node: a proxy that opens no tunnel, and a connection that is closed during the TLS handshake. HTTP/2: a request
- * that was not processed (RFC 9113 section 8.7).
+ * Failures to connect without a code of their own. Deno names the phase. Bun: EPROTO, which alone could come later too. Node: a
+ * proxy that opens no tunnel, a connection closed during the TLS handshake, a refused HTTP/2 request (RFC 9113 section 8.7).
  */
 const CONNECT_MESSAGE =
   / \(Connect\)|TLS handshake failed|HTTP Tunneling|before secure TLS|NGHTTP2_REFUSED_STREAM/;
@@ -111,10 +97,8 @@ const PERMANENT_MESSAGE =
 const PERMANENT_NAME = /^(?:NotCapable|PermissionDenied)$/;
 
 /**
- * Judges what `fetch` threw. The innermost cause has the words: `fetch failed` says nothing, what caused it does.
- *
- * @returns `isNeverSent`: false also where that can't be known, as in browsers, which hide the reason. `isPermanent`: sending
- * again can't help until someone changes something, such as a certificate
+ * Judges what `fetch` threw: the innermost cause has the words. `isNeverSent` is false also where that can't be known, as in
+ * browsers. `isPermanent`: sending again can't help until someone changes something, such as a certificate.
  */
 export function judgeFailure(thrown: unknown) {
   const chain = causeChain(thrown);
@@ -138,11 +122,7 @@ export function judgeFailure(thrown: unknown) {
   return { isNeverSent, isPermanent, code, reason };
 }
 
-/**
- * The error of an attempt that got no response, or lost it on the way.
- *
- * @param isRefused the runtime refused the request before it sent anything, and will again
- */
+/** The error of an attempt that got no response. `isRefused`: the runtime refused it before it sent anything, and will again. */
 export function connectionError(
   thrown: unknown,
   { url, isRefused, redact }: { url: string; isRefused: boolean; redact: Redact },
@@ -162,10 +142,7 @@ export function connectionError(
   });
 }
 
-/**
- * Gives an error the stack of the code that calls this. The stack of an error from a timer or from `new Promise` doesn't
- * lead to the code that waits for it. This works in V8 only; other engines keep the first stack.
- */
+/** Gives an error the stack of the code that calls this: that of a timer leads nowhere. Works in V8 only. */
 export function recaptureStack(error: Error): void {
   const capture: unknown = Reflect.get(Error, 'captureStackTrace');
   if (typeof capture === 'function') capture(error, recaptureStack);

@@ -1,4 +1,4 @@
-/** A learned window is at most this long, in milliseconds: rates are per minute. Longer waits are quotas of a day or a month. */
+/** Longest learned window, in milliseconds: rates are per minute. Longer waits are quotas of a day or a month. */
 const MAX_WINDOW_MS = 60_000;
 
 /**
@@ -8,9 +8,9 @@ const MAX_WINDOW_MS = 60_000;
 const GROWTH = 1.5;
 
 /**
- * The quota of a service that states none, learned from its 429s: as many requests as got through before a 429 may go in
- * each window, and half as many more. A window ends when a `Retry-After` says so; until two have ended, the first wait that was
- * asked for is taken for their length. It may be wrong: a request that it lets go too early costs a 429, which is waited out.
+ * The quota of a service that states none, learned from its 429s: as many requests as got through before one may go in each
+ * window, and half as many more. A window ends when a `Retry-After` says so; until two have, the first wait is taken for their
+ * length. It may be wrong: a request that it lets go too early costs a 429, which is waited out.
  */
 export class LearnedQuota {
   /** Requests of the window that got through before its first 429. */

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '../options.ts';
 import type { Read, ResponseBody } from '../wire/shape.ts';
 
-/** One logical request: what a method of a resource asks for, whatever attempts it takes. */
+/** One logical request, whatever attempts it takes. */
 export interface TransportRequest<T> {
   method: 'GET' | 'POST';
   /** From the service's root, such as `/api/v1/links`. */
@@ -60,6 +60,6 @@ export function responsePromise<T>(start: () => Promise<ApiResponse<T>>): Respon
 export interface AttemptWatch {
   /** An attempt is written when this resolves, unless the caller aborts its signal. All waits for limits are over. */
   beforeSend(): Promise<void>;
-  /** The attempt failed, and no attempt of this call can have been carried out. A wait for the next one may follow. */
+  /** The attempt failed, and no attempt of this call can have been carried out. */
   nothingDone(): void;
 }

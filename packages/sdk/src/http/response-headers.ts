@@ -4,11 +4,8 @@ import { HEADERS } from '../wire/routes.ts';
 const SECONDS = /^\d+(\.\d+)?$/;
 
 /**
- * Reads `Retry-After` (RFC 9110 section 10.2.3): seconds or an HTTP-date. Returns the wait in milliseconds, rounded up
- * and never negative, or undefined where there is no header or it can't be read.
- *
- * A date is compared with the response's own `Date` header, so that a wrong clock on either side does no harm; without
- * one (browsers hide it from other origins) with the local time `now`.
+ * Reads `Retry-After` (RFC 9110 section 10.2.3): the wait in milliseconds, rounded up, or undefined where it can't be read. A
+ * date is compared with the response's own `Date`, so that a wrong clock does no harm, or, without one, with `now`.
  */
 export function parseRetryAfter(
   headers: { get(name: string): string | null },
@@ -19,9 +16,8 @@ export function parseRetryAfter(
   if (SECONDS.test(value)) {
     return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER);
   }
-  const serverDate = parseHttpDate(headers.get('date')?.trim() ?? '');
-  const from = serverDate ?? now;
   const date = parseHttpDate(value);
+  const from = parseHttpDate(headers.get('date')?.trim() ?? '') ?? now;
   return date === undefined ? undefined : Math.max(0, date - from);
 }
 
@@ -57,10 +53,7 @@ const PARAMETER = /;\s*([\w*.-]+)=(\d+)/g;
 /** A quota of something else than requests, such as bytes or requests under way. */
 const OTHER_UNIT = /;\s*qu="(?!requests")/;
 
-/**
- * Reads `RateLimit` and `RateLimit-Policy` (IETF draft-ietf-httpapi-ratelimit-headers-11), an addition to the service. What can't be
- * read is skipped: then a 429 says it soon enough.
- */
+/** Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11). What can't be read is skipped. */
 export function parseRateLimit(headers: { get(name: string): string | null }): QuotaWindow[] {
   const windows: QuotaWindow[] = [];
   const policies = new Map(items(headers.get(HEADERS.rateLimitPolicy)));

@@ -33,11 +33,7 @@ export function isRetryable(error: unknown, call: RetryCall): boolean {
   return isRepeatable && mayPass;
 }
 
-/**
- * What follows a failed attempt: undefined means another one, after `retryWaitMs`; else the error that the call ends with.
- *
- * @param limits `now` is on the clock of `lostAt`
- */
+/** What follows a failed attempt: undefined means another one, else the error that the call ends with. */
 export function decide(
   error: ShortlinkError,
   call: RetryCall,
@@ -73,12 +69,7 @@ const CAP_MS = 30_000;
 /** No wait is shorter than this: pure jitter may come out as nothing, which is no backing off at all. */
 const FLOOR_MS = 100;
 
-/**
- * Full-jitter exponential backoff: a random wait, in milliseconds, between the floor and a ceiling that doubles.
- *
- * @param attempt the attempt that failed, from 1
- * @param random gives a number from 0 to below 1
- */
+/** Full-jitter exponential backoff, in milliseconds. `attempt` counts from 1, `random` gives a number from 0 to below 1. */
 export function backoffMs(attempt: number, random: () => number): number {
   const ceiling = Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
   return Math.round(FLOOR_MS + random() * (ceiling - FLOOR_MS));
@@ -93,10 +84,7 @@ export function isKeyForgotten(call: RetryCall, now: number): boolean {
   return !isRead && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 
-/**
- * The error that a call ends with, when its last attempt failed with this one. With an idempotency key an attempt may be
- * lost and the next one rejected. The last error alone would then claim that nothing was created, which is not known.
- */
+/** The error that a call ends with: a last rejection alone would claim that a lost attempt had created nothing. */
 export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkError {
   const { lostAt } = call;
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
@@ -106,9 +94,8 @@ export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkErro
 }
 
 /**
- * Whether a response settles what became of the earlier attempts with the same idempotency key: the service's own 400, 422
- * and plan limit, which it gives only after it has looked the key up; and 413, since the body was as large before. It gives
- * others before that, such as 401 and 429, and the rest may come from a proxy that never asked it.
+ * Whether a response settles what became of earlier attempts with the same key: the service's own 400, 422 and plan limit, given
+ * only after a look-up of the key; and 413, since the body was as large. 401, 429 and what a proxy says come before that.
  */
 function settlesEarlierAttempts(error: ShortlinkError): boolean {
   return (

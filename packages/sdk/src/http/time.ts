@@ -1,4 +1,4 @@
-/** Time as the client sees it; tests replace it. The globals are read at each call, so that fake timers of a test framework are seen. */
+/** Time as the client sees it; tests replace it. Globals are read at each call, so that fake timers of a test framework are seen. */
 export const systemClock = {
   /** Milliseconds on a clock that never jumps; only differences mean anything. */
   now: () => performance.now(),
@@ -24,10 +24,7 @@ export function startTimer(ms: number, callback: () => void): () => void {
   return () => clearTimeout(handle);
 }
 
-/**
- * Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it is aborted. Leaves no listener
- * on the signal. Whole milliseconds, rounded up: a wait never ends early.
- */
+/** Resolves after `ms` milliseconds, rounded up: a wait never ends early. Rejects with the signal's reason. */
 export function delay(ms: number, signal?: AbortSignal | undefined): Promise<void> {
   const wait = (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
@@ -52,10 +49,7 @@ export interface Limit {
   timeoutError?: () => Error;
 }
 
-/**
- * Runs `work` and rejects at once when its limit is reached, even where the work doesn't listen to the signal it is
- * given. Leaves no timer, and no listener on the outer signal.
- */
+/** Runs `work`, and rejects at once when its limit is reached, even where `work` ignores its signal. Leaves no listener. */
 export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {

@@ -21,7 +21,7 @@ export interface ResponseEvent extends RequestEvent {
   status: number;
   /** From sending to the last byte of the body, in milliseconds. */
   durationMs: number;
-  /** `X-Request-Id` of the response, where the service sends one. */
+  /** `X-Request-Id`, where the service sends one. */
   requestId: string | undefined;
   /** What the response says about the account's quota, in the service's order; empty where it says nothing. */
   quota: readonly QuotaWindow[];
@@ -41,7 +41,7 @@ export interface EndEvent extends CallEvent {
   attempts: number;
   /** From the start of the call to its end, waits included, in milliseconds. */
   durationMs: number;
-  /** What the call failed with: a `ShortlinkError`, or the reason of an abort; undefined where it succeeded. */
+  /** A `ShortlinkError`, or the reason of an abort; undefined where the call succeeded. */
   error: unknown;
 }
 
@@ -51,14 +51,11 @@ export interface CooldownEvent {
   id: string;
   /** How long nothing is sent, in milliseconds from now. */
   waitMs: number;
-  /** The wait the service asked for, in milliseconds; undefined when there was no 429, or none that could be read. */
+  /** The wait the service asked for, in milliseconds; undefined without a 429, or where it can't be read. */
   retryAfterMs: number | undefined;
 }
 
-/**
- * Called as things happen. No event holds the API key or a body. What a hook throws is logged and otherwise ignored, so
- * that watching a call can't break it.
- */
+/** Called as things happen. No event holds the API key or a body. What a hook throws is logged and otherwise ignored. */
 export interface ShortlinkHooks {
   onRequest?: ((event: RequestEvent) => void) | undefined;
   onResponse?: ((event: ResponseEvent) => void) | undefined;
@@ -83,25 +80,24 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Log = (level: keyof Logger, message: string, fields: object) => unknown;
 
 /**
- * The log of a client: the caller's own, or the console, with the lines from `logLevel` on. Without both options, the
- * environment decides. What it says is no reason to fail: `trace` is `debug`, and an unknown word is reported once.
+ * The caller's log, or the console, with the lines from `logLevel` on. Without both options, the environment decides. What it
+ * says is no reason to fail: `trace` is `debug`, and an unknown word is reported once.
  */
 export function makeLog(
   logger: Partial<Logger> | undefined,
   logLevel: LogLevel | undefined,
   fromEnv: string | undefined,
 ): Log {
-  const from = logLevel ?? (logger === undefined ? levelOf(fromEnv) : 'debug');
+  const isFromEnv = logLevel === undefined && logger === undefined;
+  const from = LOG_LEVELS.indexOf(isFromEnv ? levelOf(fromEnv) : (logLevel ?? 'debug'));
   const write: Log = logger ? (level, ...line) => logger[level]?.(...line) : toConsole;
-  const isLogged = (level: LogLevel) => LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(from);
-  return (level, ...line) => isLogged(level) && write(level, ...line);
+  return (level, ...line) => LOG_LEVELS.indexOf(level) >= from && write(level, ...line);
 }
 
 function levelOf(setting = 'silent'): LogLevel {
   const word = setting.toLowerCase();
-  const level = LOG_LEVELS.find((name) => name === word);
+  const level = word === 'trace' ? 'debug' : LOG_LEVELS.find((name) => name === word);
   if (level !== undefined) return level;
-  if (word === 'trace') return 'debug';
   const accepted = LOG_LEVELS.join(', ');
   toConsole('warn', `nothing is logged: SHORTLINK_LOG must be one of ${accepted}`, { setting });
   return 'silent';
@@ -112,14 +108,12 @@ const toConsole: Log = (level, message, fields) => {
   console[level](`shortlink: ${message}`, fields);
 };
 
-/** What each hook is called with. */
 type Events = {
   [Hook in keyof ShortlinkHooks]-?: Parameters<NonNullable<ShortlinkHooks[Hook]>>[0];
 };
 
 export type Report = <Hook extends keyof Events>(hook: Hook, event: Events[Hook]) => void;
 
-/** The log lines of events. */
 const LINES: Partial<Record<keyof Events, [level: keyof Logger, message: string]>> = {
   onRequest: ['debug', 'request'],
   onResponse: ['debug', 'response'],
