@@ -16,7 +16,7 @@ import type { BulkRun } from './bulk-run.ts';
 import type { BatchRange, BatchStep } from './create-many.ts';
 import { itemOf, resultsOf } from './results.ts';
 
-/** Error of a link that is not in the job of an earlier run. Only the earlier run received the reason. */
+/** Error of a link that is not in the job of an earlier run, which alone received the reason. */
 const NOT_IN_JOB = 'The service refused this link when its batch was sent';
 
 /** Whether an error met while polling would meet the next request too, so that the run ends. */
@@ -25,8 +25,8 @@ export function endsRun(error: ShortlinkError): boolean {
 }
 
 /**
- * One batch from its request to its end: its links have outcomes, or nothing was created, and then the plan has them again where
- * they may still be sent. Neither method rejects for what the service, the network or the journal does.
+ * One batch from its request to its end: its links have outcomes, or the plan has them again because nothing was created.
+ * Neither method rejects for what the service, the network or the journal does.
  */
 export class BatchLife<T extends LinkInput> implements AttemptWatch {
   readonly #run: BulkRun<T>;
@@ -37,9 +37,10 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   /** What is reported right before the next request is written, and the report under way. */
   #unreported: BatchStep[] = [{ type: 'sent' }];
   #reporting: Promise<void> | undefined;
-  /** Links in the last request. */
+  #jobId: string | undefined;
+  /** Links in the last request; 0 where an earlier run has sent it. */
   #sent = 0;
-  /** Whether links may have been created, as far as it was known when the last request ended. */
+  /** Whether links may have been created, as far as it is known. */
   #mayBeDone = false;
 
   constructor(run: BulkRun<T>, batch: Batch<T>) {
@@ -70,16 +71,13 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     this.#run.notify();
     if (response.status === 'completed') return this.#completed(response.results);
     await this.#emit({ type: 'accepted', job_id: response.job_id });
-    return this.follow(response.job_id, this.#sent);
+    return this.follow(response.job_id);
   }
 
-  /**
-   * Waits for the job of the batch. When it can't be followed to its end, the batch is unknown, with its `job_id`, so that a
-   * later run can wait for it again.
-   *
-   * @param total number of links in the job, when the batch was accepted just now; undefined for a job of an earlier run
-   */
-  async follow(job_id: string, total?: number): Promise<void> {
+  /** Waits for the job of the batch. When that fails, the batch is unknown, and a later run can wait again by its `job_id`. */
+  async follow(job_id: string): Promise<void> {
+    this.#jobId = job_id;
+    const total = this.#sent || undefined;
     const { deps, options, signal } = this.#run;
     const onProgress = async (job: Job) => {
       try {
@@ -100,13 +98,12 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       if (total !== undefined && !isFailed) this.#endWithUnknown(error);
       // The last response that was received has the links that the job created until then.
       const job = isFailed || JobTimeoutError.isInstance(error) ? error.job : undefined;
-      await this.#notTaken('unknown', error, job, job_id);
+      await this.#notTaken('unknown', error, job);
       if (endsRun(error)) this.#run.endWith(error);
       return;
     }
-    const isWhole = total !== undefined || job.total === 0 || job.total !== job.results.length;
-    const missing = isWhole ? undefined : NOT_IN_JOB;
-    return this.#completed(job.results, { job_id, missing, isOwn: total !== undefined });
+    const isCut = total === undefined && job.total !== 0 && job.total === job.results.length;
+    return this.#completed(job.results, isCut ? NOT_IN_JOB : undefined);
   }
 
   async beforeSend(): Promise<void> {
@@ -128,18 +125,15 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /**
-   * Aborts the requests where the run has ended. After a soft end, what may have created links is followed to its end, also when
-   * it has to be sent again under its key; a batch that waits for a rate limit has created nothing, so it isn't sent.
+   * Aborts the requests where the run has ended. After a soft end, what may have created links is followed to its end; a batch
+   * that waits for a rate limit has created nothing, so it isn't sent.
    */
   #endWithRun(): void {
     const { signal, ending } = this.#run;
     if (signal.aborted || (ending.aborted && !this.#mayBeDone)) this.#abort.abort(signal.reason);
   }
 
-  /**
-   * Posts the batch without the entries that the service is known to refuse, until it takes the others: an error that names
-   * some costs one more request. Returns undefined when all entries are refused.
-   */
+  /** Posts the batch until the service takes it: each error that names entries costs one more request without them. */
   async #post(key: string | undefined): Promise<BatchResponse | undefined> {
     const { deps, options } = this.#run;
     const { signal } = this.#abort;
@@ -165,31 +159,25 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       }
     } finally {
       for (const stop of unfollow) stop();
-      // So that the next event comes after this one.
+      // The next event comes after this one.
       await this.#reporting;
     }
   }
 
-  /** The batch has its results: at once, or those of its job. `missing` is the error of links that have none; not `isOwn`: an earlier run sent it. */
-  async #completed(
-    taken: Job['results'],
-    {
-      job_id,
-      missing,
-      isOwn = true,
-    }: { job_id?: string; missing?: string | undefined; isOwn?: boolean } = {},
-  ): Promise<void> {
+  /** The batch has its results, at once or those of its job. `missing` is the error of links that have none. */
+  async #completed(taken: Job['results'], missing?: string): Promise<void> {
     const results = resultsOf(this.#batch, taken, { missing });
     const isUnknown = (entry: Entry<T>, n: number) =>
       entry.refused !== undefined || itemOf(entry, results[n]).outcome === 'unknown';
-    // Each batch may end like this, as where another service responds.
+    // Each batch that this run sent may end like this, as where another service responds.
+    const isOwn = this.#sent > 0;
     if (isOwn && this.#batch.every(isUnknown) && this.#batch.some(({ refused }) => !refused)) {
       const message = 'The response has no result for any link of the batch';
       const error = new ResponseShapeError(message, { status: 200, path: 'results' });
       this.#endWithUnknown(error);
-      return this.#notTaken('unknown', error, undefined, job_id);
+      return this.#notTaken('unknown', error);
     }
-    await this.#emit({ type: 'completed', results, job_id });
+    await this.#emit({ type: 'completed', results, job_id: this.#jobId });
     this.#run.settle({ batch: this.#batch, results });
   }
 
@@ -222,16 +210,11 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
   }
 
   /** The batch failed, or its outcome is unknown. `job` is what was seen of its job last. */
-  async #notTaken(
-    outcome: 'failed' | 'unknown',
-    error: ShortlinkError,
-    job?: Job,
-    job_id?: string,
-  ): Promise<void> {
+  async #notTaken(outcome: 'failed' | 'unknown', error: ShortlinkError, job?: Job): Promise<void> {
     const { results: taken = [], processed = 0 } = job ?? {};
     // Where more links were processed than have results, some were left out.
     const results = resultsOf(this.#batch, taken, { isBegun: processed <= taken.length });
-    await this.#emit({ type: outcome, error, results, job_id });
+    await this.#emit({ type: outcome, error, results, job_id: this.#jobId });
     const missing = { outcome, error: error.message, cause: error };
     this.#run.settle({ batch: this.#batch, results, missing });
   }
@@ -248,10 +231,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
   }
 
-  /**
-   * What was thrown, as an error with the outcome of the batch. The reason of an abort is the caller's, and says nothing about
-   * the batch. Anything else that is not an error of this package is a defect and ends the run.
-   */
+  /** What was thrown, as an error with the outcome of the batch. What is no error of this package is a defect and ends the run. */
   #asShortlinkError(thrown: unknown): ShortlinkError {
     const signals = [this.#run.signal, this.#abort.signal];
     const isAbort = signals.some(({ aborted, reason }) => aborted && thrown === reason);
