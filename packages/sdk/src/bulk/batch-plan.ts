@@ -2,50 +2,41 @@ import { ApiError, PlanLimitError } from '../errors/api-errors.ts';
 import { isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { MAX_BATCH_LINKS, MAX_SYNC_BATCH_LINKS } from '../wire/limits.ts';
-import type { CreateLinkBody, LinkInput } from '../wire/link.ts';
+import type { LinkInput } from '../wire/link.ts';
 import type { BatchRange, RunOptions } from './create-many.ts';
 
 /** Batch sizes of the plans, the endpoint's own maximum first. */
 const PLAN_BATCH_SIZES = [MAX_BATCH_LINKS, 5_000, MAX_SYNC_BATCH_LINKS] as const;
 
-/**
- * When a run ends because the service refuses what all links have in common: after so many refused links, or after so many
- * that were refused one by one with the same message, as long as none was taken.
- */
+/** A run ends after so many refused links, or so many refused one by one with the same message, if none was taken. */
 const MOST_REFUSED_LINKS = 1_000;
 const MOST_SAME_ERRORS = 20;
 
-/** Links that are tried one by one to their end all the same: they may be the bad rows of a file whose others exist. */
+/** So many links are tried one by one all the same: they may be the bad rows of a file whose others exist. */
 const FEW_LINKS = 60;
 
-/** Links that were refused one by one, after which the next ones are taken from different places: neighbours may be alike. */
+/** After so many links that were refused one by one, the next are taken from other places: neighbours may be alike. */
 const NEIGHBOURS = 2;
 
-/** How many batches in a row may be sent to fill the plan and be refused all the same: others may fill the plan too. */
+/** How many batches in a row may be refused while they fill the plan: others may fill it too. */
 const MOST_FILL_ATTEMPTS = 5;
 
 /**
  * What an error of a batch's POST means for the batch:
- * - a number: nothing was created, and the batch is cut after so many links, because the service refuses its size or an entry
- *   without a name, or the plan has room for so many only.
+ * - a number: nothing was created. It is cut after that many links: its size or an unnamed entry is refused, or the plan is full.
  * - `failed`: the service refuses these links; other batches may succeed.
  * - `unknown`: the links may exist.
- * - `unsent`: nothing was created, and the next batch would meet the same error (API key, permission, plan limit, rate
- *   limit, wrong address, service unreachable), so the run ends.
+ * - `unsent`: nothing was created, and the next batch would meet the same error, such as a plan limit, so the run ends.
  */
 export type Verdict = number | 'failed' | 'unknown' | 'unsent';
 
-/** What tells the result of a link from those of others. */
-export type SentLink = CreateLinkBody;
-
-/**
- * A link of the source, with the target that was sent last: `toJSON` or a getter may give another one at another time. The other fields are
- * read again where they are needed, because tens of thousands of links wait at once for their results.
- */
-export interface Entry<T extends LinkInput> extends Pick<SentLink, 'target_url'> {
+/** A link of the source. What is sent of it is read again where it is needed: tens of thousands of links wait at once. */
+export interface Entry<T extends LinkInput> {
   /** Position in the source. */
   index: number;
   input: T;
+  /** What was sent last: `toJSON` or a getter may give another target at another time. */
+  target_url: string;
   /** Why it is not sent again. */
   refused: { error: string; cause: ShortlinkError } | undefined;
 }
@@ -61,7 +52,6 @@ export function rangeOf(batch: Batch<LinkInput>): BatchRange {
   return { first: batch[0]?.index ?? 0, count: batch.length };
 }
 
-/** What a run was asked for. */
 type PlanOptions = Pick<RunOptions, 'batchSize' | 'idempotencyKey' | 'domain_id'>;
 
 /** The batches that wait to be sent, and what a run has learned about the batches that the service takes. */
@@ -73,10 +63,10 @@ export class BatchPlan<T extends LinkInput> {
   readonly #options: PlanOptions;
   /** Batches that wait, in the order of the source. */
   readonly #waiting: Batch<T>[] = [];
-  /** Whether batches go out one by one, because the plan had room for a part of one only, and how many did so without success. */
+  /** Whether batches go out one by one, because the plan has room for a part of one, and how many did so without success. */
   #isFilling = false;
   #fillAttempts = 0;
-  /** Links of a batch that was refused for its size or for an entry, whose parts have no response yet. */
+  /** Links of a batch that was refused for its size or an entry, whose parts have no response yet. */
   #doubted = 0;
   #refusedLinks = 0;
   #sameErrors = 0;
@@ -97,7 +87,7 @@ export class BatchPlan<T extends LinkInput> {
     return Math.min(this.#waiting[0]?.length ?? 0, this.isSampling ? 1 : this.size);
   }
 
-  /** The next batch, or, while {@link isSampling}, a link of the largest one: at random, so that each run tries others. */
+  /** The next batch, or, while {@link isSampling}, a link at random of the largest one. */
   take(): Batch<T> | undefined {
     const sizes = this.isSampling ? this.#waiting.map(({ length }) => length) : [0];
     const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
@@ -114,15 +104,12 @@ export class BatchPlan<T extends LinkInput> {
     return this.largestTaken === 0 && this.#sameErrors >= NEIGHBOURS;
   }
 
-  /**
-   * A batch larger than any that the service took goes alone: if its size is refused, only one batch is. So does a batch that
-   * fills the plan, since the room is known only when no other batch is in flight.
-   */
+  /** Whether a batch goes alone: while its size may be refused, and while batches fill the plan, to know what room is left. */
   goesAlone(count: number): boolean {
     return this.#isFilling || count > this.largestTaken;
   }
 
-  /** The last of the errors because of which no other batch is worth a request, where so many links are left, or known of. */
+  /** The error because of which no other batch is worth a request, where so many links are left, or known of. */
   hopeless(links: number): ShortlinkError | undefined {
     const isSame = this.#sameErrors >= MOST_SAME_ERRORS && links > FEW_LINKS;
     const isHopeless = isSame || this.#refusedLinks >= MOST_REFUSED_LINKS;
@@ -134,7 +121,7 @@ export class BatchPlan<T extends LinkInput> {
     this.largestTaken = Math.max(this.largestTaken, count);
     this.#fillAttempts = 0;
     if (this.#doubted === 0) return;
-    // Where no entry explains why a larger batch was refused, it was its size: the largest that was taken is the next one.
+    // Where no entry explains why a larger batch was refused, the largest size that was taken is the next one.
     this.#doubted = sent < count ? 0 : Math.max(0, this.#doubted - count);
     if (sent === count && this.#doubted === 0) this.size = Math.min(this.size, this.largestTaken);
   }
@@ -146,7 +133,7 @@ export class BatchPlan<T extends LinkInput> {
     this.#doubted = 0;
   }
 
-  /** Decides what happens to a batch of `count` links, of which the last request had `sent`, and ended with this error. */
+  /** What happens to a batch of `count` links, of which the last request had `sent`, and ended with this error. */
   judge(error: ShortlinkError, count: number, sent: number): Verdict {
     if (isOutcomeUnknown(error)) return 'unknown';
     if (PlanLimitError.isInstance(error)) return this.#judgePlanLimit(error, sent);
@@ -193,10 +180,7 @@ export class BatchPlan<T extends LinkInput> {
 
 const isKeyConflict = (error: ApiError) => error.body?.code === 'idempotency_conflict';
 
-/**
- * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
- * another body used the key: then parts of the batch, which have other keys, could be created a second time.
- */
+/** Whether an error is about entries or size. With the caller's key, 422 may also mean that another body has used the key. */
 export function isEntryError(error: ApiError, hasOwnKey: boolean): boolean {
   if (isKeyConflict(error)) return false;
   return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);

@@ -7,16 +7,12 @@ import type { BatchRange } from './create-many.ts';
 /** Longest idempotency key that services take. */
 const MAX_KEY_LENGTH = 255;
 
-/**
- * Links that are written as JSON at once. One by one takes half as long again, and the fields of all links of a batch would be copied by the
- * garbage collector before they are written.
- */
+/** Links that are written as JSON at once: one by one takes half as long again, all at once holds all their fields. */
 const PIECE_LINKS = 200;
 
 /**
- * The request of a batch without the entries that the service is known to refuse, and without those that can't be written as
- * JSON, such as one with a BigInt, which count as refused from now on. Undefined when all of its entries are refused, else `count`
- * links are in it.
+ * The request of a batch without the entries that are refused, or can't be written as JSON, such as one with a BigInt, which
+ * count as refused from now on. Undefined when none is left; `count` links are in it.
  */
 export function batchRequest(
   batch: Batch<LinkInput>,
@@ -58,7 +54,7 @@ function orRefuse<R>(entry: Entry<LinkInput>, write: () => R): R | undefined {
   }
 }
 
-/** The entries of a batch that its request has: all but the refused ones. */
+/** The entries that are not refused. */
 export function openEntries<T extends LinkInput>(batch: Batch<T>): Entry<T>[] {
   return batch.filter(({ refused }) => refused === undefined);
 }
@@ -101,12 +97,7 @@ export function keyOf(
   return check.refuse('idempotencyKey', expected);
 }
 
-/**
- * The idempotency key of a batch without some of its entries. It depends on nothing but the key of the batch and these
- * entries, so that a later run over the same source sends the same body with the same key, and another body never.
- *
- * @param omitted positions in the batch, in ascending order
- */
+/** The key of a batch without the entries at these positions (ascending): the same in each run, and one for each body. */
 export function derivedKey(key: string, omitted: readonly number[]): string {
   if (omitted.length === 0) return key;
   const suffix = `-${hash(`${key} ${omitted.join()}`)}`;

@@ -8,7 +8,7 @@ import type * as bulk from './create-many.ts';
 import { alignResults, itemOf, type MissingOutcome } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 
-/** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write the outcome of a batch. */
+/** How long callbacks are awaited after an abort, in milliseconds: a journal can write the outcome of a batch. */
 const GRACE_MS = 1_000;
 
 /** A batch whose links have their outcomes; `missing` is that of links whose result says nothing. */
@@ -26,7 +26,6 @@ export class BulkRun<T extends LinkInput> {
   readonly deps: bulk.CreateManyDeps;
   readonly options: bulk.RunOptions;
   readonly plan: BatchPlan<T>;
-
   readonly #abort = new AbortController();
   readonly #ending = new AbortController();
   readonly #overdue = new AbortController();
@@ -44,14 +43,12 @@ export class BulkRun<T extends LinkInput> {
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
-
   /** Batches that settled and are not yielded yet, by the position of their first link. */
   readonly #settled = new Map<number, Settled<T>>();
   /** The run has not begun, or no other batch will settle. */
   #isOver = true;
   /** Why the run ends when its loop is left. */
   readonly #left = new Error('The loop over createMany was left early');
-
   #wakes: (() => void)[] = [];
   #cancelGrace: (() => void) | undefined;
   #failure: { reason: unknown } | undefined;
@@ -64,7 +61,6 @@ export class BulkRun<T extends LinkInput> {
     this.#reader = new SourceReader(source, options.maxDelayMs, () => this.notify());
   }
 
-  /** Lets the loop and the generator look again. */
   notify(): void {
     for (const wake of this.#wakes.splice(0)) wake();
   }
@@ -74,7 +70,7 @@ export class BulkRun<T extends LinkInput> {
     this.notify();
   }
 
-  /** Sends no other batch, and lets the iteration throw `reason` at its end. The first reason wins. */
+  /** Sends no other batch, and lets the iteration throw the first `reason` at its end. */
   endWith(reason: unknown): void {
     this.#failure ??= { reason };
     this.endSoftly();
@@ -96,19 +92,14 @@ export class BulkRun<T extends LinkInput> {
   /** The links of every settled batch in order, then throws what ended the run, if anything did. */
   items(): AsyncGenerator<bulk.BulkItem<T>, void, undefined> {
     const items = this.#items();
-    const { return: end, throw: fail } = items;
     // A generator hears of its end only once it yields, so what it waits for is ended here.
-    const leave = () => {
-      if (!this.#isOver) this.abort(this.#left);
-    };
-    items.return = (value) => {
-      leave();
-      return end.call(items, value);
-    };
-    items.throw = (reason) => {
-      leave();
-      return fail.call(items, reason);
-    };
+    for (const name of ['return', 'throw'] as const) {
+      const end = items[name];
+      items[name] = (value: unknown) => {
+        if (!this.#isOver) this.abort(this.#left);
+        return Reflect.apply(end, items, [value]);
+      };
+    }
     return items;
   }
 
@@ -144,8 +135,7 @@ export class BulkRun<T extends LinkInput> {
       unfollowStop();
       this.#cancelGrace?.();
     }
-    const { reason } = this.#failure ?? {};
-    if (this.#failure !== undefined && reason !== this.#left) throw reason;
+    if (this.#failure && this.#failure.reason !== this.#left) throw this.#failure.reason;
   }
 
   /** Runs until nothing is left to send and nothing is in flight. Never rejects. */
@@ -182,10 +172,7 @@ export class BulkRun<T extends LinkInput> {
     return this.#inFlight === 0 || !isBusy;
   }
 
-  /**
-   * The next links to take from the source: a recorded range whole, with its record, or up to a batch of links before the next
-   * one. Undefined where they are not there yet. Reads them if there is memory for them.
-   */
+  /** The next links to take: a recorded range with its record, or some before it. Undefined where they are not there yet. */
   #nextRange(): [range: bulk.BatchRange, record?: bulk.BatchRecord | undefined] | undefined {
     if (this.#sourceEnded) return undefined;
     const { concurrency } = this.options;
@@ -193,8 +180,7 @@ export class BulkRun<T extends LinkInput> {
     const first = this.#reader.taken;
     const next = this.#records.at(-1);
     const record = next?.first === first ? next : undefined;
-    const count =
-      record?.count ?? Math.min(size, (next?.first ?? Number.POSITIVE_INFINITY) - first);
+    const count = record?.count ?? Math.min(size, next ? next.first - first : size);
     const isWithinMemory = this.#held === 0 || this.#held + count <= concurrency * size;
     const maySend = record?.state !== 'planned' || this.#maySend(count);
     const mayTake = isWithinMemory && this.#inFlight < concurrency && maySend;
@@ -202,7 +188,7 @@ export class BulkRun<T extends LinkInput> {
     return isReady ? [{ first, count }, record] : undefined;
   }
 
-  /** @throws InvalidOptionError when a record lies beyond the end of the source: it is not the source of the earlier run */
+  /** @throws InvalidOptionError when a record lies beyond the end of the source, which is then another one */
   async #take({ first, count }: bulk.BatchRange, record?: bulk.BatchRecord): Promise<void> {
     const inputs = this.#reader.take(count);
     const isWhole = inputs.length === count;
@@ -224,10 +210,7 @@ export class BulkRun<T extends LinkInput> {
   }
 
   async #resume(batch: Batch<T>, record: bulk.BatchRecord): Promise<void> {
-    if (record.state === 'planned') {
-      this.#send(batch);
-      return;
-    }
+    if (record.state === 'planned') return this.#send(batch);
     for (const entry of batch) {
       try {
         pickSent(entry);
@@ -236,8 +219,7 @@ export class BulkRun<T extends LinkInput> {
       }
     }
     if (record.state === 'accepted') {
-      this.#start(new BatchLife(this, batch).follow(record.job_id));
-      return;
+      return this.#start(new BatchLife(this, batch).follow(record.job_id));
     }
     const recorded = await untilAborted(this.signal, record.results?.() ?? []);
     const results = alignResults(batch, recorded);
@@ -248,8 +230,7 @@ export class BulkRun<T extends LinkInput> {
 
   #send(batch: Batch<T>): void {
     // A source that is read a few links at a time may have no more than these.
-    const known = this.#sourceEnded ? this.#held : this.#reader.taken;
-    const hopeless = this.plan.hopeless(known);
+    const hopeless = this.plan.hopeless(this.#sourceEnded ? this.#held : this.#reader.taken);
     if (hopeless === undefined) this.#start(new BatchLife(this, batch).send());
     else this.endWith(hopeless);
   }
@@ -264,7 +245,6 @@ export class BulkRun<T extends LinkInput> {
       });
   }
 
-  /** Resolves when something changes: check the condition again after each wait. */
   #wait(): Promise<void> {
     return new Promise((resolve) => this.#wakes.push(resolve));
   }

@@ -12,71 +12,49 @@ export interface CreateManyOptions
   extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */
   domain_id?: string | null | undefined;
-
   /**
-   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. When the service refuses a size, the run continues
-   * with the size that it allows, or, when it names none, with 5,000, then 100 (403), or with halves (400, 413). A number
-   * is shrunk the same way.
-   * @default 'auto'
+   * Links per batch request, 1 to 10,000. `'auto'` starts with 10,000. A size that the service refuses is replaced by the one it
+   * allows, or, when it names none, by 5,000, then 100 (403), or by halves (400, 413). @default 'auto'
    */
   batchSize?: number | 'auto' | undefined;
-
-  /**
-   * Batches in flight at once. The first batch always goes alone, until the plan has taken its size. At most
-   * `concurrency x batchSize` links are held in memory.
-   * @default 4
-   */
+  /** Batches in flight at once; the first goes alone. At most `concurrency x batchSize` links are in memory. @default 4 */
   concurrency?: number | undefined;
-
   /**
    * How long a link waits for others to fill its batch, in milliseconds: a source that is slower gives smaller batches. `0`
    * never waits for the source, `Infinity` always until a batch is full. Ranges of `resume` are never cut.
    * @default 1_000; `Infinity` with `idempotencyKey`, because time must not change the range that a key stands for
    */
   maxDelayMs?: number | undefined;
-
   /**
    * Called at each step of each batch's life, and awaited before the next one: a journal that writes and syncs in `sent` has
    * every request before it is written. A rejection stops the run. After an abort it is awaited for at most a second.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
-
   /** Called with the response to every poll of an accepted batch's job. */
   onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
-
   /**
    * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every run over
    * the same source. A batch that is sent again without refused entries has a key that is derived from this one and them.
    * @default the client's `idempotency`
    */
   idempotencyKey?: ((batch: BatchRange) => string) | undefined;
-
   /**
-   * What an earlier run over the same source recorded, in any order, with ranges that do not overlap. `completed`, `failed` and
-   * `unknown` batches are yielded as recorded, `accepted` ones are awaited by their job, `planned` ones are sent as exactly the
-   * same batch; everything else is sent in batches of this run's size.
+   * What an earlier run over the same source recorded, in any order, without overlaps. `completed`, `failed` and `unknown` batches
+   * are yielded as recorded, `accepted` ones are awaited by their job, `planned` ones are sent as exactly the same batch;
+   * everything else is sent in batches of this run's size.
    */
   resume?: Iterable<BatchRecord> | undefined;
-
   /** Ends the run: batches in flight are aborted and reported as `unknown`, those that wait to be sent as `unsent`. */
   signal?: AbortSignal | undefined;
-
-  /**
-   * Ends the run softly: no more batch is sent, not even one that waits for a rate limit; those in flight are finished and
-   * yielded, then the iteration ends.
-   */
+  /** Ends the run softly: no batch is sent, not even one that waits for a limit; those in flight are finished and yielded. */
   stopSignal?: AbortSignal | undefined;
-
   /**
-   * What follows a batch whose outcome is unknown, such as one whose response was lost in an outage. `'stop'` sends nothing
-   * more: batches in flight are finished and yielded, then the iteration throws the error, and links that were not yielded were
-   * not sent. `'continue'` sends the others, each of which an outage may leave unknown too.
-   *
-   * A batch that is only read from `resume` never stops the run, and neither does a job that failed.
+   * What follows a batch whose outcome is unknown, such as one lost in an outage. `'stop'` finishes and yields what is in flight,
+   * then throws the error: links that were not yielded were not sent. `'continue'` sends the others, each of which an outage may
+   * leave unknown too. A batch that is only read from `resume` never stops the run, and neither does a job that failed.
    * @default 'stop'; `'continue'` with an idempotency key, by `idempotencyKey` or the client's `idempotency`
    */
   onUnknown?: 'stop' | 'continue' | undefined;
-
   /** Longest wait for one batch's job, in milliseconds. @default 3_600_000 */
   jobTimeoutMs?: number | undefined;
 }
@@ -94,20 +72,16 @@ export interface BatchRange {
  * One step in a batch's life:
  * - `planned`: its links were read and its request is sent next.
  * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported.
- * - `reduced`: the service has refused entries, and created nothing: `results` has their `error`. The request without them is
- *   about to be written.
+ * - `reduced`: entries were refused, as `results` say, and nothing created. The request without them is about to be written.
  * - `accepted`: the service made it a job.
  *
  * Then one of these:
  * - `completed`: `results` has an item for each link. One with `error` and without `code` is a refused entry.
- * - `failed`: nothing was created; `error` says why. An item of `results` has an `error` where its entry was refused for a
- *   reason of its own.
- * - `unknown`: it can't be known what was created. `results` has what is known all the same: `error` of refused entries, and
- *   `code` of the links that a job created before it failed. A link without both is unknown.
- * - `resized`: nothing was created, because the size or an entry was refused or the plan has room for a part of it only. Its
- *   links are planned again in smaller batches.
- * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit or a rate limit longer than it may
- *   wait. Its links are not yielded, and a later run sends them.
+ * - `failed`: nothing was created; `error` says why. `results` has an `error` for each entry with a reason of its own.
+ * - `unknown`: it can't be known what was created. `results` has what is known: `error` of refused entries, and `code` of links
+ *   that a job created before it failed. A link without both is unknown.
+ * - `resized`: nothing was created: the size or an entry was refused, or the plan is nearly full. Smaller batches follow.
+ * - `unsent`: nothing was created and the run ends with `error`, such as a plan limit. Its links are left for a later run.
  */
 export type BatchEvent = BatchRange & BatchStep;
 

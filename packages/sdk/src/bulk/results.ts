@@ -1,6 +1,6 @@
 import type { BatchResultItem } from '../wire/batch.ts';
-import { type LinkInput, pickLinkFields } from '../wire/link.ts';
-import type { Batch, Entry, SentLink } from './batch-plan.ts';
+import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
+import type { Batch, Entry } from './batch-plan.ts';
 import { openEntries } from './batch-request.ts';
 import type { BulkItem, RecordedResult } from './create-many.ts';
 
@@ -22,9 +22,8 @@ export function itemOf<T extends LinkInput>(
 }
 
 /**
- * One result per link of a batch: the errors of the entries that the service refused, and `results` for those that it took.
- *
- * @param how - `missing` is the error of links that have no result, where all other links have theirs; `isBegun` says that they are those of the first links
+ * One result per link of a batch: the errors of refused entries, and `results` for the others. `missing` is the error of links
+ * without a result, where all others have theirs; with `isBegun` the results are those of the first links.
  */
 export function resultsOf(
   batch: Batch<LinkInput>,
@@ -41,29 +40,25 @@ export function resultsOf(
     }
   }
   if (sent.length === batch.length) return all;
-  const resultOf = new Map(sent.map((entry, n) => [entry, all[n]]));
-  return batch.map((entry) => {
-    const { target_url, refused } = entry;
-    return resultOf.get(entry) ?? { target_url, error: refused?.error };
-  });
+  const taken = all.values();
+  return batch.map(({ target_url, refused }) =>
+    refused ? { target_url, error: refused.error } : (taken.next().value ?? { target_url }),
+  );
 }
 
 /**
- * One result per link, in the order in which they were sent. Services respond in that order, and some print the target URL in
- * their own way, so that a result belongs to the link at its position unless its target URL is that of another link. Then, and
- * where the number of results is wrong, results are matched by target URL only: a link with the code of another link would be
- * worse than a link with none. A link without a result gets one that has neither `code` nor `error`.
- *
- * @param links each link as it was sent, or its entry
- * @param isBegun whether these are the results of the first links, since their job still runs
+ * One result per link, in the order in which they were sent. A result belongs to the link at its position, since some services
+ * print the target URL in their own way, unless its target URL is that of another link. Then, and where the number of results is
+ * wrong, results are matched by target URL only: a link with the code of another would be worse than one with none. A link
+ * without a result gets one that has neither `code` nor `error`. With `isBegun` the results are those of the first links.
  */
 export function alignResults(
-  links: readonly (SentLink | Entry<LinkInput>)[],
+  links: readonly (CreateLinkBody | Entry<LinkInput>)[],
   results: readonly RecordedResult[],
   isBegun = false,
 ): readonly BatchResultItem[] {
   const targets = links.map(({ target_url }) => target_url);
-  // Where the number of results is wrong, positions say nothing, because those behind a missing result have moved.
+  // Behind a missing result, all others have moved.
   const isInStep = targets.length === results.length;
   const isInPlace = (result: RecordedResult, index: number): result is BatchResultItem =>
     result.target_url === targets[index];
@@ -114,9 +109,9 @@ export function alignResults(
 
 /**
  * The results that certainly belong to links of one URL in some spelling, where there are fewer or more results than links.
- * - The links differ, by any field: none, because each result may be that of another one.
+ * - The links differ: none, because each result may be that of another one.
  * - Results are missing: only those with a code, because it is not known which of the links were refused.
- * - There are too many: those with a code first. The caller has left out links that were refused, and their errors are the rest.
+ * - There are too many: those with a code first. The rest are errors of links that were left out before.
  */
 function certain(
   results: readonly RecordedResult[],
@@ -127,15 +122,11 @@ function certain(
   if (!areAlike) return [];
   const isCreated = (position: number) => results[position]?.code;
   const created = positions.filter(isCreated);
-  if (links > positions.length) return created;
-  return [...created, ...positions.filter((position) => !isCreated(position))];
+  return links > positions.length ? created : [...new Set([...created, ...positions])];
 }
 
-/**
- * Whether it certainly makes no difference which of these links has which code. The inputs are read again, so those that are one object, can't be
- * read, or have another target by now say nothing about what was sent.
- */
-function alike(links: readonly (SentLink | Entry<LinkInput>)[]): boolean {
+/** Whether it makes no difference which of these links has which code. An input that changed, or is shared, says nothing. */
+function alike(links: readonly (CreateLinkBody | Entry<LinkInput>)[]): boolean {
   const inputs = links.map((link) => ('input' in link ? link.input : link));
   try {
     const sent = inputs.map((input) => pickLinkFields(input));
@@ -150,17 +141,13 @@ function alike(links: readonly (SentLink | Entry<LinkInput>)[]): boolean {
 }
 
 /** The positions of each URL that is not empty. */
-function positionsByUrl(
-  urls: readonly string[],
-  spell: (url: string) => string,
-): Map<string, number[]> {
+function positionsByUrl(urls: readonly string[], spell: (url: string) => string) {
   const groups = new Map<string, number[]>();
   for (const [position, url] of urls.entries()) {
     if (!url) continue;
-    const key = spell(url);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [position]);
-    else group.push(position);
+    const group = groups.get(spell(url)) ?? [];
+    groups.set(spell(url), group);
+    group.push(position);
   }
   return groups;
 }

@@ -33,10 +33,7 @@ export class SourceReader<T> {
     return this.#isEnded && this.#entries.length === 0;
   }
 
-  /**
-   * Whether to take the next entries: `count` of them are there, or the source has ended, or the first of them has waited for
-   * `maxDelayMs`, except where only all of them are of use. Reads on if not.
-   */
+  /** Whether `count` entries are there, or the source has ended, or, unless all are needed, one waited for `maxDelayMs`. */
   isReady(count: number, isWhole: boolean): boolean {
     this.#goal = count;
     if (this.#entries.length < count && !this.#isReading && !this.#isEnded) void this.#read();
@@ -55,10 +52,7 @@ export class SourceReader<T> {
     return entries;
   }
 
-  /**
-   * Tells a source that is not at its end that no more is wanted. A read that hangs is not waited for: a generator
-   * only learns of the end once it yields again.
-   */
+  /** Closes a source that is not at its end. A hanging read is not awaited: a generator hears of its end once it yields. */
   async close(): Promise<void> {
     this.#isEnded = true;
     this.#stopTimer();
