@@ -23,7 +23,6 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
   fetch: isFunction,
   headers,
-  // On, off, or a key given by the caller.
   idempotency: (value) =>
     typeof value === 'boolean' ||
     isIdempotencyKey(value) ||
@@ -35,10 +34,8 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   onJobProgress: isFunction,
   onProgress: isFunction,
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
-  requestsPerMinute: (value) => {
-    const isGood = typeof value === 'number' && value > 0;
-    that(isGood, 'requestsPerMinute', value, 'more than 0 requests');
-  },
+  requestsPerMinute: (value, name) =>
+    that(typeof value === 'number' && value > 0, name, value, 'more than 0 requests'),
   resume: (value) => isIterable(value) || refuse('resume', 'iterable'),
   signal: isSignal,
   stopSignal: isSignal,
@@ -46,10 +43,7 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
 
 export type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/**
- * The options that are given, of those with these names: null counts as not given, like undefined. One that can't be used is
- * refused. So is another option, such as one of another library, with a word about which one is meant.
- */
+/** The given ones of the options with these names: null is not given. Others are refused, with a word about what is meant. */
 export function given<T extends object>(options: T | null | undefined, words: string): Given<T> {
   const all = options ?? {};
   // What it is instead is not said: it may be the API key.
@@ -74,7 +68,7 @@ export function given<T extends object>(options: T | null | undefined, words: st
   return given as Given<T>;
 }
 
-/** What two spellings of an option have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
+/** What two spellings have in common: `timeout` and `timeoutMs`, `retry` and `maxRetries`, `baseURL` and `base_url`. */
 function stem(name: string): string {
   return name.toLowerCase().replace(/[^a-z]|ms$|ies$|(?<=tr)y$/g, '');
 }

@@ -24,17 +24,13 @@ import {
   type PollSample,
 } from './poll-timing.ts';
 
-/** Longest wait for a job, in milliseconds, where the caller names none: one hour. */
+/** Longest wait for a job, in milliseconds, where the caller names none. */
 const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
-/**
- * Polls in a row that may be odd: they find no job that is known to exist, can't be read, or show a completed job without
- * all of its results. Of several databases one may know a job later, and a proxy may respond with a page of its own.
- */
+/** Odd polls in a row, see `wait`: one of several databases may know a job later, and a proxy may have its own page. */
 const MAX_ODD_POLLS = 5;
 
-/** What the resources of one client work with. */
 export interface ResourceParts
   extends Pick<TransportParts, 'clock' | 'idempotency' | 'maxRetryAfterMs' | 'random' | 'redact'> {
   transport: Pick<HttpTransport, 'request'>;
@@ -61,13 +57,11 @@ export class Jobs {
   }
 
   /**
-   * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
-   * (`Retry-After`), else they are timed from the job's own progress. A poll that fails temporarily (no connection, a timeout,
-   * 408, 429, 5xx) doesn't end the wait, nor do up to five in a row that can't be read, that don't find a job which is known
-   * to exist, or that show a completed job without all of its results.
-   *
-   * A job is done when all of its results are there, whatever the status, or when its status stays `completed` without
-   * them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
+   * Waits until a job is done and returns it with its results. Polls are made when the service asks for them (`Retry-After`),
+   * else they are timed from the job's progress. A poll that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't
+   * end the wait, nor do up to five in a row that can't be read, don't find a job which is known to exist, or show a completed
+   * job without all of its results. A job is done when all results are there, whatever the status, or when it stays `completed`
+   * without them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -190,11 +184,7 @@ export class Jobs {
 }
 
 /** Calls `onProgress`. The job continues when that fails, so its error is one that names the job. */
-async function show(
-  job: Job,
-  onProgress: WaitOptions['onProgress'],
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function show(job: Job, onProgress: WaitOptions['onProgress'], signal?: AbortSignal) {
   try {
     await untilAborted(signal, onProgress?.(job));
   } catch (cause) {
@@ -203,24 +193,19 @@ async function show(
   }
 }
 
-/** `Retry-After` has whole seconds, so 0 says no more than that it takes less than one: the learned timing is more exact. */
+/** `Retry-After` has whole seconds, so 0 means less than one: the learned timing is more exact. */
 function statedWait(retryAfterMs: number | undefined): number | undefined {
   return retryAfterMs ? Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs) : undefined;
 }
 
 /** A service may have any word for a job that is done: with all of its results it is. `partly`: some are missing. */
-function endOf(
-  { status, total, results }: Job,
-  submitted: number,
-): 'completed' | 'partly' | 'failed' | undefined {
+function endOf({ status, total, results }: Job, submitted: number) {
   const word = status.toLowerCase();
   const expected = total || submitted;
   if (JOB_FAILURE_STATUSES.includes(word)) return 'failed';
   const done = results.filter(({ code, error }) => code || error).length;
-  if (word === 'completed') {
-    return done < Math.max(expected, results.length) ? 'partly' : 'completed';
-  }
-  return expected > 0 && done >= expected ? 'completed' : undefined;
+  if (word !== 'completed') return expected > 0 && done >= expected ? 'completed' : undefined;
+  return done < Math.max(expected, results.length) ? 'partly' : 'completed';
 }
 
 function progressOf(job: Job): string {

@@ -1,12 +1,7 @@
 import * as bulk from '../bulk/create-many.ts';
 import { alignResults } from '../bulk/results.ts';
 import * as check from '../check-options.ts';
-import {
-  type AttemptWatch,
-  type ResponsePromise,
-  responsePromise,
-  type TransportResponse,
-} from '../http/request.ts';
+import { type AttemptWatch, type ResponsePromise, responsePromise } from '../http/request.ts';
 import { untilAborted } from '../http/time.ts';
 import { CALL_OPTIONS, type RequestOptions, type WaitOptions } from '../options.ts';
 import {
@@ -61,9 +56,8 @@ export class Links {
   }
 
   /**
-   * Creates up to 10,000 links in one request. 100 or fewer are created at once (`status: 'completed'`); more become a
-   * job (`status: 'processing'`), which `jobs.wait(batch.job_id)` waits for. For more links than one request or the plan
-   * takes, see {@link Links.createMany}.
+   * Creates up to 10,000 links in one request. 100 or fewer are created at once (`status: 'completed'`); more become a job
+   * (`status: 'processing'`), which `jobs.wait(batch.job_id)` waits for. For any number, see {@link Links.createMany}.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
@@ -87,9 +81,8 @@ export class Links {
    * @example
    * const { results } = await shortlink.links.createBatchAndWait({ links }, { onProgress: (job) => console.log(job.processed) });
    *
-   * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job
-   * again, instead of sending its links again. The reason of an aborted `signal` has none: where the id must not be lost,
-   * take it from `onProgress`, or call these two methods yourself
+   * @throws what {@link Links.createBatch} and `jobs.wait` throw. An error of the wait has the `jobId`: wait for that job again,
+   * instead of sending its links again. An abort's reason has none: where the id matters, take it from `onProgress`
    */
   async createBatchAndWait(batch: BatchInput, options?: BatchWaitOptions): Promise<CompletedBatch> {
     const names = `${CALL_OPTIONS} onProgress jobTimeoutMs`;
@@ -134,11 +127,9 @@ export class Links {
   }
 
   /**
-   * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. Any
-   * number of entries is taken, and sent in requests of at most 10,000, one after the other. Nothing is created, so a lost
-   * request is repeated like a GET. It sees every link that was created before, also those of jobs that were accepted before.
-   *
-   * An addition of the reference server: `usage.features` has `lookup` where the service offers it.
+   * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. They are sent
+   * in requests of at most 10,000 entries, one after the other, each repeated like a GET. It sees every link that was created
+   * before, also of jobs. An addition of the reference server: `usage.features` has `lookup` where the service offers it.
    *
    * @example
    * const [found] = await shortlink.links.lookup(['https://example.com/docs']);
@@ -156,12 +147,7 @@ export class Links {
     return await untilAborted(options?.signal, lookup(this.#parts.transport, entries, options));
   }
 
-  async #postBatch(
-    body: string,
-    count: number,
-    options: RequestOptions | undefined,
-    watch?: AttemptWatch,
-  ): Promise<TransportResponse<BatchResponse>> {
+  async #postBatch(body: string, count: number, options?: RequestOptions, watch?: AttemptWatch) {
     const { transport, known } = this.#parts;
     const request = { method: 'POST', path: ROUTES.linksBatch, body, read: readBatch } as const;
     const response = await transport.request({ ...request, options, watch });

@@ -23,9 +23,6 @@ export type LookupSource =
 /** Largest body of one request, in bytes: well below the 16 MiB that services take. */
 const MAX_LOOKUP_BYTES = 14 * 1024 * 1024;
 
-/** Statuses of a service that doesn't know the endpoint. A look-up that finds nothing is a 200. */
-const STATUSES_WITHOUT_LOOKUP: readonly number[] = [404, 405, 501];
-
 const encoder = /* @__PURE__ */ new TextEncoder();
 
 /** Looks all entries up, in as many requests as they need, one after the other. */
@@ -42,29 +39,27 @@ export async function lookup(
     const option = name === 'codes' ? 'codes' : 'entries';
     check.refuse(option, `iterable or async iterable, not ${check.show(entries)}`);
   }
-  const ask = (jsons: readonly string[]) => askAll(transport, name, jsons, options);
   const results: LookupResult[] = [];
   let waiting: string[] = [];
   let bytes = 0;
+  const flush = async () => {
+    results.push(...(await askAll(transport, name, waiting, options)));
+    waiting = [];
+    bytes = 0;
+  };
   for await (const entry of entries) {
     const json = toJson(entry, results.length + waiting.length);
     const size = encoder.encode(json).length + 1;
-    if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) {
-      results.push(...(await ask(waiting)));
-      waiting = [];
-      bytes = 0;
-    }
+    const isFull = waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES;
+    if (isFull) await flush();
     waiting.push(json);
     bytes += size;
   }
-  if (waiting.length > 0) results.push(...(await ask(waiting)));
+  if (waiting.length > 0) await flush();
   return results;
 }
 
-/**
- * Looks up what fits into one request. A response has at most 50,000 links, so some entries may come back without a
- * link, but with `more`. They would look as if they had none, so they are asked again.
- */
+/** Looks up what fits into one request. Entries with `more` but no links didn't fit into the response, and are asked again. */
 async function askAll(
   transport: ResourceParts['transport'],
   name: 'links' | 'codes',
@@ -78,10 +73,9 @@ async function askAll(
   try {
     ({ results } = (await transport.request({ ...request, body, read, options })).data);
   } catch (error) {
-    if (ApiError.isInstance(error) && STATUSES_WITHOUT_LOOKUP.includes(error.status)) {
-      throw new UnsupportedError('look-up of links', error);
-    }
-    throw error;
+    // A look-up that finds nothing is a 200.
+    const isUnsupported = ApiError.isInstance(error) && [404, 405, 501].includes(error.status);
+    throw isUnsupported ? new UnsupportedError('look-up of links', error) : error;
   }
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
@@ -97,11 +91,8 @@ function codeJson(code: unknown, index: number): string {
 }
 
 function targetJson(entry: unknown, index: number): string {
-  const isTarget = typeof entry === 'string' || entry instanceof URL;
-  const fields: { [Name in keyof LookupInput]?: unknown } = isTarget
-    ? { target_url: entry }
-    : Object(entry);
-  const { target_url, domain_id, after } = fields;
+  const fields: { [Name in keyof LookupInput]?: unknown } = Object(entry);
+  const { target_url = entry, domain_id, after } = fields;
   if (typeof target_url === 'string' || target_url instanceof URL) {
     const given = { target_url, domain_id: domain_id ?? undefined, after: after ?? undefined };
     return JSON.stringify(given);

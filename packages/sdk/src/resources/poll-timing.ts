@@ -7,10 +7,7 @@ export interface PollSample extends Pick<Job, 'processed' | 'total'> {
   atMs: number;
 }
 
-/**
- * Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. It is also the wait
- * where nothing is known of the length of jobs. A poll that comes too early costs a second one, and 200 ms.
- */
+/** Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. */
 const EARLIEST_POLL_MS = 100;
 const LARGE_JOB_MS = 50;
 /** Number of links from which a job is a large one. */
@@ -34,12 +31,7 @@ const PATIENCE_MS = 500;
 /** While a job shows nothing, each wait is at most this many times the one before it, so that short jobs are seen soon. */
 const BLIND_GROWTH = 2.4;
 
-/**
- * Wait before the first poll, in milliseconds.
- *
- * @param expectedMs how long the job should take, where that is known
- * @param total number of links in the job; 0 where that is not known
- */
+/** Wait before the first poll of a job that should take `expectedMs`, in milliseconds. A `total` of 0 links is not known. */
 export function firstPollDelay(expectedMs: number | undefined, total: number): number {
   const share = total > 0 ? Math.min(1, total / LARGE_JOB) : 1;
   const earliest = EARLIEST_POLL_MS + share * LARGE_JOB_MS;
@@ -48,11 +40,9 @@ export function firstPollDelay(expectedMs: number | undefined, total: number): n
 }
 
 /**
- * Wait before the next poll, in milliseconds, from what the polls so far saw (oldest first, at least one).
- *
- * The polls tell when the job can end at the earliest and at the latest. The next poll is put where it ends at the
- * latest, but early enough that the earliest end is still seen within 1.25 times its length plus 0.5 s. While there is
- * no progress there is no such forecast: then waits grow with the time waited, and cost at most 10 polls in a minute.
+ * Wait before the next poll, in milliseconds, from what the polls so far saw (oldest first, at least one): at the latest end
+ * that they allow, but early enough that the earliest one is still seen within 1.25 times its length plus 0.5 s. Without any
+ * progress, waits grow with the time waited, and cost at most 10 polls in a minute.
  *
  * A rule of ten lines, which only extends the last speed, was simulated beside this one. What it saves in polls it loses in time:
  *
@@ -87,7 +77,7 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
   return bounded(standsStill ? Math.max(delay, blind) : delay);
 }
 
-/** How long a job continues after its last sample, in milliseconds, at the same speed; undefined where no progress was seen yet. */
+/** How long a job continues after its last sample, in milliseconds, at the same speed; undefined before any progress. */
 export function remainingRange(
   samples: readonly PollSample[],
 ): { shortest: number; longest: number } | undefined {
@@ -143,10 +133,7 @@ export interface AcceptedJob {
   retryAfterMs: number | undefined;
 }
 
-/**
- * What the clients of one account know about its jobs: those that were accepted, and from earlier ones how long a job takes.
- * So the first poll is made near the end of a job, which saves polls: they count against the plan's quota.
- */
+/** What the clients of one account know about its jobs, to poll first near their end: polls count against the quota. */
 export class KnownJobs {
   readonly #clock: Clock;
   readonly #accepted = new Map<string, AcceptedJob>();
@@ -171,16 +158,15 @@ export class KnownJobs {
     return job;
   }
 
-  /** Expected length of a job of `total` links in milliseconds, or undefined before any job was seen to end. */
+  /** Expected length of a job of `total` links in milliseconds, or undefined before any was seen to end. */
   expectedMs(total: number): number | undefined {
     return this.#msPerLink === undefined ? undefined : this.#msPerLink * total;
   }
 
   /**
-   * Learns from the polls of a job, the last of which saw it complete. Where that was the first one, it shows only that the
-   * expected length was not too short. The length is then lowered, a little at first and twice as much each time in a row,
-   * until a poll comes too early and measures again: a steady service costs three polls for two jobs, one that became ten
-   * times faster is caught up with in six jobs. As long as nothing was ever measured it is halved.
+   * Learns from the polls of a job, the last of which saw it complete. Where that was the first one, the expected length was not
+   * too short, and is lowered, a little at first and twice as much each time in a row, until a poll comes too early and measures:
+   * a steady service costs three polls for two jobs, one that became ten times faster is caught up with in six jobs.
    */
   learn(total: number, samples: readonly PollSample[]): void {
     if (!(total > 0)) return;
