@@ -77,11 +77,7 @@ export class Shortlink {
   }
 }
 
-/**
- * Checks the client's options and fills in environment and defaults.
- *
- * @throws InvalidOptionError
- */
+/** Checks the client's options and fills in environment and defaults. @throws InvalidOptionError */
 export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
   const { fetchOptions, headers, hooks, logger, logLevel, ...options } = {
     ...DEFAULT_OPTIONS,

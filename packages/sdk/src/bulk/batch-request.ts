@@ -87,12 +87,10 @@ export function refuseEntries(batch: Batch<LinkInput>, hasKey: boolean, error: u
 }
 
 /** Calls the caller's `idempotencyKey`. @throws InvalidOptionError when it returns what is no key */
-export function keyOf(
-  range: BatchRange,
-  idempotencyKey: ((batch: BatchRange) => string) | undefined,
-): string | undefined {
-  const key: unknown = idempotencyKey?.(range);
-  if (idempotencyKey === undefined || check.isIdempotencyKey(key)) return key as string | undefined;
+export function keyOf(range: BatchRange, idempotencyKey?: (batch: BatchRange) => string) {
+  if (idempotencyKey === undefined) return undefined;
+  const key: unknown = idempotencyKey(range);
+  if (check.isIdempotencyKey(key)) return key;
   const expected = 'a function that returns a key of 1 to 255 visible ASCII characters';
   return check.refuse('idempotencyKey', expected);
 }

@@ -104,10 +104,7 @@ export class InvalidOptionError extends ShortlinkError {
   /** Name of the option, such as `maxRetries`. */
   declare readonly option: string;
 
-  /**
-   * @param expected ends the sentence "`option` must be …"; it must not contain a secret value
-   * @param message replaces that sentence
-   */
+  /** @param expected ends the sentence "`option` must be …", without a secret value; `message` replaces that sentence */
   constructor(option: string, expected: string, message = `${option} must be ${expected}`) {
     super(message, { option });
   }

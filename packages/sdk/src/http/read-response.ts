@@ -2,8 +2,9 @@ import { createApiError } from '../errors/api-errors.ts';
 import { ResponseShapeError } from '../errors/call-errors.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import { type ErrorBody, readErrorBody } from '../wire/error-body.ts';
-import { isObject, type Read, type ResponseBody } from '../wire/shape.ts';
+import { isObject } from '../wire/shape.ts';
 import type { Redact } from './failure.ts';
+import type { TransportRequest } from './request.ts';
 import type { RawResponse } from './send.ts';
 
 /** How much is kept of a body that is cut off, in characters, and how long a key at its end may be: 256 escapes of 8. */
@@ -14,12 +15,8 @@ const MAX_KEY = 2_048;
 const EXCERPT_LENGTH = 120;
 
 /** The data of a 2xx response. @throws ResponseShapeError when it is not JSON, too large, or lacks a required field */
-export function readData<T>(
-  response: RawResponse,
-  read: (value: ResponseBody, status: number) => Read<T>,
-  redact: Redact,
-): T {
-  const { status, requestId, text, isTooLarge } = response;
+export function readData<T>(raw: RawResponse, read: TransportRequest<T>['read'], redact: Redact) {
+  const { status, requestId, text, isTooLarge } = raw;
   const shapeError = (problem: string, path: string) => {
     // Of a body that is cut off, the end may be a part of the key.
     const end = isTooLarge ? Math.min(MAX_CUT_BODY, Math.max(0, text.length - MAX_KEY)) : undefined;

@@ -78,9 +78,7 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
 }
 
 /** How long a job continues after its last sample, in milliseconds, at the same speed; undefined before any progress. */
-export function remainingRange(
-  samples: readonly PollSample[],
-): { shortest: number; longest: number } | undefined {
+export function remainingRange(samples: readonly PollSample[]) {
   const last = samples.at(-1);
   if (last === undefined || !(last.processed >= 1) || !(last.total >= last.processed)) {
     return undefined;

@@ -55,10 +55,7 @@ export const errorBody = {
 
 const readFields = reader<ErrorBody>(errorBody);
 
-/**
- * Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored, and
- * changes neither `error` nor the other additions.
- */
+/** Reads an error body; undefined where it has no `error` that is a string. An addition of another type is ignored. */
 export function readErrorBody(value: unknown): ErrorBody | undefined {
   const isBody = isObject(value) && typeof value['error'] === 'string';
   return isBody ? readFields(value) : undefined;

@@ -31,8 +31,7 @@ export function optional(shape: unknown) {
 
 /**
  * Reads whatever a response holds. Another service, or a newer one, may leave a field out, or send null or another type: a
- * created link must not be lost for that. What is as documented is returned without a copy, which would cost as much as to parse
- * it.
+ * created link must not be lost for that. What is as documented is returned without a copy, which would cost as much as parsing.
  */
 export function reader<T>(shape: T, isOptional?: boolean): (value: unknown) => T;
 export function reader(shape: unknown, isOptional = false): (value: unknown) => unknown {
