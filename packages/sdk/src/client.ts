@@ -49,7 +49,7 @@ export class Shortlink {
     const settings = resolveOptions(options);
     const { apiKey, baseUrl, requestsPerMinute } = settings;
     const name = [apiKey, baseUrl, requestsPerMinute].join(' ');
-    const known = new KnownJobs(systemClock);
+    const known = new KnownJobs();
     const own = { name, known, limiter: new Limiter(requestsPerMinute, systemClock) };
     const other = options && accounts.get(options);
     this.#account = other?.name === name ? other : own;

@@ -20,7 +20,7 @@ export function makeClient(
 ) {
   const settings = resolveOptions({ apiKey: API_KEY, baseUrl: BASE_URL, ...options });
   const limiter = new Limiter(settings.requestsPerMinute, clock);
-  const known = new KnownJobs(clock);
+  const known = new KnownJobs();
   const shared = { ...settings, limiter, known, clock, random };
   const transport = new HttpTransport(shared);
   const parts = { ...shared, transport };

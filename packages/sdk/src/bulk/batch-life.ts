@@ -79,13 +79,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     this.#jobId = job_id;
     const total = this.#sent || undefined;
     const { deps, options, signal } = this.#run;
-    const onProgress = async (job: Job) => {
-      try {
-        await options.onJobProgress?.(this.#range, job);
-      } catch (error) {
-        this.#run.endWith(error);
-      }
-    };
+    const onProgress = (job: Job) => this.#tell(() => options.onJobProgress?.(this.#range, job));
     let job: Job;
     try {
       const { jobTimeoutMs: timeoutMs, maxRetries, headers } = options;
@@ -219,11 +213,14 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     this.#run.settle({ batch: this.#batch, results, missing });
   }
 
-  /** Calls `onBatch`, and returns whether it succeeded. When it fails, the run ends. */
-  async #emit(step: BatchStep): Promise<boolean> {
-    const { overdue, options } = this.#run;
+  #emit(step: BatchStep): Promise<boolean> {
+    return this.#tell(() => this.#run.options.onBatch?.({ ...this.#range, ...step }));
+  }
+
+  /** Calls the caller back, and returns whether that succeeded. When it fails, the run ends. */
+  async #tell(call: () => unknown): Promise<boolean> {
     try {
-      await untilAborted(overdue, options.onBatch?.({ ...this.#range, ...step }));
+      await untilAborted(this.#run.overdue, call());
       return true;
     } catch (error) {
       this.#run.endWith(error);

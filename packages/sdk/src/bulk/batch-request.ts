@@ -1,7 +1,7 @@
 import * as check from '../check-options.ts';
 import { ApiError } from '../errors/api-errors.ts';
 import { type CreateLinkBody, type LinkInput, pickLinkFields } from '../wire/link.ts';
-import { type Batch, type Entry, isEntryError, rangeOf } from './batch-plan.ts';
+import { type Batch, type Entry, isEntryError } from './batch-plan.ts';
 import type { BatchRange } from './create-many.ts';
 
 /** Longest idempotency key that services take. */
@@ -25,16 +25,14 @@ export function batchRequest(
     pieces.push(...written(entries.slice(first, first + PIECE_LINKS)));
   }
   const json = `${JSON.stringify({ domain_id, links: [] }).slice(0, -2)}${pieces.join()}]}`;
-  const omitted: number[] = [];
-  for (const { index, refused } of batch) if (refused) omitted.push(index - rangeOf(batch).first);
+  const omitted = [...batch.keys()].filter((n) => batch[n]?.refused);
   const count = batch.length - omitted.length;
   return count === 0 ? undefined : { json, count, key: key && derivedKey(key, omitted) };
 }
 
 /** The JSON of some links, without the brackets around it. */
 function written(entries: Batch<LinkInput>): string[] {
-  const links: CreateLinkBody[] = [];
-  for (const entry of entries) orRefuse(entry, () => links.push(pickSent(entry)));
+  const links = entries.flatMap((entry) => orRefuse(entry, () => pickSent(entry)) ?? []);
   try {
     return links.length === 0 ? [] : [JSON.stringify(links).slice(1, -1)];
   } catch {

@@ -21,8 +21,6 @@ export interface Turn {
   number: number;
   /** No other request was under way when it was sent: only its response may say that the quota has grown. */
   isAlone: boolean;
-  /** `limiter.passed` when the wait for this turn began. */
-  passed: number;
   sentAt: number;
   /** When the service has certainly counted it: at its response or its end. Until then it is `sentAt`. */
   countedAt: number;
@@ -103,7 +101,6 @@ export class Limiter {
    */
   async turn(options: TurnOptions, signal?: AbortSignal): Promise<Turn> {
     const { failsAtLimit, ignoresQuota, maxRetryAfterMs: maxWaitMs } = options;
-    const passed = this.passed;
     for (;;) {
       const quotaMs = ignoresQuota ? 0 : this.#quotaWaitMs(options);
       const statedMs = Math.max(quotaMs, this.#askedUntil - this.#clock.now());
@@ -114,7 +111,7 @@ export class Limiter {
       const isHeld = !failsAtLimit && !ignoresQuota && this.#windows.size === 0;
       const learnedMs = isHeld ? this.#learned.waitMs(this.#clock.now()) : 0;
       const waitMs = Math.max(limitMs, learnedMs > maxWaitMs ? 0 : learnedMs, this.#paceWaitMs());
-      if (waitMs <= 0) return this.#take(passed);
+      if (waitMs <= 0) return this.#take();
       await this.#clock.delay(waitMs, signal);
     }
   }
@@ -146,11 +143,11 @@ export class Limiter {
     for (const window of windows) this.#learn(turn, window);
   }
 
-  #take(passed: number): Turn {
+  #take(): Turn {
     const now = this.#clock.now();
     this.#sent += 1;
     const isAlone = this.#inFlight === 0;
-    const turn = { number: this.#sent, isAlone, passed, sentAt: now, countedAt: now };
+    const turn = { number: this.#sent, isAlone, sentAt: now, countedAt: now };
     this.#inFlight += 1;
     if (this.#gapMs > 0) {
       this.#turns[this.#sent % this.#ringSize] = turn;

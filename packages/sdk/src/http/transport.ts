@@ -177,6 +177,7 @@ export class HttpTransport {
   ): Promise<TransportResponse<T> | Failure> {
     const { id, method, path, lostAt, watch, redact } = call;
     const { baseUrl, clock, limiter, report } = this.#parts;
+    const { passed } = limiter;
     let turn: Turn | undefined;
     let end: RequestEnd = { wasSent: false };
     try {
@@ -208,7 +209,7 @@ export class HttpTransport {
       // Nothing came of this attempt, so only an earlier one can be in doubt.
       if (!isOutcomeUnknown(error)) call.lostAt = lostAt;
       const isRefused = RateLimitError.isInstance(error) && Boolean(end.retryAfterMs);
-      const isOvertaken = isRefused && turn !== undefined && limiter.passed > turn.passed;
+      const isOvertaken = isRefused && limiter.passed > passed;
       return { error, wasSent: end.wasSent === true, isOvertaken };
     } finally {
       if (turn) limiter.finish(turn, end);

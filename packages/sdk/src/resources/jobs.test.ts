@@ -45,7 +45,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
   const takeToRead = (ms: number) => {
     readMs = ms;
   };
-  const known = new KnownJobs(clock);
+  const known = new KnownJobs();
   const settings = { idempotency: false, maxRetryAfterMs: 90_000, redact: createRedact(API_KEY) };
   const jobs = new Jobs({ ...settings, transport, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
@@ -321,7 +321,7 @@ describe('jobs.wait', () => {
     const { jobs, known, polls, askForPollAfter } = makeJobs(clock, (_, poll) =>
       job(poll < 3 ? 'processing' : 'completed', 10),
     );
-    known.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    known.accepted(JOB_ID, { acceptedAt: clock.now(), total: 10, retryAfterMs: 7000 });
     askForPollAfter(3000);
     const waiting = jobs.wait(JOB_ID);
     await clock.advance(6999);
@@ -342,7 +342,7 @@ describe('jobs.wait', () => {
     const { jobs, known, polls, askForPollAfter } = makeJobs(clock, (nowMs) =>
       job(nowMs < 12_000 ? 'processing' : 'completed'),
     );
-    known.accepted({ status: 'processing', job_id: JOB_ID, total: 10 }, 7000);
+    known.accepted(JOB_ID, { acceptedAt: clock.now(), total: 10, retryAfterMs: 7000 });
     askForPollAfter(0);
     await clock.delay(10_000);
     await jobs.wait(JOB_ID);
@@ -437,7 +437,7 @@ describe('jobs.wait', () => {
     for (let i = 0; i < 10; i += 1) {
       startMs = clock.now();
       const before = polls.length;
-      known.accepted({ status: 'processing', job_id: JOB_ID, total: 10_000 }, undefined);
+      known.accepted(JOB_ID, { acceptedAt: clock.now(), total: 10_000, retryAfterMs: undefined });
       await jobs.wait(JOB_ID);
       perJob.push(polls.length - before);
     }

@@ -148,14 +148,14 @@ export class Links {
   }
 
   async #postBatch(body: string, count: number, options?: RequestOptions, watch?: AttemptWatch) {
-    const { transport, known } = this.#parts;
+    const { transport, known, clock } = this.#parts;
     const request = { method: 'POST', path: ROUTES.linksBatch, body, read: readBatch } as const;
     const response = await transport.request({ ...request, options, watch });
     const { data, retryAfterMs } = response;
     if (data.status === 'completed') return response;
-    const batch = { ...data, total: data.total || count };
-    known.accepted(batch, retryAfterMs);
-    return { ...response, data: batch };
+    const total = data.total || count;
+    known.accepted(data.job_id, { acceptedAt: clock.now(), total, retryAfterMs });
+    return { ...response, data: { ...data, total } };
   }
 }
 

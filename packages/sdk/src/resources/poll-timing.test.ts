@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { InstantClock } from '../../test/fake-clock.ts';
 import {
   firstPollDelay,
   KnownJobs,
@@ -198,14 +197,14 @@ function pollsOf(lengths: KnownJobs, lengthMs: number, jobs: number, total = 10_
 
 describe('the length of a job', () => {
   it('knows nothing at first, then scales with the number of links', () => {
-    const lengths = new KnownJobs(new InstantClock());
+    const lengths = new KnownJobs();
     expect(lengths.expectedMs(100)).toBeUndefined();
     lengths.learn(10_000, measured(10_000, 2000));
     expect(lengths.expectedMs(5_000)).toBe(1000);
   });
 
   it('needs at most two polls per job of a steady service, and mostly one', () => {
-    const lengths = new KnownJobs(new InstantClock());
+    const lengths = new KnownJobs();
     lengths.learn(10_000, measured(10_000, 3000));
     const polls = pollsOf(lengths, 3000, 30);
     expect(Math.max(...polls)).toBe(2);
@@ -214,20 +213,20 @@ describe('the length of a job', () => {
 
   it('needs one poll for each job of a fast service', () => {
     for (const lengthMs of [15, 60, 90, 140]) {
-      expect(pollsOf(new KnownJobs(new InstantClock()), lengthMs, 30)).toEqual(Array(30).fill(1));
+      expect(pollsOf(new KnownJobs(), lengthMs, 30)).toEqual(Array(30).fill(1));
     }
-    expect(pollsOf(new KnownJobs(new InstantClock()), 90, 30, 1_000)).toEqual(Array(30).fill(1));
+    expect(pollsOf(new KnownJobs(), 90, 30, 1_000)).toEqual(Array(30).fill(1));
   });
 
   it('catches up with a service that became ten times faster in six jobs', () => {
-    const lengths = new KnownJobs(new InstantClock());
+    const lengths = new KnownJobs();
     lengths.learn(10_000, measured(10_000, 20_000));
     pollsOf(lengths, 2000, 6);
     expect(lengths.expectedMs(10_000)).toBeLessThan(2 * 2000);
   });
 
   it('takes the time of a first job that was complete at its first poll for the most it can be', () => {
-    const lengths = new KnownJobs(new InstantClock());
+    const lengths = new KnownJobs();
     lengths.learn(1000, [sample(200, 1000, 1000)]);
     expect(lengths.expectedMs(1000)).toBeLessThan(200);
     lengths.learn(1000, [sample(50, 1000, 1000)]);
@@ -235,7 +234,7 @@ describe('the length of a job', () => {
   });
 
   it('learns nothing from a job without links', () => {
-    const lengths = new KnownJobs(new InstantClock());
+    const lengths = new KnownJobs();
     lengths.learn(0, measured(0, 100));
     lengths.learn(0, [sample(100, 0, 0)]);
     expect(lengths.expectedMs(10)).toBeUndefined();

@@ -1,5 +1,4 @@
-import type { Clock } from '../http/time.ts';
-import type { Job, ProcessingBatch } from '../wire/batch.ts';
+import type { Job } from '../wire/batch.ts';
 
 /** What one poll saw of a job. */
 export interface PollSample extends Pick<Job, 'processed' | 'total'> {
@@ -57,7 +56,6 @@ export function nextPollDelay(samples: readonly PollSample[]): number {
   const last = samples.at(-1);
   const previous = samples.at(-2);
   if (last === undefined) return MIN_POLL_INTERVAL_MS;
-
   const elapsed = last.atMs;
   const blind = Math.min(
     elapsed * BLIND_PATIENCE + PATIENCE_MS,
@@ -133,20 +131,15 @@ export interface AcceptedJob {
 
 /** What the clients of one account know about its jobs, to poll first near their end: polls count against the quota. */
 export class KnownJobs {
-  readonly #clock: Clock;
   readonly #accepted = new Map<string, AcceptedJob>();
   #msPerLink: number | undefined;
   #lowering = MAX_LOWERING;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
   /** A batch became a job. */
-  accepted({ job_id, total }: ProcessingBatch, retryAfterMs: number | undefined): void {
+  accepted(jobId: string, job: AcceptedJob): void {
     const [oldest] = this.#accepted.keys();
     if (this.#accepted.size >= MAX_REMEMBERED_JOBS) this.#accepted.delete(oldest ?? '');
-    this.#accepted.set(job_id, { acceptedAt: this.#clock.now(), total, retryAfterMs });
+    this.#accepted.set(jobId, job);
   }
 
   /** What is known of a job that will be waited for now; forgotten after that. */

@@ -26,9 +26,8 @@ export class UsageResource {
    * @throws NotFoundError where the service has no such endpoint
    */
   retrieve(options?: RequestOptions): ResponsePromise<Usage> {
-    const request = { method: 'GET', path: ROUTES.usage, read: readUsage } as const;
-    return responsePromise(() =>
-      this.#parts.transport.request({ ...request, ignoresQuota: true, options }),
-    );
+    const usage = { method: 'GET', path: ROUTES.usage, read: readUsage } as const;
+    const request = { ...usage, ignoresQuota: true, options };
+    return responsePromise(() => this.#parts.transport.request(request));
   }
 }

@@ -77,9 +77,6 @@ export const PLAN_LIMITS = {
   },
 } as const satisfies Record<Plan, PlanLimits>;
 
-/**
- * What an API key may do. `shortlinks:write` creates links; `analytics:read` reads usage and polls jobs only. Any valid
- * key may poll its account's jobs.
- */
+/** What an API key may do: `shortlinks:write` creates links, `analytics:read` reads usage; any key may poll jobs. */
 export const PERMISSIONS = ['shortlinks:write', 'analytics:read'] as const;
 export type Permission = (typeof PERMISSIONS)[number];

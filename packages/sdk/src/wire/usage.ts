@@ -1,6 +1,5 @@
 import { type Data, optional, type Read, type ResponseBody, reader } from './shape.ts';
 
-/** What the plan allows; null is unlimited. */
 const limit = null as number | null;
 
 /** Use of a resource of the account. */
@@ -14,9 +13,7 @@ const resourceUsage = {
 /** Use of one request window of the account: the requests of all keys that were counted in it. */
 export interface WindowUsage extends Data<typeof windowUsage> {}
 const windowUsage = {
-  used: 0,
-  /** What the plan allows; `null` is unlimited. */
-  limit,
+  ...resourceUsage,
   /** When the window ends, ISO 8601 in UTC. */
   resets_at: '',
 };
@@ -99,10 +96,7 @@ export const usage = {
   api_keys: resourceUsage as ResourceUsage,
   /** Links one batch request may carry; `null` is the endpoint's own maximum. */
   batch_size: limit,
-  /**
-   * What the service offers beyond creating and polling: `idempotency` (it honours `Idempotency-Key`), `lookup` (it tells which
-   * links exist). Older servers send none.
-   */
+  /** What else the service offers: `idempotency` (it honours `Idempotency-Key`), `lookup`. Older servers send none. */
   features: optional(['']),
   /** The last 90 days that have any use, oldest first, over all keys, also revoked ones. Older servers send none. */
   history: optional([keyDay] as KeyDay[]),
