@@ -43,7 +43,7 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
 
 export type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/** The given ones of the options with these names: null is not given. Others are refused, with a word about what is meant. */
+/** The options that are given, which null is not. One without these names is refused, with a hint at what is meant. */
 export function given<T extends object>(options: T | null | undefined, words: string): Given<T> {
   const all = options ?? {};
   // What it is instead is not said: it may be the API key.

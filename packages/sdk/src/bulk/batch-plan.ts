@@ -180,7 +180,10 @@ export class BatchPlan<T extends LinkInput> {
 
 const isKeyConflict = (error: ApiError) => error.body?.code === 'idempotency_conflict';
 
-/** Whether an error is about entries or size. With the caller's key, 422 may also mean that another body has used the key. */
+/**
+ * Whether an error is about entries of the batch or its size. With an idempotency key of the caller, 422 may also say that
+ * another body used the key: then parts of the batch, which have other keys, could be created a second time.
+ */
 export function isEntryError(error: ApiError, hasOwnKey: boolean): boolean {
   if (isKeyConflict(error)) return false;
   return error.status === 400 || error.status === 413 || (error.status === 422 && !hasOwnKey);

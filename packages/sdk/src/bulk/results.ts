@@ -125,7 +125,7 @@ function certain(
   return links > positions.length ? created : [...new Set([...created, ...positions])];
 }
 
-/** Whether it makes no difference which of these links has which code. An input that changed, or is shared, says nothing. */
+/** Whether it makes no difference which of these links has which code. An input that is shared or has changed says nothing. */
 function alike(links: readonly (CreateLinkBody | Entry<LinkInput>)[]): boolean {
   const inputs = links.map((link) => ('input' in link ? link.input : link));
   try {

@@ -50,16 +50,19 @@ export interface TurnOptions
 
 /** What the client knows about one window of the account's quota, on its own clock. */
 interface KnownWindow extends Pick<QuotaWindow, 'quota' | 'windowMs'> {
-  /** The lowest figure stated, since responses overtake each other: by the latest, 20 at a time use 69% of the quota. */
+  /** The lowest figure stated: responses overtake each other, and the latest lets 20 at a time use 69% of a quota, not 99%. */
   left: number;
   /** The last request that may go in this window, by its number. */
   last: number;
   /** It ends after `endsAfter`, and at `endsAt` at the latest. */
   endsAfter: number;
   endsAt: number;
-  /** The last request sent before it may have ended. Without it, one of 1,000 random scenes sends a request too many. */
+  /**
+   * The last request that was sent before the window may have ended, by its number: the next window may have counted later
+   * ones. Without this, one of 1,000 random scenes in limiter.test.ts sends a request too many.
+   */
   lastInTime: number;
-  /** When a response last stated it: after a while it is asked about again, and one that is not stated is forgotten. */
+  /** When a response last stated it. Without it, a window that is used up for a day would never be asked about again. */
   statedAt: number;
 }
 
@@ -125,7 +128,7 @@ export class Limiter {
     this.#report(until, { waitMs, retryAfterMs }, onPause);
   }
 
-  /** A request that was never sent keeps its place in the pace, but not in a quota that was not stated since. */
+  /** A request that was certainly never sent gives its part of the quota back, but keeps its place in the caller's pace. */
   finish(turn: Turn, { wasSent = true, status, retryAfterMs, windows = [] }: RequestEnd = {}) {
     turn.countedAt = this.#clock.now();
     this.#inFlight -= 1;

@@ -48,8 +48,8 @@ export interface TransportParts extends ClientSettings {
 }
 
 /**
- * The transport of one client. Its fields are private, so that no inspection, serialization or clone of the client gets at the
- * API key in the settings.
+ * The transport of one client: `request` is a call from its start to its end, `#attempt` is one attempt, `decide` in retry.ts
+ * says what follows a failed one. Its fields are private, so that no inspection or clone of the client gets at the API key.
  */
 export class HttpTransport {
   readonly #parts: TransportParts;

@@ -15,14 +15,7 @@ import type { HttpTransport, TransportParts } from '../http/transport.ts';
 import { type RequestOptions, WAIT_OPTIONS, type WaitOptions } from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/batch.ts';
 import { jobPath } from '../wire/routes.ts';
-import {
-  type AcceptedJob,
-  firstPollDelay,
-  type KnownJobs,
-  MIN_POLL_INTERVAL_MS,
-  nextPollDelay,
-  type PollSample,
-} from './poll-timing.ts';
+import * as timing from './poll-timing.ts';
 
 /** Longest wait for a job, in milliseconds, where the caller names none. */
 const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
@@ -34,7 +27,7 @@ const MAX_ODD_POLLS = 5;
 export interface ResourceParts
   extends Pick<TransportParts, 'clock' | 'idempotency' | 'maxRetryAfterMs' | 'random' | 'redact'> {
   transport: Pick<HttpTransport, 'request'>;
-  known: KnownJobs;
+  known: timing.KnownJobs;
 }
 
 /** Jobs of large batches: `shortlink.jobs`. */
@@ -90,7 +83,7 @@ export class Jobs {
     }
   }
 
-  async #wait(jobId: string, options: WaitOptions, accepted?: AcceptedJob): Promise<Job> {
+  async #wait(jobId: string, options: WaitOptions, accepted?: timing.AcceptedJob): Promise<Job> {
     const { known, clock, random } = this.#parts;
     const { signal, onProgress, headers, timeoutMs = DEFAULT_JOB_TIMEOUT_MS } = options;
     const startedAt = clock.now();
@@ -102,10 +95,10 @@ export class Jobs {
     const acceptedAt = accepted?.acceptedAt ?? startedAt;
     const statedFirstMs = statedWait(accepted?.retryAfterMs);
     let isTimedByService = statedFirstMs !== undefined;
-    let delayMs = statedFirstMs ?? firstPollDelay(known.expectedMs(total), total);
+    let delayMs = statedFirstMs ?? timing.firstPollDelay(known.expectedMs(total), total);
     delayMs -= startedAt - acceptedAt;
 
-    const samples: PollSample[] = [];
+    const samples: timing.PollSample[] = [];
     let job: Job | undefined;
     let failures = 0;
     let oddPolls = 0;
@@ -120,7 +113,7 @@ export class Jobs {
         samples.push({ atMs, processed: job.processed, total: job.total || total });
         const statedMs = statedWait(response.retryAfterMs);
         if (statedMs !== undefined) isTimedByService = true;
-        delayMs = statedMs ?? nextPollDelay(samples);
+        delayMs = statedMs ?? timing.nextPollDelay(samples);
       } catch (error) {
         if (signal?.aborted || !ShortlinkError.isInstance(error)) throw error;
         failures += 1;
@@ -195,7 +188,7 @@ async function show(job: Job, onProgress: WaitOptions['onProgress'], signal?: Ab
 
 /** `Retry-After` has whole seconds, so 0 means less than one: the learned timing is more exact. */
 function statedWait(retryAfterMs: number | undefined): number | undefined {
-  return retryAfterMs ? Math.max(MIN_POLL_INTERVAL_MS, retryAfterMs) : undefined;
+  return retryAfterMs ? Math.max(timing.MIN_POLL_INTERVAL_MS, retryAfterMs) : undefined;
 }
 
 /** A service may have any word for a job that is done: with all of its results it is. `partly`: some are missing. */

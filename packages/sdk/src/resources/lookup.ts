@@ -73,7 +73,7 @@ async function askAll(
   try {
     ({ results } = (await transport.request({ ...request, body, read, options })).data);
   } catch (error) {
-    // A look-up that finds nothing is a 200.
+    // A look-up that finds nothing is a 200: these are statuses of a service without the endpoint.
     const isUnsupported = ApiError.isInstance(error) && [404, 405, 501].includes(error.status);
     throw isUnsupported ? new UnsupportedError('look-up of links', error) : error;
   }

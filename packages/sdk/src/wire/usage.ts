@@ -13,7 +13,9 @@ const resourceUsage = {
 /** Use of one request window of the account: the requests of all keys that were counted in it. */
 export interface WindowUsage extends Data<typeof windowUsage> {}
 const windowUsage = {
-  ...resourceUsage,
+  used: 0,
+  /** What the plan allows; `null` is unlimited. */
+  limit,
   /** When the window ends, ISO 8601 in UTC. */
   resets_at: '',
 };
