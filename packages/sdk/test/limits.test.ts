@@ -353,6 +353,16 @@ describe('the quota that the service states', () => {
     await expect(usage).resolves.toMatchObject({ plan: 'pro' });
   });
 
+  it('pauses nothing else where it fails a call that was not sent', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, stating(0, 34));
+    await expect(create(test, 0)).rejects.toBeInstanceOf(RateLimitError);
+    const usage = test.usage.retrieve({ maxRetries: 0 });
+    await test.answer(1, json({ plan: 'pro' }));
+    await expect(usage).resolves.toMatchObject({ plan: 'pro' });
+  });
+
   it('is not waited for with maxRetries 0: the call fails, and is not sent', async () => {
     const test = setUp();
     void create(test, 0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isOutcomeUnknown } from '../src/errors/call-errors.ts';
 import { json, LINK } from './answers.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, InstantClock, settle } from './fake-clock.ts';
 import { makeClient } from './make-client.ts';
 
 /** A clock that moves on by itself, to the next moment at which someone wakes, until nobody sleeps. */
@@ -67,6 +67,17 @@ async function play(count: number, service: Service) {
   await clock.run(() => ended === count);
   return { errors, refused: refused(), windows: clock.now() / service.windowMs };
 }
+
+it('a wait that was only learned holds no call that accepts no such wait', async () => {
+  const clock = new InstantClock();
+  const { fetch, refused } = serve(clock, { limit: 1, windowMs: 60_000, latencyMs: [0, 0] });
+  const { links } = makeClient({ fetch, maxRetryAfterMs: 1_000 }, { clock });
+  const create = () => links.create({ target_url: LINK.target_url });
+  await create();
+  await expect(create()).rejects.toHaveProperty('name', 'RateLimitError');
+  await expect(create()).rejects.toHaveProperty('name', 'RateLimitError');
+  expect(refused()).toBe(2);
+});
 
 describe('a service that states no quota', () => {
   it.each<[string, Service]>([

@@ -79,6 +79,21 @@ describe('a caller that keeps a journal', () => {
   });
 });
 
+it('ends with a defect at any attempt, which is not repeated', async () => {
+  const fetch = vi.fn(async () => json({ error: 'no' }, 503, { 'Retry-After': '1' }));
+  const defect = new Error('journal full');
+  let attempts = 0;
+  const beforeSend = async () => {
+    attempts += 1;
+    if (attempts > 1) throw defect;
+  };
+  const request = { method: 'POST', path: '/api/v1/links', body: '{}', read: readLink } as const;
+  const watch = { beforeSend, nothingDone() {} };
+  await expect(makeClient({ fetch }).transport.request({ ...request, watch })).rejects.toBe(defect);
+  expect(attempts).toBe(2);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
 describe('a request that was never sent uses up no quota', () => {
   const last = { RateLimit: '"month";r=1;t=2000000' };
   const refused = () => {

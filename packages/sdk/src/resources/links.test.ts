@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { JOB, json, LINK } from '../../test/answers.ts';
+import { InstantClock } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
 import { InvalidOptionError, isOutcomeUnknown } from '../errors/call-errors.ts';
 import type { ShortlinkOptions } from '../options.ts';
@@ -111,6 +112,24 @@ describe('wrong use is said before anything is sent', () => {
     }
     expect(bodies).toEqual([]);
   });
+});
+
+it('a job that the client accepted is polled as long after that as the service asked for', async () => {
+  const clock = new InstantClock();
+  let polledAt = 0;
+  const fetch = async (url: string) => {
+    if (url.endsWith('/batch')) {
+      return json({ status: 'processing', job_id: 'job-a', total: 1 }, 202, { 'Retry-After': '7' });
+    }
+    polledAt = clock.now();
+    return json(JOB);
+  };
+  const { links, jobs } = makeClient({ fetch }, { clock });
+  await clock.delay(10_000);
+  await links.createBatch({ links: [{ target_url: TARGET }] });
+  await clock.delay(2_000);
+  await jobs.wait('job-a');
+  expect(polledAt).toBe(17_000);
 });
 
 describe('createBatchAndWait', () => {
