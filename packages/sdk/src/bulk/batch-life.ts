@@ -74,7 +74,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     return this.follow(response.job_id);
   }
 
-  /** Waits for the job of the batch. When that fails, the batch is unknown, and a later run can wait again by its `job_id`. */
+  /** Waits for the job. When that fails, the batch is unknown, and a later run can wait for it again by its `job_id`. */
   async follow(job_id: string): Promise<void> {
     this.#jobId = job_id;
     const total = this.#sent || undefined;
@@ -153,7 +153,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
       }
     } finally {
       for (const stop of unfollow) stop();
-      // The next event comes after this one.
+      // So that the next event comes after this one.
       await this.#reporting;
     }
   }
@@ -228,7 +228,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     }
   }
 
-  /** What was thrown, as an error with the outcome of the batch. What is no error of this package is a defect and ends the run. */
+  /** What was thrown, as an error with the batch's outcome. What is no error of this package is a defect and ends the run. */
   #asShortlinkError(thrown: unknown): ShortlinkError {
     const signals = [this.#run.signal, this.#abort.signal];
     const isAbort = signals.some(({ aborted, reason }) => aborted && thrown === reason);

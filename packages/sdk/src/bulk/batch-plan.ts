@@ -23,7 +23,8 @@ const MOST_FILL_ATTEMPTS = 5;
 
 /**
  * What an error of a batch's POST means for the batch:
- * - a number: nothing was created. It is cut after that many links: its size or an unnamed entry is refused, or the plan is full.
+ * - a number: nothing was created, and the batch is cut after that many links, because its size or an entry without a name is
+ *   refused, or the plan has room for that many only.
  * - `failed`: the service refuses these links; other batches may succeed.
  * - `unknown`: the links may exist.
  * - `unsent`: nothing was created, and the next batch would meet the same error, such as a plan limit, so the run ends.

@@ -8,7 +8,7 @@ import type * as bulk from './create-many.ts';
 import { alignResults, itemOf, type MissingOutcome } from './results.ts';
 import { SourceReader } from './source-reader.ts';
 
-/** How long callbacks are awaited after an abort, in milliseconds: a journal can write the outcome of a batch. */
+/** How long callbacks are awaited after an abort, in milliseconds, so that a journal can write an outcome. */
 const GRACE_MS = 1_000;
 
 /** A batch whose links have their outcomes; `missing` is that of links whose result says nothing. */

@@ -33,7 +33,7 @@ export class SourceReader<T> {
     return this.#isEnded && this.#entries.length === 0;
   }
 
-  /** Whether `count` entries are there, or the source has ended, or, unless all are needed, one waited for `maxDelayMs`. */
+  /** Whether `count` entries are there, or the source has ended, or, unless all are needed, one waits too long. Reads on. */
   isReady(count: number, isWhole: boolean): boolean {
     this.#goal = count;
     if (this.#entries.length < count && !this.#isReading && !this.#isEnded) void this.#read();
@@ -52,7 +52,7 @@ export class SourceReader<T> {
     return entries;
   }
 
-  /** Closes a source that is not at its end. A hanging read is not awaited: a generator hears of its end once it yields. */
+  /** Closes a source that is not at its end. A read that hangs is not awaited: a generator only ends once it yields. */
   async close(): Promise<void> {
     this.#isEnded = true;
     this.#stopTimer();

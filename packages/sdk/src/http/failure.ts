@@ -122,7 +122,7 @@ export function judgeFailure(thrown: unknown) {
   return { isNeverSent, isPermanent, code, reason };
 }
 
-/** The error of an attempt that got no response. `isRefused`: the runtime refused it before it sent anything, and will again. */
+/** The error of an attempt without a response. `isRefused`: the runtime refused it before it sent anything, and will again. */
 export function connectionError(
   thrown: unknown,
   { url, isRefused, redact }: { url: string; isRefused: boolean; redact: Redact },

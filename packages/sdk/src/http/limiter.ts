@@ -48,9 +48,9 @@ export interface TurnOptions
   failsAtLimit: boolean;
 }
 
-/** What the client knows about one window of the account's quota, on its own clock. */
+/** What the client knows about one window of the account's quota. Times are on the client's clock. */
 interface KnownWindow extends Pick<QuotaWindow, 'quota' | 'windowMs'> {
-  /** The lowest figure stated: responses overtake each other, and the latest lets 20 at a time use 69% of a quota, not 99%. */
+  /** The lowest figure stated: responses overtake each other. With the latest one, 20 at a time use 69% of a quota, not 99%. */
   left: number;
   /** The last request that may go in this window, by its number. */
   last: number;

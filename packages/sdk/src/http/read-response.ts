@@ -33,7 +33,7 @@ export function readData<T>(raw: RawResponse, read: TransportRequest<T>['read'],
   throw shapeError(`has no ${result.missing}`, result.missing);
 }
 
-/** The error of a response that is not 2xx. `where` it was sent is named where the address may be wrong. */
+/** The error of a response that is not 2xx. Its message says `where` the request went if the address may be wrong. */
 export function readError(
   { status, headers, text }: RawResponse,
   redact: Redact,
@@ -50,7 +50,7 @@ export function readError(
 /** `__proto__`, however it is escaped, or a large number. More than these matches, which costs time only. */
 const NEEDS_CARE = /__proto__|\\u00[5-7]|:\s?\d{16}/;
 
-/** The reason why an item failed comes from the service, so the API key is removed from it, but not from the caller's data. */
+/** The API key is removed from the reason why an item failed, which the service wrote, but not from the caller's data. */
 function parseJson(text: string, redact: Redact): unknown {
   const clean = (key: string, item: unknown) =>
     key === 'error' ? JSON.parse(redact(JSON.stringify(item))) : item;

@@ -84,7 +84,7 @@ export function isKeyForgotten(call: RetryCall, now: number): boolean {
   return !isRead && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 
-/** The error that a call ends with: a last rejection alone would claim that a lost attempt had created nothing. */
+/** The error that a call ends with. A last rejection alone would claim that a lost attempt before it created nothing. */
 export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkError {
   const { lostAt } = call;
   const isSettled = lostAt === undefined || isOutcomeUnknown(last) || settlesEarlierAttempts(last);
@@ -94,8 +94,9 @@ export function finalError(call: RetryCall, last: ShortlinkError): ShortlinkErro
 }
 
 /**
- * Whether a response settles what became of earlier attempts with the same key: the service's own 400, 422 and plan limit, given
- * only after a look-up of the key; and 413, since the body was as large. 401, 429 and what a proxy says come before that.
+ * Whether a response settles what became of earlier attempts with the same key: the service's own 400, 422 and plan limit,
+ * which it gives only after it has looked the key up; and 413, since the body was as large before. It gives others, such as
+ * 401 and 429, before that, and the rest may come from a proxy that never asked it.
  */
 function settlesEarlierAttempts(error: ShortlinkError): boolean {
   return (

@@ -117,8 +117,8 @@ const BYTES_PER_SECOND = 65_536;
 
 /**
  * Reads a body up to its bound, counted after decompression: a few bytes of gzip may unpack to gigabytes. The status of an
- * error counts also when its body is lost. Not in pieces in workerd, which bounds memory itself, and where a lost body would
- * be reported as an unhandled rejection, although every promise here is handled.
+ * error counts also when its body is lost. In workerd the body is not read in pieces: workerd bounds memory itself, and would
+ * report a lost body as an unhandled rejection, although every promise here is handled.
  */
 async function readBody(
   response: FetchResponse,
@@ -167,7 +167,7 @@ export const VERSION = '0.1.0';
 /** The user agent of workerd, the runtime of Cloudflare's workers. */
 const WORKERD = 'Cloudflare-Workers';
 
-/** What tells a runtime by its global scope. */
+/** What a global scope may have that tells which runtime it is. */
 interface Scope {
   document?: unknown;
   navigator?: { userAgent?: string };

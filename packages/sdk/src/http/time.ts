@@ -1,4 +1,4 @@
-/** Time as the client sees it; tests replace it. Globals are read at each call, so that fake timers of a test framework are seen. */
+/** Time as the client sees it. Globals are read at each call, so that the fake timers of a test framework are seen. */
 export const systemClock = {
   /** Milliseconds on a clock that never jumps; only differences mean anything. */
   now: () => performance.now(),
@@ -49,7 +49,7 @@ export interface Limit {
   timeoutError?: () => Error;
 }
 
-/** Runs `work`, and rejects at once when its limit is reached, even where `work` ignores its signal. Leaves no listener. */
+/** Runs `work`, and rejects at once when its limit is reached, even where `work` ignores its signal. */
 export function within<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {

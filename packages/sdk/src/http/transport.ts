@@ -28,7 +28,7 @@ interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest
   attempts: number;
 }
 
-/** An attempt failed. The service may have seen it where it `wasSent`. */
+/** An attempt failed. The service may have seen it if it `wasSent`. */
 interface Failure {
   error: ShortlinkError;
   wasSent: boolean;

@@ -127,9 +127,11 @@ export class Links {
   }
 
   /**
-   * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. They are sent
-   * in requests of at most 10,000 entries, one after the other, each repeated like a GET. It sees every link that was created
-   * before, also of jobs. An addition of the reference server: `usage.features` has `lookup` where the service offers it.
+   * Finds the links of the account that lead to targets, or that have codes: one result for each entry, in order. Entries
+   * are sent in requests of at most 10,000, one after the other. Nothing is created, so a lost request is repeated like a GET.
+   * It sees every link that was created before, also those of jobs that were accepted before.
+   *
+   * An addition of the reference server: `usage.features` has `lookup` where the service offers it.
    *
    * @example
    * const [found] = await shortlink.links.lookup(['https://example.com/docs']);

@@ -156,8 +156,8 @@ export class KnownJobs {
 
   /**
    * Learns from the polls of a job, the last of which saw it complete. Where that was the first one, the expected length was not
-   * too short, and is lowered, a little at first and twice as much each time in a row, until a poll comes too early and measures:
-   * a steady service costs three polls for two jobs, one that became ten times faster is caught up with in six jobs.
+   * too short, and is lowered, a little at first and twice as much each time in a row, until a poll comes too early and
+   * measures again: a steady service costs three polls for two jobs, one that became ten times faster is caught up with in six.
    */
   learn(total: number, samples: readonly PollSample[]): void {
     if (!(total > 0)) return;
