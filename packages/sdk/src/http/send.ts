@@ -47,7 +47,9 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
 /**
  * ky makes this one attempt; what that never needs is left out of the build, see tsup.config.ts. Its retry would send a POST
  * again after a lost connection. Its errors carry the `Request`, API key included, so none of them leaves this function. It
- * gets no headers and no body: of them it makes a `Request`, which not every `fetch` takes. @throws ConnectionError
+ * gets no headers and no body: of them it makes a `Request`, which not every `fetch` takes.
+ *
+ * @throws ConnectionError when there is no whole response
  */
 async function exchange(
   attempt: Attempt,

@@ -50,11 +50,13 @@ export class Jobs {
   }
 
   /**
-   * Waits until a job is done and returns it with its results. Polls are made when the service asks for them (`Retry-After`),
-   * else they are timed from the job's progress. A poll that fails temporarily (no connection, a timeout, 408, 429, 5xx) doesn't
-   * end the wait, nor do up to five in a row that can't be read, don't find a job which is known to exist, or show a completed
-   * job without all of its results. A job is done when all results are there, whatever the status, or when it stays `completed`
-   * without them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
+   * Waits until a job is done and returns it with its results. Polls are made when the service asks for them
+   * (`Retry-After`), else they are timed from the job's own progress. A poll that fails temporarily (no connection, a timeout,
+   * 408, 429, 5xx) doesn't end the wait, nor do up to five in a row that can't be read, that don't find a job which is known
+   * to exist, or that show a completed job without all of its results.
+   *
+   * A job is done when all of its results are there, whatever the status, or when its status stays `completed` without
+   * them. An error that ends the wait has the `jobId`: the job may create its links all the same. Wait for it again.
    *
    * @example
    * const batch = await shortlink.links.createBatch({ links });
