@@ -59,7 +59,7 @@ export async function judgeWindows(world: World, ledger: Ledger): Promise<string
         if (count > allowed)
           return `${account.name}: ${count} requests in a ${window} that has ${allowed}`;
         const [row] = await world.rows<{ used: number }>(
-          'SELECT used FROM request_windows WHERE account_id = ? AND name = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
+          'SELECT used FROM request_windows WHERE account_id = ? AND period = ? AND starts_at < ? ORDER BY starts_at DESC LIMIT 1',
           account.id,
           window,
           end,

@@ -1,4 +1,13 @@
-/** How an engine says what its tables are made of. */
+/**
+ * How an engine says what its tables are made of. They are read by the same names on both engines, through views where they differ for a
+ * reason: an instance of version 0.1.0 may write to the same database until it is replaced, and no view takes its upserts on SQLite.
+ *
+ * - A window is a `period`. SQLite stores it as `window`, as 0.1.0 does, which is no name of a column on PostgreSQL.
+ * - `link_totals` is a table on PostgreSQL, since creates lock its rows. SQLite's 0.1.0 counts links in `accounts`.
+ * - `key_days` is one table on SQLite. On PostgreSQL its parts are apart, so that an admission never waits for the disk behind a create
+ *   of the same key.
+ * - PostgreSQL's text can't hold U+0000, which titles may, so it stores them as JSON. In SQLite they are as 0.1.0 reads them.
+ */
 export interface Words {
   types: {
     /** A number of 64 bits, and bytes. */
@@ -14,8 +23,8 @@ export interface Words {
   };
   /** The key of a table that may be empty of everything else. */
   key: string;
-  /** The column of the kind of a window, and the one of `accounts` that holds its total of links, if any. */
   window: string;
+  /** The column of `accounts` that holds its total of links, if any. */
   total: string;
   /** What follows the id of the account of a job. */
   ofAccount: string;

@@ -83,6 +83,37 @@ async function createJob(store: Store, caller: Caller, total: number): Promise<s
   return outcome.value.job_id;
 }
 
+const DAY_MS = 86_400_000;
+
+/** Counts requests, links and refusals of two keys on several days and in two months, and gives what the store shows of them and of links. */
+async function useSome(store: Store) {
+  const limits = { ...LIMITS, requests_per_minute: 3, links: 4, batch_size: 3 };
+  const input = { name: 'Quiet', plan: 'custom', limits, now: NOW } as const;
+  const account = await store.createAccount(input);
+  const { id } = account;
+  const callers = [await newCaller(store, id, 'first'), await newCaller(store, id, 'second')];
+  const codes: string[] = [];
+  for (const now of [NOW - 40 * DAY_MS, NOW - DAY_MS, NOW - 120_000, NOW]) {
+    for (const caller of [...callers, ...callers]) await store.admit(caller, now);
+    for (const [caller, title] of [
+      [callers[0], ''],
+      [callers[1], 'Ü "x" \\ \u0000'],
+    ] as const) {
+      if (caller === undefined) throw new Error('there is no key');
+      const outcome = await store.createLink({ caller, input: newLink(1, { title }), now });
+      if (outcome.ok) codes.push(outcome.value.code);
+      await store.createBatch({ caller, input: newLinks(4), now });
+    }
+  }
+  const show = async (store: Store) => {
+    const { requests, links, keys } = await store.usage(id, NOW);
+    const shown = keys.map((key) => [key.id, key.requests, key.history, key.recent_refusals]);
+    const found = await Promise.all(codes.map((code) => store.findLink(code)));
+    return { requests, links, shown, found };
+  };
+  return { account, show, shown: await show(store) };
+}
+
 interface Versions {
   old: () => Promise<Store>;
   current: () => Promise<Store>;
@@ -92,6 +123,8 @@ async function upgradeBesideAnOldInstance({ old: openOld, current: openCurrent }
   const old = await openOld();
   const before = await fill(old);
   const { account, caller } = before;
+  const used = await useSome(old);
+  expect(used.shown.links.used).toBe(4);
 
   // The old instance is busy while the new one brings the schema up to date, and not one of its requests fails.
   let migrating = true;
@@ -110,8 +143,9 @@ async function upgradeBesideAnOldInstance({ old: openOld, current: openCurrent }
   await busy;
 
   // What was stored is as it was.
+  expect(await used.show(current)).toEqual(used.shown);
   expect(await current.findLink(before.custom.code)).toEqual({ ...before.custom, click_count: 3 });
-  expect(await current.listAccounts()).toEqual([account]);
+  expect(await current.listAccounts()).toEqual([account, used.account]);
   expect(await current.listDomains()).toEqual([before.domain]);
   expect((await current.findKeyByHash(sha256('ci')))?.keyId).toBe(caller.keyId);
   const replay = { caller, input: newLink(9), now: NOW, idempotency: before.idempotency };

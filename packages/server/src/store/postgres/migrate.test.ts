@@ -125,7 +125,7 @@ test('whether a domain has links is found by an index', async () => {
 
 test('an index whose building was interrupted is built again', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 14);
+  await migrateTo(url, 15);
   await execute(
     url,
     `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
@@ -145,7 +145,7 @@ test('an index whose building was interrupted is built again', async () => {
        WHERE indexrelid = 'links_target'::regclass`,
     );
   expect(await indexes()).toMatchObject([{ valid: false }]);
-  expect(await migratePostgres(url)).toEqual({ from: 14, to: newest });
+  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
   expect(await indexes()).toEqual([
     { valid: true, definition: expect.stringContaining('(target_number, id)') },
   ]);
@@ -153,7 +153,7 @@ test('an index whose building was interrupted is built again', async () => {
 
 test('a table that a transaction uses is changed when that has ended, and others can use it meanwhile', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 14);
+  await migrateTo(url, 15);
   const reader = new Client({ connectionString: url });
   await reader.connect();
   await reader.query('BEGIN; SELECT FROM links');
@@ -171,7 +171,7 @@ test('a table that a transaction uses is changed when that has ended, and others
   }
   expect(isDone).toBe(false);
   await reader.query('COMMIT');
-  expect(await migrating).toEqual({ from: 14, to: newest });
+  expect(await migrating).toEqual({ from: 15, to: newest });
   await reader.end();
 });
 
@@ -195,12 +195,12 @@ test('a step that fails leaves the schema as it was', async () => {
   const url = await newDatabase();
   await execute(
     url,
-    'CREATE FUNCTION take_places(text, bigint, bigint, bigint, text[], bigint) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+    'CREATE FUNCTION take_slots(text, bigint, bigint, bigint, text[], bigint) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
   );
   await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'internal' });
   const applied = await execute(url, 'SELECT version FROM schema_migrations');
   expect(applied).toEqual([{ version: 1 }, { version: 2 }]);
-  await execute(url, 'DROP FUNCTION take_places');
+  await execute(url, 'DROP FUNCTION take_slots');
   expect(await migratePostgres(url)).toEqual({ from: 2, to: newest });
 });
 

@@ -20,7 +20,7 @@ const words: Words = {
 
 /**
  * The steps of the schema. Everything is added, without a default that would rewrite a large table, so that instances of the
- * version before continue to work on this schema. Versions 3 to 13 were never released.
+ * version before continue to work on this schema. Versions 3 to 14 were never released.
  */
 export const migrations: readonly Migration[] = [
   /**
@@ -76,7 +76,6 @@ export const migrations: readonly Migration[] = [
     ) WITH (fillfactor = 50);
     CREATE INDEX key_requests_day ON key_requests (day);
 
-    -- Apart from key_requests, so that an admission never waits for the disk behind a create of the same key.
     CREATE TABLE key_links (
       key_id text NOT NULL,
       day bigint NOT NULL,
@@ -92,7 +91,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'admission', sql: '' },
 
   /**
-   * `take_places` takes slots of an account's total of links for requests that came together, one element of `keys` for each, in the order of
+   * `take_slots` takes slots of an account's total of links for requests that came together, one element of `keys` for each, in the order of
    * their arrival. The first `granted` get theirs, `each_links` of them; the others are refused. The lock on the account's row lets calls of all
    * instances follow each other.
    *
@@ -101,7 +100,7 @@ export const migrations: readonly Migration[] = [
    * before, which listen for it.
    */
   {
-    version: 14,
+    version: 15,
     name: 'shared tables',
     sql: `
     -- The order of insertion, by SQLite's name for it.
@@ -110,7 +109,7 @@ export const migrations: readonly Migration[] = [
     ALTER TABLE domains ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
     ${addedTables(words)}
-    CREATE FUNCTION take_places(
+    CREATE FUNCTION take_slots(
       account text,
       allowed bigint, -- null is unlimited
       day_start bigint, minute_start bigint,
@@ -181,7 +180,7 @@ export const migrations: readonly Migration[] = [
    * that an instance of the version before creates, get theirs from `indexLinks`, in steps. The links of a domain are found when it is removed.
    */
   {
-    version: 15,
+    version: 16,
     name: 'targets',
     sql: `
     ALTER TABLE links ADD COLUMN IF NOT EXISTS target_number bigint;

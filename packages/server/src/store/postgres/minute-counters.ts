@@ -24,13 +24,13 @@ export const minuteCounters = `
     ALTER TABLE request_counters ADD COLUMN open_minute bigint; -- of a month
 
     CREATE VIEW request_windows AS
-      SELECT account_id, name, starts_at, sum(used)::bigint AS used FROM (
-        SELECT account_id, period AS name, starts_at, used FROM request_counters
+      SELECT account_id, period, starts_at, sum(used)::bigint AS used FROM (
+        SELECT account_id, period, starts_at, used FROM request_counters
         UNION ALL
-        SELECT account_id, name, starts_at, requests FROM request_minutes,
-          LATERAL (VALUES ('minute', minute), ('day', day), ('month', month)) AS windows (name, starts_at)) AS parts
-      GROUP BY account_id, name, starts_at;
-    CREATE VIEW key_activity AS
+        SELECT account_id, period, starts_at, requests FROM request_minutes,
+          LATERAL (VALUES ('minute', minute), ('day', day), ('month', month)) AS windows (period, starts_at)) AS parts
+      GROUP BY account_id, period, starts_at;
+    CREATE VIEW key_days AS
       SELECT key_id, day, requests, refused, 0 AS links, minute, minute_requests FROM key_requests
       UNION ALL
       SELECT key_id, day, requests, refused, 0, minute, requests FROM request_minutes

@@ -20,12 +20,12 @@ export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Read
   const { name, plan, limits } = account;
   const windows = windowsAt(now);
   const [minute, day, month] = windows;
-  const used = yield* rowsOf<{ name: WindowName; used: number }>(sql`
-    SELECT name, used FROM request_windows WHERE account_id = ${accountId} AND (
-      (name = 'minute' AND starts_at = ${minute.startsAt}) OR (name = 'day' AND starts_at = ${day.startsAt})
-      OR (name = 'month' AND starts_at = ${month.startsAt}))`);
+  const used = yield* rowsOf<{ period: WindowName; used: number }>(sql`
+    SELECT period, used FROM request_windows WHERE account_id = ${accountId} AND (
+      (period = 'minute' AND starts_at = ${minute.startsAt}) OR (period = 'day' AND starts_at = ${day.startsAt})
+      OR (period = 'month' AND starts_at = ${month.startsAt}))`);
   const windowUsage = (window: (typeof windows)[number]): WindowUsage => ({
-    used: used.find(({ name }) => name === window.name)?.used ?? 0,
+    used: used.find(({ period }) => period === window.name)?.used ?? 0,
     limit: requestLimit(limits, window.name),
     resets_at: new Date(window.endsAt).toISOString(),
   });
@@ -58,7 +58,7 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
       CAST(coalesce(sum(minute_requests) FILTER (WHERE minute = ${minute.startsAt}), 0) AS bigint) AS minute,
       CAST(coalesce(sum(requests) FILTER (WHERE day = ${day.startsAt}), 0) AS bigint) AS day,
       CAST(coalesce(sum(requests), 0) AS bigint) AS month
-    FROM api_keys LEFT JOIN key_activity
+    FROM api_keys LEFT JOIN key_days
       ON key_id = api_keys.id AND day >= ${month.startsAt} AND day < ${month.endsAt}
     WHERE account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})
     GROUP BY api_keys.id ORDER BY api_keys.rowid`);
@@ -92,9 +92,9 @@ function keyDays(keys: Statement, count: number): Statement {
   return sql`
     WITH chosen AS MATERIALIZED (
       SELECT id, (SELECT min(day) FROM (
-        SELECT DISTINCT day FROM key_activity WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest) AS first_day
+        SELECT DISTINCT day FROM key_days WHERE key_id = api_keys.id ORDER BY day DESC LIMIT ${count}) AS newest) AS first_day
       FROM api_keys WHERE ${keys})
-    SELECT key_id, day, requests, refused, links FROM chosen JOIN key_activity ON key_id = id AND day >= first_day`;
+    SELECT key_id, day, requests, refused, links FROM chosen JOIN key_days ON key_id = id AND day >= first_day`;
 }
 
 const SUMS = sqlText(`

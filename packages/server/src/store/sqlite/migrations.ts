@@ -20,7 +20,7 @@ const words: Words = {
 
 /**
  * The steps of the schema. Everything is added, so that a server of the version before continues to work on this schema.
- * Versions 3 to 13 were never released.
+ * Versions 3 to 14 were never released.
  */
 export const migrations: readonly Migration[] = [
   /**
@@ -67,7 +67,7 @@ export const migrations: readonly Migration[] = [
    * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
    */
   {
-    version: 14,
+    version: 15,
     name: 'shared tables',
     sql: `
     ${addedTables(words)}
@@ -80,9 +80,8 @@ export const migrations: readonly Migration[] = [
     ALTER TABLE request_counters ADD COLUMN period TEXT GENERATED ALWAYS AS (window) VIRTUAL;
 
     -- Names under which both engines read the same rows (see store/queries/).
-    CREATE VIEW request_windows AS SELECT account_id, period AS name, starts_at, used FROM request_counters;
+    CREATE VIEW request_windows AS SELECT account_id, period, starts_at, used FROM request_counters;
     CREATE VIEW link_totals AS SELECT id AS account_id, links_used AS used FROM accounts;
-    CREATE VIEW key_activity AS SELECT key_id, day, requests, refused, links, minute, minute_requests FROM key_days;
     CREATE TRIGGER link_totals_inserted INSTEAD OF INSERT ON link_totals BEGIN
       SELECT 'The total begins with the row of the account.';
     END;
@@ -123,7 +122,7 @@ export const migrations: readonly Migration[] = [
    * that a server of the version before creates, get theirs from `indexLinks`, in steps, in the order of their rowids.
    */
   {
-    version: 15,
+    version: 16,
     name: 'targets',
     sql: `
     ALTER TABLE links ADD COLUMN target_number INTEGER;
@@ -144,14 +143,14 @@ export const migrations: readonly Migration[] = [
 
   /** A step of its own, since other writes wait for each step, and on a large database this index has every link at first. */
   {
-    version: 16,
+    version: 17,
     name: 'links without a number',
     sql: 'CREATE INDEX links_without_number ON links (target_number) WHERE target_number IS NULL',
   },
 
   /** Finds the links of a domain. Without it, removing a domain went through all links while every other write waited. */
   {
-    version: 17,
+    version: 18,
     name: 'domain links',
     sql: 'CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
   },

@@ -10,12 +10,12 @@ export interface Engine {
   hostnameOf: (domainId: string) => Reading<string>;
   /** Whether no write waits but further chunks of this job: then chunks may share its transaction. */
   isIdle: (jobId: string) => boolean;
+  /** The tables in which `key_days` is kept. */
+  dailyTables: readonly string[];
   /** What locks rows until the end of the transaction. */
   locked: Statement<never>;
   /** The same, and passes over those that another instance works on. */
   unlessLocked: Statement<never>;
-  /** Tables of daily history. */
-  dailyTables: readonly string[];
   /** A title in its column, of one that `column` has as JSON. */
   title: (column: string) => Statement<never>;
   /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */

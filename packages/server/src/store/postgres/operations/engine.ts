@@ -56,7 +56,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
       const [minute] = windowsAt(now);
       const row = yield* rowOf<{ granted: number; used: number }>(sql`
         SELECT granted, used_now AS used
-        FROM take_places(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${arrayOf(keys)}, ${links})`);
+        FROM take_slots(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${arrayOf(keys)}, ${links})`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
       return row;
     },
