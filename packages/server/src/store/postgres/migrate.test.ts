@@ -195,7 +195,7 @@ test('a step that fails leaves the schema as it was', async () => {
   const url = await newDatabase();
   await execute(
     url,
-    'CREATE FUNCTION take_slots(text, bigint, bigint, bigint, text[], bigint) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+    'CREATE FUNCTION take_slots(text, text, bigint, bigint, bigint, text[], bigint) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
   );
   await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'internal' });
   const applied = await execute(url, 'SELECT version FROM schema_migrations');

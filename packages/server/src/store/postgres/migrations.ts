@@ -111,6 +111,7 @@ export const migrations: readonly Migration[] = [
     ${addedTables(words)}
     CREATE FUNCTION take_slots(
       account text,
+      full_limit text, -- the limit of those that are refused
       allowed bigint, -- null is unlimited
       day_start bigint, minute_start bigint,
       keys text[], each_links bigint
@@ -137,7 +138,7 @@ export const migrations: readonly Migration[] = [
 
       IF granted < cardinality(keys) THEN
         INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
-          SELECT key, minute_start, 'links', count(*)
+          SELECT key, minute_start, full_limit, count(*)
             FROM unnest(keys) WITH ORDINALITY AS wanted (key, place)
             WHERE place > granted GROUP BY key ORDER BY key
           ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + excluded.count;

@@ -18,6 +18,12 @@ const words: Words = {
   ends: { ordered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID', changing: 'STRICT, WITHOUT ROWID' },
 };
 
+/** A trigger that records what changed (see `link_changes`). */
+const changesOf = (table: string, event: string, column: 'code' | 'owner', value: string) => `
+    CREATE TRIGGER ${table}_${event.replace(/ .*/, '').toLowerCase()} AFTER ${event} ON ${table} BEGIN
+      INSERT INTO link_changes (${column}) VALUES (${value});
+    END;`;
+
 /**
  * The steps of the schema. Everything is added, so that a server of the version before continues to work on this schema.
  * Versions 3 to 14 were never released.
@@ -93,24 +99,12 @@ export const migrations: readonly Migration[] = [
     CREATE TRIGGER link_changes_bound AFTER INSERT ON link_changes BEGIN
       DELETE FROM link_changes WHERE number <= NEW.number - 1000;
     END;
-    CREATE TRIGGER links_updated AFTER UPDATE OF code, target_url, redirect_type, is_active, domain_id ON links BEGIN
-      INSERT INTO link_changes (code) VALUES (OLD.code);
-    END;
-    CREATE TRIGGER links_deleted AFTER DELETE ON links BEGIN
-      INSERT INTO link_changes (code) VALUES (OLD.code);
-    END;
-    CREATE TRIGGER domains_inserted AFTER INSERT ON domains BEGIN
-      INSERT INTO link_changes (owner) VALUES (NEW.id);
-    END;
-    CREATE TRIGGER domains_updated AFTER UPDATE ON domains BEGIN
-      INSERT INTO link_changes (owner) VALUES (NEW.id);
-    END;
-    CREATE TRIGGER domains_deleted AFTER DELETE ON domains BEGIN
-      INSERT INTO link_changes (owner) VALUES (OLD.id);
-    END;
-    CREATE TRIGGER accounts_disabled AFTER UPDATE OF disabled_at ON accounts BEGIN
-      INSERT INTO link_changes (owner) VALUES (NEW.id);
-    END;
+    ${changesOf('links', 'UPDATE OF code, target_url, redirect_type, is_active, domain_id', 'code', 'OLD.code')}
+    ${changesOf('links', 'DELETE', 'code', 'OLD.code')}
+    ${changesOf('domains', 'INSERT', 'owner', 'NEW.id')}
+    ${changesOf('domains', 'UPDATE', 'owner', 'NEW.id')}
+    ${changesOf('domains', 'DELETE', 'owner', 'OLD.id')}
+    ${changesOf('accounts', 'UPDATE OF disabled_at', 'owner', 'NEW.id')}
 
     -- Finds counters of windows that are past their retention. Only the first request of an account in a window writes to it.
     CREATE INDEX request_counters_age ON request_counters (period, starts_at);

@@ -11,7 +11,7 @@ import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { table } from './operations/engine.ts';
-import { directWrites } from './operations/operations.ts';
+import { writesOf } from './operations/operations.ts';
 import { linkFinder } from './operations/targets.ts';
 import { WriteCore, type Writer } from './write-core.ts';
 import { InlineWriter } from './writers.ts';
@@ -39,13 +39,13 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 /** The store on embedded SQLite: reads here, writes through the one writer. */
 export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, file, openReader } = parts;
+  const { pruneSome, probe: _, ...writes } = writesOf(writer);
   return {
     // Asynchronous, so that what fails rejects.
     ...storeReads(async (reading) => reader.read(reading), { shortUrl, table }),
 
-    ...directWrites(writer),
-    indexLinks: async () =>
-      reader.read(isIndexed()) ? { done: true } : writer.submit('indexLinks'),
+    ...writes,
+    indexLinks: async () => (reader.read(isIndexed()) ? { done: true } : writes.indexLinks()),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);
@@ -71,7 +71,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
     prune: async (now, signal) => {
-      while (!signal?.aborted && !(await writer.submit('pruneSome', now)).done) {
+      while (!signal?.aborted && !(await pruneSome(now)).done) {
         // There is more.
       }
     },

@@ -11,7 +11,7 @@ import type {
   PlanLimitReached,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine, Slots } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { createIdempotently } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 import { insertJob, runJobChunk } from './jobs.ts';
@@ -28,12 +28,12 @@ export function createLinks(
   return createIdempotently(engine, group, function* (requests) {
     const { caller, now } = firstOf(requests);
     const keys = requests.map(({ caller: { keyId } }) => keyId);
-    const slots = yield* engine.takeSlots(caller, keys, 1, now);
+    const slots = yield* engine.takeSlots(caller, 'links', keys, 1, now);
     const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
     const links = yield* insertLinks(engine, caller.accountId, inputs, now);
     return requests.map((_, index): CreateOutcome<Link> => {
       const link = links[index];
-      return link === undefined ? noSlots(caller, slots) : created(createdLink(link));
+      return link === undefined ? noSlots(caller, 'links', slots.used) : created(createdLink(link));
     });
   });
 }
@@ -77,17 +77,15 @@ function* createMany<T>(
   create: () => Writing<T>,
 ): Writing<CreateOutcome<T>> {
   const { caller, now } = request;
-  const { keyId, limits } = caller;
+  const { limits } = caller;
   const outcomes = yield* createIdempotently<T, CreateRequest<unknown>>(
     engine,
     [request],
     function* () {
-      if (limits.batch_size !== null && exceeds(limits.batch_size, 0, links)) {
-        yield* engine.countLargeBatch(keyId, now);
-        return [refused('batch_size', links, limits.batch_size)];
-      }
-      const slots = yield* engine.takeSlots(caller, [keyId], links, now);
-      return [slots.granted === 1 ? created(yield* create()) : noSlots(caller, slots)];
+      const limit = exceeds(limits.batch_size, 0, links) ? 'batch_size' : 'links';
+      const slots = yield* engine.takeSlots(caller, limit, [caller.keyId], links, now);
+      if (slots.granted === 1) return [created(yield* create())];
+      return [noSlots(caller, limit, limit === 'links' ? slots.used : links)];
     },
   );
   return firstOf(outcomes);
@@ -97,16 +95,12 @@ function created<T>(value: T): CreateOutcome<T> {
   return { ok: true, value, replayed: false };
 }
 
-function noSlots({ limits }: Caller, { used }: Slots): PlanLimitReached {
-  return refused('links', used, limits.links ?? used);
-}
-
-function refused(
+function noSlots(
+  { limits }: Caller,
   limit: PlanLimitReached['limit'],
   used: number,
-  allowed: number,
 ): PlanLimitReached {
-  return { ok: false, reason: 'plan_limit', limit, used, allowed };
+  return { ok: false, reason: 'plan_limit', limit, used, allowed: limits[limit] ?? used };
 }
 
 export function firstOf<T>(values: readonly T[]): T {

@@ -32,16 +32,16 @@ export interface Engine {
   insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
   /**
    * Takes quota slots for requests of one account, in order, until the plan is full. Each wants so many links, and gets all of them or none.
-   * The check, the increase and the counts in the history of each key are one step.
+   * The check, the increase and the counts in the history of each key are one step. None gets any under the limit `batch_size`, which was checked
+   * before: that they are refused is counted.
    */
   takeSlots: (
     caller: Caller,
+    limit: 'links' | 'batch_size',
     keys: readonly string[],
     links: number,
     now: number,
   ) => Writing<Slots>;
-  /** Counts in the history of a key that a batch was refused, since it has more links than the plan allows in one request. */
-  countLargeBatch: (keyId: string, now: number) => Writing<void>;
 }
 
 export type Row<C extends string> = Readonly<Record<C, string | number>>;

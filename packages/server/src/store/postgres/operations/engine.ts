@@ -52,23 +52,14 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
         ON CONFLICT (code) DO NOTHING RETURNING code`);
       return new Set(inserted.map(({ code }) => code));
     },
-    takeSlots: function* ({ accountId, limits }, keys, links, now) {
+    takeSlots: function* ({ accountId, limits }, limit, keys, links, now) {
       const [minute] = windowsAt(now);
+      const allowed = limit === 'links' ? limits.links : 0;
       const row = yield* rowOf<{ granted: number; used: number }>(sql`
         SELECT granted, used_now AS used
-        FROM take_slots(${accountId}, ${limits.links}, ${startOfDay(now)}, ${minute.startsAt}, ${arrayOf(keys)}, ${links})`);
+        FROM take_slots(${accountId}, ${limit}, ${allowed}, ${startOfDay(now)}, ${minute.startsAt}, ${arrayOf(keys)}, ${links})`);
       if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
       return row;
-    },
-    countLargeBatch: function* (keyId, now) {
-      const [minute] = windowsAt(now);
-      yield* rowsOf(sql`
-        WITH history AS (
-          INSERT INTO key_links AS history (key_id, day, links, refused) VALUES (${keyId}, ${startOfDay(now)}, 0, 1)
-          ON CONFLICT (key_id, day) DO UPDATE SET refused = history.refused + 1)
-        INSERT INTO key_refusals AS refusals (key_id, minute, reason, count)
-        VALUES (${keyId}, ${minute.startsAt}, 'batch_size', 1)
-        ON CONFLICT (key_id, minute, reason) DO UPDATE SET count = refusals.count + 1`);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
-import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
+import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Slots } from '../../writes/engine.ts';
@@ -33,23 +33,16 @@ export function admit(
   return { admitted: true, windows: states };
 }
 
-export function* refund(_: unknown, { accountId, keyId }: Caller, now: number): Writing<void> {
-  const windows = windowsAt(now);
-  for (const window of windows) {
-    yield* rowsOf(sql`
-      UPDATE request_counters SET used = used - 1
-      WHERE account_id = ${accountId} AND window = ${window.name} AND starts_at = ${window.startsAt} AND used > 0`);
-  }
-  yield* rowsOf(sql`
-    UPDATE key_days SET
-      requests = requests - 1,
-      minute_requests = minute_requests - iif(minute = ${windows[0].startsAt} AND minute_requests > 0, 1, 0)
-    WHERE key_id = ${keyId} AND day = ${startOfDay(now)} AND requests > 0`);
+export function refund(counters: Counters, { accountId, keyId }: Caller, now: number): void {
+  const counts = windowsAt(now).map((window) => counters.requests(accountId, window));
+  const ofKey = (counts[1]?.used ?? 0) > 0 ? [counters.keyDay(keyId, 'requests', now)] : [];
+  for (const count of [...counts.filter(({ used }) => used > 0), ...ofKey]) add(count, -1);
 }
 
 export function takeSlots(
   counters: Counters,
   { accountId, limits }: Caller,
+  limit: 'links' | 'batch_size',
   keys: readonly string[],
   links: number,
   now: number,
@@ -57,12 +50,12 @@ export function takeSlots(
   const total = counters.links(accountId);
   let granted = 0;
   for (const keyId of keys) {
-    if (exceeds(limits.links, total.used, links)) break;
+    if (limit !== 'links' || exceeds(limits.links, total.used, links)) break;
     add(total, links);
     add(counters.keyDay(keyId, 'links', now), links);
     granted += 1;
   }
-  for (const keyId of keys.slice(granted)) counters.refuse(keyId, 'links', now);
+  for (const keyId of keys.slice(granted)) counters.refuse(keyId, limit, now);
   return { granted, used: total.used };
 }
 
@@ -127,8 +120,9 @@ export class Counters {
           requests = requests + excluded.requests,
           refused = refused + excluded.refused,
           links = links + excluded.links,
-          minute_requests = excluded.minute_requests + iif(excluded.minute IN (minute, 0), minute_requests, 0),
-          minute = iif(excluded.minute = 0, minute, excluded.minute)`);
+          minute_requests = iif(excluded.minute > minute, 0, minute_requests)
+            + iif(excluded.minute < minute, 0, excluded.minute_requests),
+          minute = max(minute, excluded.minute)`);
     });
   }
 
@@ -144,7 +138,7 @@ export class Counters {
   }
 
   flush(): void {
-    for (const { added, write } of this.#counts.values()) if (added > 0) write(added);
+    for (const { added, write } of this.#counts.values()) if (added !== 0) write(added);
   }
 
   #count(id: string, write: Count['write'], read = () => 0): Count {

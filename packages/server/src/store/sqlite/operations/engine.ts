@@ -39,7 +39,6 @@ export function sqliteEngine(
     table,
     insertRows: (rows) => known(insertRows(db, rows)),
     takeSlots: (...args) => known(takeSlots(engine.counters, ...args)),
-    countLargeBatch: (keyId, now) => known(engine.counters.refuse(keyId, 'batch_size', now)),
   };
   return engine;
 }

@@ -14,16 +14,15 @@ import type { Writer } from '../write-core.ts';
 import { admit, refund } from './counters.ts';
 import type { SqliteEngine } from './engine.ts';
 
-/** Methods of the store that the writer carries out as they are called. */
-const direct = {
+/** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
+const operations = {
   ...storeWrites,
   admit: ({ counters }: SqliteEngine, caller: Caller, now: number) =>
     known(admit(counters, caller, now)),
-  refund,
+  refund: ({ counters }: SqliteEngine, caller: Caller, now: number) =>
+    known(refund(counters, caller, now)),
+  ...{ pruneSome, probe },
 };
-
-/** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
-const operations = { ...direct, pruneSome, probe };
 
 type Operations = OnEngine<typeof operations>;
 export type OperationName = keyof Operations;
@@ -31,9 +30,9 @@ export type OperationName = keyof Operations;
 export type Args<N extends OperationName> = Parameters<Operations[N]>;
 export type Output<N extends OperationName> = Awaited<ReturnType<CarriedOut<Operations>[N]>>;
 
-/** The methods of the store for which each write that is sent to the writer does all. */
-export function directWrites(writer: Writer) {
-  return carryOut<OnEngine<typeof direct>>(direct, (name, args) =>
+/** A method for each write, which is sent to the writer. */
+export function writesOf(writer: Writer) {
+  return carryOut<Operations>(operations, (name, args) =>
     writer.submit(name, ...(args as Args<typeof name>)),
   );
 }
