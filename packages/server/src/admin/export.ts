@@ -47,10 +47,7 @@ export function registerExport(links: AdminCommand): void {
 
 type Write = (text: string) => Promise<void>;
 
-/**
- * The file is replaced once all is written and on the disk, so that nobody takes half an export for a whole one. What a symbolic link leads to
- * is replaced, not the link; devices and pipes are written into.
- */
+/** Replaces the file once all is on the disk: what a symbolic link leads to, not the link. Devices and pipes are written into. */
 async function intoFile(path: string, fill: (write: Write) => Promise<number>): Promise<number> {
   const target = await followed(path);
   const found = await stat(target).catch(() => undefined);

@@ -148,10 +148,7 @@ function endOf({ expires_at, replaced_by }: ApiKey, now: number): string {
   return `${Date.parse(expires_at) <= now ? 'expired ' : ''}${time}${successor}`;
 }
 
-/**
- * `start --dev`: on a database without accounts, makes one on the Custom plan without limits, with a key.
- * Otherwise changes nothing, and returns the account that it made before, or the oldest.
- */
+/** Makes an account without limits, and a key, on a database without accounts. Else returns the account that it made before, or the oldest. */
 export async function createDevAccount(
   store: Store,
   now: number,

@@ -1,7 +1,4 @@
-/**
- * Characters that a terminal obeys instead of showing them: C0 and C1 controls, DEL, line and paragraph separators, and those
- * that change the direction of text (Unicode Technical Report 36, "Bidirectional Text Spoofing").
- */
+/** What a terminal obeys instead of showing it: controls, line separators, and what changes the direction of text (Unicode Technical Report 36). */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** Texts come from databases, requests and command lines. In a terminal, unsafe characters show as `\u` and their number. */

@@ -15,10 +15,7 @@ const ONE_PASS_HOST = /^[\x21-\x24\x26-\x7e]*$/;
 /** Characters that have no place in a hostname and are left out of it (UTS 46). The two joiners stay. */
 const LEFT_OUT = /(?:(?![\u200c\u200d])\p{Default_Ignorable_Code_Point})+/gu;
 
-/**
- * More than any name has before it is normalised: characters, of which at most three become one; or marks in a row, also of those
- * that become marks. They are sorted, in quadratic time.
- */
+/** More than any name has before it is normalised, when at most three characters become one. Marks in a row are sorted, in quadratic time. */
 const FAR_TOO_LONG = new RegExp(
   `^.{${4 * MAX_HOSTNAME_LENGTH}}|(?:^|[^\\p{Mark}ﾞﾟ])[\\p{Mark}ﾞﾟ]{${MAX_LABEL_LENGTH + 1}}`,
   'su',
@@ -76,10 +73,7 @@ const DOMAIN = new RegExp(
   `^(?:[a-z0-9_-]{1,${MAX_LABEL_LENGTH}}(?:\\.[a-z0-9_-]{1,${MAX_LABEL_LENGTH}})*|\\[[\\da-f:]+\\])(?::[1-9]\\d*)?$`,
 );
 
-/**
- * Hostname of a custom domain as it is stored, or `undefined` when it can't be one. A port is allowed,
- * for services that don't run on 80 or 443.
- */
+/** Hostname of a custom domain as it is stored, perhaps with a port; `undefined` when it can't be one. */
 export function parseDomainHostname(input: string): string | undefined {
   const host = normalizeHost(input);
   if (host === undefined || !DOMAIN.test(host)) return undefined;
@@ -117,10 +111,7 @@ export function canonicalHostname(hostname: string): string {
   return hostname.slice(0, length);
 }
 
-/**
- * IPv6 addresses whose last 32 bits are an IPv4 address, as a URL parser writes them: IPv4-mapped and -compatible (RFC 4291 section 2.5.5),
- * IPv4-translated (RFC 2765), and the well-known prefix of NAT64 (RFC 6052).
- */
+/** IPv6 with an IPv4 address at its end: mapped and compatible (RFC 4291 section 2.5.5), translated (RFC 2765), and NAT64 (RFC 6052). */
 const IPV4_IN_IPV6 = /^\[(?:::(?:ffff:(?:0:)?)?|64:ff9b::)([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 
 /**

@@ -9,10 +9,7 @@ export const CODE_LENGTH = 7;
 /** Anything else can't be a code, and is not worth a look-up. */
 export const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
-/**
- * Draws tried for one link before giving up. Even with half of all codes taken, a code fails 100 draws in a row once in 10^30,
- * so running out means a broken generator, not a full table.
- */
+/** Draws tried for one link. With half of all codes taken, 100 in a row fail once in 10^30: running out means a broken generator. */
 export const MAX_CODE_DRAWS = 100;
 
 /** Draws a random code from a CSPRNG, without modulo bias. Uniqueness is the store's unique index, never a look-up before. */

@@ -12,10 +12,7 @@ export class JobPace {
   #linksPerSecond = FIRST_RATE;
   #lastAt = 0;
 
-  /**
-   * The runner has made this many links from `startedAt` to `now`, in milliseconds. Of two runs side by side, the second one
-   * counts from the end of the first.
-   */
+  /** So many links were made from `startedAt` to `now`, in milliseconds. Of two runs side by side, the second counts from the end of the first. */
   made(links: number, startedAt: number, now: number): void {
     const elapsed = now - Math.max(startedAt, this.#lastAt);
     this.#lastAt = now;

@@ -10,10 +10,7 @@ import type { WindowState } from './limits.ts';
 
 type Extras = Omit<ErrorBody, 'error' | 'code'>;
 
-/**
- * A request that is rejected, with its response. Whoever finds the problem throws it, and `respondToError` makes the response. Everything in it
- * is meant for the client; anything else that is thrown is a 500.
- */
+/** A request that is rejected, with its response, all of which is meant for the client. Anything else that is thrown is a 500. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;

@@ -7,10 +7,7 @@ import {
   normalizeHost,
 } from './hostnames.ts';
 
-/**
- * Scheme and authority, as every URL parser reads them. A backslash counts as a slash to browsers and as part of the
- * authority to others, so a URL that has one before its path names two hosts at once and is rejected.
- */
+/** Scheme and authority. A backslash before the path is a slash to browsers only, so such a URL names two hosts, and is rejected. */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
 
 /** C0, DEL and C1: the URL parser removes some of them silently, so the stored text would not be what is followed. */
@@ -34,15 +31,10 @@ export interface TargetRules {
   fineOrigins?: Set<string> | undefined;
 }
 
-/**
- * A target in printable ASCII with a plain host: when its scheme and host are fine, so is the rest, since a URL parser takes any path,
- * and the header carries it as it is.
- */
+/** A target in printable ASCII: when its scheme and host are fine, so is the rest, which a URL parser and a header take as it is. */
 const PLAIN_TARGET = /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(?:[/?#][\x21-\x7e]*)?$/;
 
-/**
- * Why a target URL is rejected, or `undefined` when it is fine. Its length in characters is checked by the schema. The address behind the host is not: the service redirects, it never fetches.
- */
+/** Why a target URL is rejected. The schema checks its length. What is behind the host is not checked: the service redirects, it never fetches. */
 export function checkTarget(target: string, rules: TargetRules): string | undefined {
   const origin = PLAIN_TARGET.exec(target)?.[1];
   if (origin !== undefined && rules.fineOrigins?.has(origin)) return undefined;
@@ -84,10 +76,7 @@ export function locationOf(target: string): string {
   return url?.href ?? target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/**
- * A `Location` with the parameters of a query that it does not have itself, before its fragment. Without them where it would be too long
- * for a header.
- */
+/** A `Location` with the parameters of a query that it lacks, before its fragment; without them where a header could not hold it. */
 export function withQuery(location: string, query: string): string {
   const [, base = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(location) ?? [];
   const start = base.indexOf('?');

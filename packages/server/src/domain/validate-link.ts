@@ -18,10 +18,7 @@ const atMost = (length: number) => z.maxLength(length, `must be at most ${length
 /** Longest `domain_id`. The service's own ids have 16 characters. */
 const MAX_DOMAIN_ID_LENGTH = 64;
 
-/**
- * Shape and bounds of one link, in a body of its own or in a batch.
- * Unknown fields are dropped. Messages begin with the verb: the field's name is put before them.
- */
+/** Shape and bounds of one link. Unknown fields are dropped. Messages begin with the verb, before which the field's name is put. */
 export const linkInputSchema = z.object({
   target_url: text().check(atMost(wire.MAX_TARGET_URL_LENGTH)),
   title: z.optional(text().check(atMost(wire.MAX_TITLE_LENGTH))),

@@ -17,10 +17,7 @@ import type { AppOptions } from './context.ts';
 /** The thread ends when there was no large body for so long. */
 const IDLE_MS = 30_000;
 
-/**
- * What is parsed of a body is garbage soon. With a young heap that may grow as large as V8 lets it, the process takes a third more memory for
- * large batches, and how much more depends on how busy the machine is.
- */
+/** What is parsed of a body is garbage soon. With a larger young heap, the process takes up to a third more memory for large batches. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */

@@ -30,10 +30,7 @@ export function lookUpLinks({ store }: Pick<AppOptions, 'store'>) {
   };
 }
 
-/**
- * Waits until the store finds every link that was acknowledged before, and every link of the jobs that were accepted before. It comes before the body
- * is read, so that a look-up that waits holds no memory for it.
- */
+/** Waits until the store finds every link of the creates and jobs accepted before. No body is read yet, so waiting holds no memory for one. */
 export function waitForLinks({ store }: Pick<AppOptions, 'store'>) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const { accountId } = c.get('caller');

@@ -50,10 +50,7 @@ export function getUsage(deps: Pick<AppOptions, 'store' | 'now'>) {
   };
 }
 
-/**
- * Reads one account once at a time. All who ask while a reading runs share the next one. They can't share the one that runs: it may miss what
- * was acknowledged to them before they asked.
- */
+/** Reads an account once at a time. All who ask meanwhile share the next reading: the one that runs may miss what they were told. */
 function oneReadingAtATime<T>(read: (accountId: string) => Promise<T>) {
   const readings = new Map<string, { hasBegun: boolean; result: Promise<T> }>();
   return (accountId: string): Promise<T> => {

@@ -11,10 +11,7 @@ export const CLICK_FLUSH_MS = 100;
 /** Codes of one write. Other writes wait some 10 ms for it. With fewer codes, there would be more commits, and each waits for the disk. */
 const FLUSH_CODES = 2_000;
 
-/**
- * Codes that are kept while nothing can be written, some 10 MB; the clicks of further codes are dropped, since the redirects
- * must continue however long the disk stays full.
- */
+/** Codes kept while nothing can be written, some 10 MB. The clicks of others are dropped: redirects continue however long the disk is full. */
 export const MAX_BUFFERED_CODES = 100_000;
 
 /**

@@ -15,10 +15,7 @@ export interface LinkFollowerOptions {
   logger?: Pick<Logger, 'error' | 'info'> | undefined;
 }
 
-/**
- * Asks the store in the background what changed, and keeps the redirect cache and the list of custom domains up to date. Redirects use what
- * is in memory and never wait for it.
- */
+/** Asks the store what changed, and keeps the redirect cache and the list of custom domains up to date. No redirect waits for it. */
 export class LinkFollower {
   readonly #options: LinkFollowerOptions;
   readonly #asking: Repeated;

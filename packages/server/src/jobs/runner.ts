@@ -5,16 +5,10 @@ import { Repeated } from './repeated.ts';
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
 
-/**
- * Chunks that the store is asked for at a time. With two it begins one while the outcome of the other is still on its way; more
- * would only make a job that is accepted now wait longer for its turn.
- */
+/** Chunks that run at a time: one begins while the outcome of the other is on its way. With more, a new job waits longer for its turn. */
 const CHUNKS_AT_A_TIME = 2;
 
-/**
- * How often the store is asked for unfinished jobs, in milliseconds: the job of an instance that was killed continues on
- * another one within this time.
- */
+/** How often unfinished jobs are looked for, in milliseconds: within this time, those of an instance that was killed continue on another. */
 export const RESCAN_MS = 1_000;
 
 export interface JobRunnerOptions {

@@ -30,10 +30,7 @@ const list = (of: string): OpenApiObject => ({ type: 'array', items: ref(of) });
 
 const anError = (rules: OpenApiObject): OpenApiObject => ({ allOf: [ref('Error'), rules] });
 
-/**
- * Component schemas of the API description, made from the schemas that validate: what the server checks of a body, and what
- * the client checks of a response.
- */
+/** Component schemas, made from those that validate: the server's of bodies, and the client's of responses. */
 export function componentSchemas(): Record<string, OpenApiObject> {
   return {
     LinkInput: describe(linkInputSchema, {

@@ -17,10 +17,7 @@ export function ownName(hostname: string): string {
   return hostname.replace(/\/.*/, '');
 }
 
-/**
- * Links that one step of a job creates. Large enough that a commit's wait for the disk weighs little, small enough that
- * requests which arrive meanwhile wait a few milliseconds.
- */
+/** Links that one step of a job creates: enough that a commit weighs little, few enough that requests wait some milliseconds only. */
 export const JOB_CHUNK_LINKS = 500;
 
 /** The input of a job that creates these links: texts are cheap to post to a thread, to store and to keep. */

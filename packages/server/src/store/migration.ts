@@ -1,10 +1,7 @@
 import { type Reading, rowOf, rowsOf, type Statement, sql } from './queries/reading.ts';
 import { StoreError } from './store-error.ts';
 
-/**
- * A step of the schema. A change is a new step. What a later step replaces may be taken out of an earlier one, as long as every database ends
- * with the same schema (see `upgrade.test.ts`).
- */
+/** A step of the schema. What a later step replaces may be taken out of it, while every database ends with the same schema (`upgrade.test.ts`). */
 export interface Migration {
   version: number;
   name: string;
@@ -22,10 +19,7 @@ export interface MigrationReport {
 /** The last step of a schema: of an empty database, version 0. */
 export type LastStep = Pick<Migration, 'version' | 'name'>;
 
-/**
- * Throws for a schema that a newer version of this program has migrated, or one that had other steps, and unless `mayMigrate` also for one that must
- * be migrated.
- */
+/** Throws for a schema of a newer program or with other steps, and, unless `mayMigrate`, for one that must be migrated. */
 export function checkVersion(
   name: string,
   { version, name: step }: LastStep,

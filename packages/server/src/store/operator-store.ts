@@ -20,20 +20,14 @@ export interface OperatorStore {
   findAccount(id: string): Promise<Account | undefined>;
   /** Holds for the next request of the account, on every instance. `undefined` for an unknown account. */
   updateAccount(input: { id: string; change: AccountChange }): Promise<Account | undefined>;
-  /**
-   * The keys of a disabled account are rejected and its links don't redirect; nothing is deleted. `undefined` for an unknown
-   * account. Disabling again keeps the first time.
-   */
+  /** Keys of a disabled account are rejected, its links don't redirect. Disabling again keeps the first time. `undefined`: unknown account. */
   setAccountDisabled(input: {
     id: string;
     disabled: boolean;
     now: number;
   }): Promise<Account | undefined>;
 
-  /**
-   * Checks the plan's number of API keys and inserts, in one step. Keys that are revoked, expired or replaced don't count in
-   * the plan.
-   */
+  /** Checks the plan's number of API keys, without revoked, expired and replaced ones, and inserts, in one step. */
   createKey(input: NewKey & { accountId: string }): Promise<Outcome<ApiKey>>;
   /** Keys that are not revoked, oldest first: also expired and replaced ones. */
   listKeys(accountId: string): Promise<ApiKey[]>;
@@ -58,10 +52,7 @@ export interface OperatorStore {
   }): Promise<Domain | undefined>;
   /** Oldest first; with `removed`, also those that were removed. */
   listDomains(which?: { removed: boolean }): Promise<Domain[]>;
-  /**
-   * Takes a hostname out of service: no link can be created on it, and its links are inactive. A domain that has links is
-   * removed with `force` only.
-   */
+  /** Takes a hostname out of service: no link can be created on it, and its links are inactive. One that has links needs `force`. */
   removeDomain(input: { hostname: string; force: boolean; now: number }): Promise<DomainRemoval>;
   /** What leads to its target on a hostname, or did before it was removed: links, and addresses that links had elsewhere. */
   domainUse(hostname: string): Promise<DomainUse>;
@@ -83,10 +74,7 @@ export interface OperatorStore {
    */
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
-  /**
-   * Gives all links, or those of one account, in the order of their codes, some at a time: the links of one moment, whatever is written
-   * meanwhile. It waits for each promise of `onLinks`.
-   */
+  /** Gives all links, or an account's, of one moment, in the order of their codes, some at a time. It waits for each promise of `onLinks`. */
   exportLinks(
     search: ExportSearch,
     onLinks: (links: readonly ExportedLink[]) => Promise<void>,
@@ -113,10 +101,7 @@ export interface ImportedLink extends NewLink {
 export interface LinkImport {
   accountId: string;
   links: readonly ImportedLink[];
-  /**
-   * Which of how many steps of an import this is. Each draws new codes from a part of its own of all codes: they are neighbours in the indexes,
-   * of which a step then changes a few pages instead of nearly all.
-   */
+  /** Which step of an import this is. Each draws new codes from a part of all codes, so that it changes few pages of the indexes. */
   step?: { number: number; of: number } | undefined;
 }
 

@@ -11,10 +11,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** An idempotency key is remembered this long; after it, the same key creates again. */
 export const IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS;
 
-/**
- * A completed job can be polled this long; then it and its results are deleted and the response to a poll is 404. The links stay.
- * A week, so that a client that was down over a weekend still gets its results.
- */
+/** A completed job and its results are kept for a week, so that a client that was down over a weekend still gets them. The links stay. */
 const JOB_RETENTION_MS = 7 * DAY_MS;
 
 /** Counters of request windows are kept this long after their window ended, so that clocks that differ a little still agree. */

@@ -21,10 +21,7 @@ import type { OperatorStore } from './operator-store.ts';
  * Times are arguments (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
 export interface Store extends OperatorStore {
-  /**
-   * The key with this SHA-256 and its account; `undefined` when unknown or revoked. Whether the key has expired and whether its
-   * account is disabled stands in the result. Reads only.
-   */
+  /** The key with this SHA-256 and its account, also if it has expired or the account is disabled; `undefined` when unknown or revoked. */
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined>;
 
   /**
@@ -40,10 +37,7 @@ export interface Store extends OperatorStore {
 
   /** Takes one quota slot of the account's total of links and inserts the link, in one step. */
   createLink(request: CreateRequest<NewLink>): Promise<CreateOutcome<Link>>;
-  /**
-   * The same for up to 100 links at once: all or none. `results` in the order of `input`. More links than the plan's batch size
-   * are refused first, and counted as refused in the key's history.
-   */
+  /** The same for up to 100 links: all or none, in the order of `input`. More than the plan's batch size are refused, and counted as refused. */
   createBatch(
     request: CreateRequest<readonly NewLink[]>,
   ): Promise<CreateOutcome<BatchResultItem[]>>;
@@ -99,10 +93,7 @@ export interface Store extends OperatorStore {
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
 
-  /**
-   * What the account uses of its plan; per key a history of at most 30 days, and the last refusals by a limit, newest first; and its most
-   * clicked links.
-   */
+  /** What the account uses of its plan; of each key, 30 days and the last refusals, newest first; and its most clicked links. */
   usage(accountId: string, now: number): Promise<Usage>;
   /**
    * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
@@ -212,10 +203,7 @@ export interface PlanLimitReached extends ReachedLimit {
 
 export type Outcome<T> = { ok: true; value: T } | PlanLimitReached;
 
-/**
- * `replayed` is true when the same idempotency key and fingerprint had a response before: `value` is that response,
- * and nothing was created. With another fingerprint, `idempotency_conflict`.
- */
+/** `replayed`: `value` is the response that this key and fingerprint had before. With another fingerprint, `idempotency_conflict`. */
 export type CreateOutcome<T> =
   | { ok: true; value: T; replayed: boolean }
   | PlanLimitReached

@@ -4,10 +4,7 @@ const WIDTH = 4;
 /** Entries of a piece. */
 const PIECE = 65_536;
 
-/**
- * Finds addresses that rows of one import share, in some 20 bytes an address: a million links with their texts would take hundreds of megabytes.
- * Two addresses that are different are practically never taken for the same.
- */
+/** Finds addresses that rows of an import share, by hashes of 64 bits: some 20 bytes each, where texts would take hundreds of megabytes. */
 export class AddressIndex {
   /** Entries in pieces, none of which is ever copied. The first entry is not used. */
   readonly #pieces = [new Uint32Array(PIECE * WIDTH)];

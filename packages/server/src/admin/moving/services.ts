@@ -1,7 +1,4 @@
-/**
- * Where an export has what is kept of a link: names of columns as `columnKey` writes them, with spaces between them. The first that a row
- * has counts.
- */
+/** Columns of an export, as `columnKey` writes them, with spaces between them. The first that a row has counts. */
 export interface Service {
   /** Columns by which `--from auto` recognises it: any of these sets. */
   marks: readonly string[];
@@ -29,9 +26,7 @@ export interface Service {
 const created = 'createdat datecreated created timestamp';
 const usual = { title: 'title', tags: 'tags', clicks: 'clicks totalclicks', created };
 
-/**
- * The services whose exports are read: their CSV files and the JSON of their APIs. `auto` takes the first one that fits.
- */
+/** The services whose exports are read: CSV files and the JSON of their APIs. `auto` takes the first one that fits. */
 export const SERVICES = {
   shortio: {
     ...usual,

@@ -80,10 +80,7 @@ export function databaseName(url: string): string {
 
 const END_TIMEOUT_MS = 2_000;
 
-/**
- * Waits for connections to end, but not for long: one whose other end has vanished is only given up by the operating system
- * after minutes. How they end makes no difference.
- */
+/** Waits for connections to end, however they do, but not for long: the system gives up one whose other end has vanished after minutes only. */
 export async function endSoon(ending: Promise<unknown>): Promise<void> {
   const ended = new AbortController();
   const timeout = delay(END_TIMEOUT_MS, undefined, { signal: ended.signal });

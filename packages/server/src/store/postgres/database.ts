@@ -107,10 +107,7 @@ export class Database {
     });
   }
 
-  /**
-   * One statement that writes, and its first row. When the connection is lost it is not run again, since the database may have
-   * carried it out. It is for counters that may be wrong by one after such a loss.
-   */
+  /** One statement that writes, and its first row. It is not run again on a lost connection: counters may be wrong by one after that. */
   async writeStatement<Row extends object>(statement: Statement): Promise<Row | undefined> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
     const [row] = await this.#writes.run(mayRetry, (channel) => channel.single(statement));

@@ -42,10 +42,7 @@ const VERSION_TABLE = `
 export interface MigrateOptions {
   name: string;
   now: number;
-  /**
-   * A connection for the lock alone, not yet open. Its transaction holds the lock until it is closed, since a pooler may give two transactions of
-   * one connection to two sessions of the database.
-   */
+  /** A connection for the lock alone, not yet open: a pooler may give two transactions of one connection to two sessions. */
   lockHolder: Client;
   /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;

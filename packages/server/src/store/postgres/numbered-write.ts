@@ -12,10 +12,7 @@ import { toPostgres } from './statement.ts';
  */
 const WRITES_OF_A_WRITER = 2_000;
 
-/**
- * The writers of an instance: as many as it writes transactions at the same time. Each writes one after the other, and nothing but the
- * outcome of each is known under its name.
- */
+/** The writers of an instance, one for each transaction at a time. Only the outcome of its last write is known under its name. */
 export class Writers {
   /** The last writes of those that write nothing at present. */
   readonly #idle: ClickWrite[] = [];

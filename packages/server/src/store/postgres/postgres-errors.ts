@@ -1,10 +1,7 @@
 import { DatabaseError } from 'pg';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
-/**
- * SQLSTATEs and their classes (https://www.postgresql.org/docs/current/errcodes-appendix.html) that say something about the
- * database rather than about our statements. The longest match counts.
- */
+/** SQLSTATEs that say something about the database (https://www.postgresql.org/docs/current/errcodes-appendix.html). The longest match counts. */
 const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = new Map([
   ['08', ['unavailable', 'broke the connection off']],
   ['22021', ['invalid', 'can not store text with U+0000']],

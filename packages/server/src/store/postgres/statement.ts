@@ -2,10 +2,7 @@ import { type Statement, sql, sqlList, sqlText } from '../queries/reading.ts';
 
 export type Run = (statement: Statement) => Promise<object[]>;
 
-/**
- * The same for statements that only read. They compare texts for equality, and no text of the database holds U+0000, which PostgreSQL would
- * reject: nothing is found then.
- */
+/** The same for reads. They compare texts for equality, and none of the database holds U+0000, which PostgreSQL would reject: nothing is found. */
 export function withoutNul(run: Run): Run {
   return async (statement) => (statement.values.some(hasNul) ? [] : run(statement));
 }
@@ -16,10 +13,7 @@ function hasNul(value: unknown): boolean {
 
 const known = new Map<string, { name: string; text: string }>();
 
-/**
- * The text of a statement as PostgreSQL wants it, and a name for it, so that a connection parses and plans it once. Our statements are
- * constants, a few dozen.
- */
+/** A statement for PostgreSQL, and a name, so that a connection plans it once. Our statements are constants, a few dozen. */
 export function prepared(sql: string): { name: string; text: string } {
   const named = known.get(sql) ?? { name: `sl_${known.size}`, text: toPostgres(sql) };
   known.set(sql, named);

@@ -57,10 +57,7 @@ export function sqlList(statements: readonly Statement[]): Statement {
   };
 }
 
-/**
- * A read of one or more statements. It yields each statement and receives its rows, so that the same code reads from SQLite, which
- * responds at once, and from PostgreSQL, which has to be waited for.
- */
+/** A read. It yields each statement and receives its rows: SQLite's responds at once, PostgreSQL's has to be waited for. */
 export type Reading<T> = Generator<Statement, T, readonly object[]>;
 
 /** The same for statements that write, all in one transaction. */

@@ -32,10 +32,7 @@ export interface DatabaseOptions {
   readOnly?: boolean | undefined;
 }
 
-/**
- * One connection to a SQLite database, and the only module that knows Node's driver. Statements are prepared once and kept, so their
- * texts must be constants. Every failure is a `StoreError`.
- */
+/** One connection to SQLite. Statements are prepared once and kept, so their texts must be constants. Every failure is a `StoreError`. */
 export class Database {
   readonly path: string;
   readonly #connection: SqliteConnection;
@@ -148,10 +145,7 @@ function databaseClass(): DatabaseClass {
   return found;
 }
 
-/**
- * Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded. It would be the first line of every admin command, so
- * that one warning, and no other, is kept back during this one call.
- */
+/** Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded, as the first line of every command. This keeps back that one alone. */
 function loadDriver(): typeof import('node:sqlite') | undefined {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -165,10 +159,7 @@ function loadDriver(): typeof import('node:sqlite') | undefined {
   }
 }
 
-/**
- * SQLite's primary result codes (https://www.sqlite.org/rescode.html) that say something about the database rather than about
- * our statements.
- */
+/** SQLite's primary result codes that say something about the database (https://www.sqlite.org/rescode.html). */
 const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = new Map([
   [5, ['busy', 'is held by another process']],
   [6, ['busy', 'is held by another connection']],

@@ -29,10 +29,7 @@ const changesOf = (table: string, event: string, column: 'code' | 'owner', value
  * Versions 3 to 14 were never released.
  */
 export const migrations: readonly Migration[] = [
-  /**
-   * `rowid` order is insertion order, which is how lists are sorted. Links are found by
-   * code only, so that a link costs one index entry.
-   */
+  /** `rowid` order is insertion order, in which lists are sorted. Links are found by code only, so that a link costs one index entry. */
   {
     version: 1,
     name: 'initial',

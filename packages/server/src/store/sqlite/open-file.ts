@@ -10,10 +10,7 @@ import { Database } from './database.ts';
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/**
- * The path of a database, as SQLite takes it. A relative one would lead nowhere once the working directory is renamed or deleted, and one that
- * begins with `file:` would be a URL to SQLite.
- */
+/** The path as SQLite takes it: absolute, since the working directory may be renamed, and a path that begins with `file:` is a URL to SQLite. */
 export function absolutePath(path: string): string {
   return path === ':memory:' ? path : resolve(path);
 }
@@ -22,10 +19,7 @@ export function checkExists(path: string): void {
   if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
 }
 
-/**
- * Opens a connection to a database file, with the write-ahead log on. Nobody but the file's owner can read it from then on. `:memory:` is
- * no file.
- */
+/** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. */
 export function openFile(options: { path: string; busyTimeoutMs: number }): Database {
   if (options.path !== ':memory:') makePrivate(options.path);
   const db = new Database(options);

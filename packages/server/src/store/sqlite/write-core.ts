@@ -23,10 +23,7 @@ export type WriteReply =
   | { id: number; ok: true; value: unknown }
   | { id: number; ok: false; reason: StoreErrorReason; message: string };
 
-/**
- * The kinds of writes, in the order their transactions follow one another: an admission is not durable on its own (see
- * `Store.admit`), and no request waits for background work, so that comes last.
- */
+/** Kinds of writes, in the order of their transactions: an admission is not durable on its own, and no request waits for background work. */
 const KINDS = ['relaxed', 'durable', 'background'] as const;
 const RELAXED: readonly OperationName[] = ['admit', 'recordKeyUse'];
 const BACKGROUND: readonly OperationName[] = [
@@ -42,10 +39,7 @@ export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean 
   return name === 'runJobChunk' && args[0] === jobId;
 }
 
-/**
- * The one writer of a database connection. What arrived together is committed together (group commit): a commit waits
- * for the disk, and so a hundred writes wait once. One that fails takes no other with it.
- */
+/** The one writer of a connection. What arrived together is committed together, and waits once for the disk; what fails takes nothing with it. */
 export class WriteCore {
   readonly #engine: SqliteEngine;
   readonly #file: OpenedFile | undefined;

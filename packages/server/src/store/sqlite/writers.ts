@@ -6,10 +6,7 @@ import type { Args, OperationName, Output } from './operations/operations.ts';
 import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
 import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
-/**
- * Writes that are sent to the writer before the turn ends. So the writer commits the first of a long turn while the rest is still
- * read and checked; smaller groups would wait for more commits than they save.
- */
+/** Writes sent before the turn ends, so that the writer commits the first of a long turn while the rest is still read and checked. */
 const MOST_TOGETHER = 16;
 
 interface Waiting {

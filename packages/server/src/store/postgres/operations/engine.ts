@@ -6,10 +6,7 @@ import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import { arrayOf, listOf } from '../statement.ts';
 
-/**
- * Rows over which the clicks of a hot link are spread, so that instances which write at the same time seldom meet. Reading a
- * link adds them up.
- */
+/** Rows over which the clicks of a hot link are spread, so that instances seldom meet. Reading a link adds them up. */
 const CLICK_SLOTS = 16;
 
 /** Any number that isn't used elsewhere in this database. */
