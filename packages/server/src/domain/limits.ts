@@ -24,10 +24,7 @@ export interface WindowState {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/**
- * The clock minute, the UTC day and the UTC calendar month that `now` falls in, in the
- * order of {@link WINDOW_NAMES}. The epoch has no leap seconds, so minutes and days start at exact multiples.
- */
+/** The minute, the UTC day and the UTC calendar month that `now` falls in, in the order of {@link WINDOW_NAMES}. */
 export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWindow] {
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
   const day = startOfDay(now);

@@ -150,10 +150,7 @@ export function namesDomain(body: Record<string, unknown>): boolean {
   return [body, ...entries].some(({ domain_id }) => typeof domain_id === 'string');
 }
 
-/**
- * Checks all entries; one bad entry is enough to reject them all. Stops after {@link wire.MAX_ERROR_DETAILS}
- * findings, so that a hopeless list costs no more than a good one.
- */
+/** Checks all entries; a bad one rejects them all. Stops after {@link wire.MAX_ERROR_DETAILS} findings: a hopeless list costs no more. */
 function checkEntries<T>(
   entries: readonly unknown[],
   check: (entry: unknown) => Validated<T>,

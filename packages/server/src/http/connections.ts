@@ -91,10 +91,7 @@ function closeAfterLast(pending: readonly ServerResponse[]): void {
   }
 }
 
-/**
- * What node has read of a connection can hold 1,500 requests more, and it makes objects for all of them, a gigabyte with 300 such connections. So
- * its parser is made to drop them. The parser isn't part of node's documented interface: without it, only the memory is lost.
- */
+/** Drops what node has read ahead, up to 1,500 requests a connection. The parser is undocumented: without it, only their memory is lost. */
 function stopParsing(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
   if (socket.parser) socket.parser.onIncoming = () => 0;
 }

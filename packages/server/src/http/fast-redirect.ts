@@ -53,10 +53,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
   let lastCount = 0;
   const unsent: ServerResponse[] = [];
 
-  /**
-   * Waking the reader up, such as the proxy, costs the kernel as much as the rest of a redirect. So where many come at once, those of a turn are
-   * sent together at its end. A single one does not wait for what else the turn has to do.
-   */
+  /** Waking the reader costs as much as the rest of a redirect. Where many come at once, those of a turn are sent together; a single one never waits. */
   function send(response: ServerResponse): void {
     if (lastCount > 1) unsent.push(response);
     else response.end();

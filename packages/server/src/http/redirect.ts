@@ -68,10 +68,7 @@ export function redirectAlias(deps: AppOptions) {
     c.req.method === 'GET' || c.req.method === 'HEAD' ? follow(deps, c) : undefined;
 }
 
-/**
- * Follows a code, or an alias where no link has that code here. An alias in memory comes first: no code and alias of one domain are the same, and
- * while the database is away, nobody has to wait until it can't be asked for the code.
- */
+/** Follows a code, or an alias where no link has that code here. One in memory comes first: while the database is away, nobody waits for the other. */
 async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const { forwardQuery = false, countPreviews = false, metrics } = deps;
   const ownHosts = await deps.ownHosts();

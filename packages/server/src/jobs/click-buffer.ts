@@ -2,10 +2,7 @@ import { newUuid } from '../domain/ids.ts';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { ClickWrite } from '../store/store.ts';
 
-/**
- * How long a click waits before it is written, in milliseconds. A `kill -9` may cost the clicks of 500 ms: the rest of that is for the
- * write itself, which on a busy disk waits for the chunk of a job and then for its own commit.
- */
+/** How long a click waits, in milliseconds. A `kill -9` may cost those of 500 ms; a busy disk needs the rest of that for the write. */
 export const CLICK_FLUSH_MS = 100;
 
 /** Codes of one write. Other writes wait some 10 ms for it. With fewer codes, there would be more commits, and each waits for the disk. */
@@ -14,10 +11,7 @@ const FLUSH_CODES = 2_000;
 /** Codes kept while nothing can be written, some 10 MB. The clicks of others are dropped: redirects continue however long the disk is full. */
 export const MAX_BUFFERED_CODES = 100_000;
 
-/**
- * Flushes that may run at a time. On a disk whose commits take 250 ms, a flush takes up to two of them: the one that runs, which others share,
- * and its own. With as many flushes as begin meanwhile, no click waits for a flush before its own.
- */
+/** Flushes at a time: as many as begin while one takes 500 ms, two commits of a slow disk. So no click waits for a flush before its own. */
 const FLUSHES_AT_A_TIME = 6;
 
 /** Tries of the last flush before its clicks are given up, so that a broken disk doesn't stop the process from ending. */
@@ -42,10 +36,7 @@ interface Series {
   running: Promise<boolean> | undefined;
 }
 
-/**
- * Counts clicks in memory and adds them to the store in one write per {@link CLICK_FLUSH_MS}, since a redirect must not wait
- * for the disk. A write that failed is repeated as it was: it may have been carried out nevertheless, and then the store recognises it.
- */
+/** Counts clicks and adds them in one write per {@link CLICK_FLUSH_MS}. One that failed is repeated as it was: the store knows it if it was made. */
 export class ClickBuffer {
   readonly #options: ClickBufferOptions;
   readonly #outage: OutageLog;

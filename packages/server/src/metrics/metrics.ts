@@ -26,10 +26,7 @@ interface Family {
   values: { labels: object; value: number; metricName?: string }[];
 }
 
-/**
- * What the service counts of itself, in the Prometheus text format. Labels are patterns of routes, statuses and machine words; never a path, a code, a
- * key or an account, so that no visitor can make the number of series grow. The counters of prom-client would take a tenth of the time of a redirect.
- */
+/** What the service counts of itself. Labels are patterns and machine words: no visitor can make series. prom-client would cost a tenth of a redirect. */
 export class Metrics {
   readonly #process = new Registry();
   /** Numbers, by the labels that they are printed with. */

@@ -31,10 +31,7 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
 
 export type Targeted = Pick<NewLink, 'domain_id' | 'target_url'> & { account_id: string };
 
-/**
- * A 32-bit number for the target of a link, the same on every engine: an index of numbers is a fraction of one of texts. Several targets may
- * have one number, so the texts are compared too. The account is in it, so that nobody's links slow down those of others.
- */
+/** A 32-bit number for a target, the same on every engine, which several may have. The account is in it: nobody's links slow down those of others. */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`);
   return Number.parseInt(digest.slice(0, 8), 16);
@@ -42,10 +39,7 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): n
 
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/**
- * Records a write under its number, in the transaction that carries it out, and returns a row; no row when it was carried out before.
- * A transaction whose outcome is still open holds the row of the writer, and the repeated write waits for it.
- */
+/** Records a write in its own transaction. No row is returned when it was carried out before; a repeated write waits for one that is still open. */
 export function recordWrite({ writer, number, now }: ClickWrite): Statement<string | number> {
   return sql`
     INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})

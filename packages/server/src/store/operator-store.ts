@@ -33,10 +33,7 @@ export interface OperatorStore {
   listKeys(accountId: string): Promise<ApiKey[]>;
   /** Whose key it was; `undefined` for an unknown key. A revoked key no longer counts in the plan. */
   revokeKey(keyId: string, now: number): Promise<RevokedKey | undefined>;
-  /**
-   * Inserts a key with the name and permissions of this one, and lets this one end after `graceMs`, in one step. The old key
-   * no longer counts in the plan, so that an account with all its keys in use can rotate each of them.
-   */
+  /** Inserts a key like this one, and lets this one end after `graceMs`, in one step. The old key no longer counts in the plan. */
   rotateKey(input: KeyRotation): Promise<RotationOutcome>;
   /** Remembers when a key was last used. It may be lost in a crash. Unknown keys are ignored. */
   recordKeyUse(keyId: string, now: number): Promise<void>;

@@ -36,10 +36,7 @@ interface Kept {
 
 const CHANGED = -1;
 
-/**
- * Keeps links in memory until they change. {@link apply} is called with the changes a few times a second, and no redirect waits for that:
- * while the store is away, a link in memory is served as it was last known, also one that has changed since. Before the first call of {@link apply}, no link is served from memory.
- */
+/** Keeps links in memory until {@link apply} says that they changed, without which none is served. While the store is away, they stay as they were. */
 export class RedirectCache {
   readonly #store: RedirectCacheOptions['store'];
   readonly #now: () => number;

@@ -41,10 +41,7 @@ export interface Store extends OperatorStore {
   createBatch(
     request: CreateRequest<readonly NewLink[]>,
   ): Promise<CreateOutcome<BatchResultItem[]>>;
-  /**
-   * Checks the batch size, reserves the quota slots of all links and stores the job, in one step. Its links come with
-   * {@link runJobChunk}; with `runNow`, a store that has nothing else to do creates them in the same step.
-   */
+  /** Checks the batch size, takes the quota slots and stores the job, in one step. With `runNow`, an idle store also creates its links in it. */
   createJob(request: CreateJobRequest): Promise<CreateOutcome<AcceptedJob>>;
 
   /** What a request created that had this key and fingerprint within the last 24 h, as its create returned it; undefined where none did. */
@@ -54,10 +51,7 @@ export interface Store extends OperatorStore {
     now: number,
   ): Promise<object | undefined>;
 
-  /**
-   * The links of the account that each entry asks for, in the order of the entries, oldest first: at most `most` of each. Links that are
-   * switched off are among them. Only links that {@link indexLinks} has reached are found by their target. Reads only.
-   */
+  /** The links of each entry, oldest first, at most `most`, also if switched off. Targets are found as far as {@link indexLinks} has come. Reads only. */
   findLinks(accountId: string, entries: readonly LookupEntry[], most: number): Promise<Link[][]>;
   /**
    * Brings the index of targets up to date, in one bounded step of those that {@link prune} makes too: links that a version before created
@@ -78,10 +72,7 @@ export interface Store extends OperatorStore {
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
   findJob(accountId: string, jobId: string): Promise<StoredJob | undefined>;
-  /**
-   * JSON of the result items of one chunk, comma-separated, without the brackets: at most a few megabytes, where all results of a job
-   * can be ten times that. `undefined` when the chunk isn't done, or the job was deleted.
-   */
+  /** JSON of the results of one chunk, without brackets: a few megabytes at most. `undefined` when it isn't done, or the job was deleted. */
   readJobResults(jobId: string, chunk: number): Promise<Uint8Array | undefined>;
 
   /** Where a code leads, or an alias, which has a slash in it (see `aliasAddress`). Reads only. */
@@ -95,21 +86,12 @@ export interface Store extends OperatorStore {
 
   /** What the account uses of its plan; of each key, 30 days and the last refusals, newest first; and its most clicked links. */
   usage(accountId: string, now: number): Promise<Usage>;
-  /**
-   * Deletes what is past its retention (see `retention.ts`): idempotency records, counters of old windows, history of keys, and
-   * completed jobs with their results. In several bounded steps, so that other writes get their turn; `signal` ends it after the present one.
-   */
+  /** Deletes what is past its retention, in bounded steps between which other writes get their turn. `signal` ends it after the present one. */
   prune(now: number, signal?: AbortSignal): Promise<void>;
-  /**
-   * What changed since the change with this number, 0 for all there ever was. Creates and clicks are no changes. Numbers follow the
-   * order of commits: with `latest`, nothing before it was missed. Reads only.
-   */
+  /** What changed since this change, 0 for all; not creates and clicks. Numbers follow the order of commits, so nothing is missed. Reads only. */
   linkChanges(since: number): Promise<LinkChanges>;
 
-  /**
-   * Whether the database took the last write, as far as this process knows, without waiting. `false` while it is away, full,
-   * read-only or damaged, or its file was deleted. It turns `true` again by itself, also when nothing is written meanwhile.
-   */
+  /** Whether the database took the last write; `false` while it is away, full, read-only, damaged or deleted. It turns `true` again by itself. */
   isHealthy(): boolean;
   /** The connections of this process to the database: absent where it has none, as with SQLite. */
   connections?: (() => { busy: number; idle: number; free: number }) | undefined;

@@ -6,7 +6,7 @@
  * - `link_totals` is a table on PostgreSQL, since creates lock its rows. SQLite's 0.1.0 counts links in `accounts`.
  * - `key_days` is one table on SQLite. On PostgreSQL its parts are apart, so that an admission never waits for the disk behind a create
  *   of the same key.
- * - PostgreSQL's text can't hold U+0000, which titles may, so it stores them as JSON. In SQLite they are as 0.1.0 reads them.
+ * - PostgreSQL's text can't hold U+0000, which titles of 0.1.0 may, so it stores them as JSON. SQLite has them as 0.1.0 reads them.
  */
 export interface Words {
   types: {

@@ -16,10 +16,7 @@ const READ_BACK = `SELECT ${LIMITS.map(
   (name) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::int AS ${name}`,
 ).join()}`;
 
-/**
- * A connection with its time limits. Behind a pooler such as PgBouncer, each transaction may run in another session of the database: then the
- * limits are set in each transaction, a single statement gets a transaction, and nothing is prepared for later.
- */
+/** A connection with its time limits. Behind a pooler they are set in each transaction, which may run in another session of the database. */
 export class Channel {
   readonly client: PoolClient;
   readonly isPooled: boolean;

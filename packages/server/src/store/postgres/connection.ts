@@ -4,25 +4,16 @@ import { StoreError } from '../store-error.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/**
- * The server stops a statement after this long, so that no request waits for a slow disk without end. Reads are short; a write
- * may be a batch of 10,000 links. A search is a read of the operator's commands that goes through all links.
- */
+/** The server stops a statement after so long. A write may be a batch of 10,000 links; a search of an operator goes through all links. */
 const TIMEOUTS_MS = { read: 3_000, write: 5_000, search: 60_000 } as const;
 
 /** The driver gives up a connection that is silent for this much longer than a statement may take: its other end is gone. */
 const SILENCE_MS = 1_000;
 
-/**
- * A write waits this long for a row that another transaction has locked. Three instances that write to one account over a slow
- * network wait some hundred milliseconds for each other; a transaction that is stuck must not hold connections for longer.
- */
+/** A write waits so long for a locked row: three instances that write to one account over a slow network wait some hundred milliseconds. */
 export const LOCK_TIMEOUT_MS = 2_000;
 
-/**
- * The server ends the session of an instance that holds a transaction open without a word for this long, and with it the
- * locks that others wait for: a process that is paused or cut off holds up a job or an account for at most this time.
- */
+/** The server ends a session whose transaction is idle for so long: a process that is paused or cut off holds up others for at most this time. */
 export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 
 /** An idle connection is checked after this long, so that routers in between don't forget it. */

@@ -31,10 +31,7 @@ export interface DatabaseOptions {
   outcomeWaitMs?: number | undefined;
 }
 
-/**
- * The connections to a database. What fails is a `StoreError`, and then nothing of the call is stored; except with
- * `outcome_unknown`: the response to a `COMMIT` was lost, and the database did not come back in time to be asked.
- */
+/** The connections to a database. After a `StoreError` nothing is stored, except with `outcome_unknown`: whether a `COMMIT` took place can't be asked. */
 export class Database {
   readonly name: string;
   readonly #reads: Connections;
@@ -164,10 +161,7 @@ export class Database {
     await Promise.all([this.#reads.close(), this.#writes.close()]);
   }
 
-  /**
-   * After a failover the address may lead to the old node for a while, which now only reads. Connections to it are closed until
-   * a writable node responds; then the ones that read are replaced too, since what they see may be old.
-   */
+  /** An old node that only reads is not written to. Once a writable one responds, connections that read are replaced too: what they see may be old. */
   #checkWritable({ isReadOnly }: Channel): void {
     if (isReadOnly) {
       throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);

@@ -18,10 +18,7 @@ const words: Words = {
   ends: { ordered: '', keyed: '', changing: 'WITH (fillfactor = 50)' },
 };
 
-/**
- * The steps of the schema. Everything is added, without a default that would rewrite a large table, so that instances of the
- * version before continue to work on this schema. Versions 3 to 14 were never released.
- */
+/** Everything is only added, without rewriting a large table, so that the version before continues to work. Versions 3 to 14 were never released. */
 export const migrations: readonly Migration[] = [
   /**
    * `position` is insertion order, which is how lists are sorted. Text of clients
@@ -176,10 +173,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
 
-  /**
-   * `target_number` is the number of each target (see `targetNumber`), by which links are found. Links that have none, those of before and those
-   * that an instance of the version before creates, get theirs from `indexLinks`, in steps. The links of a domain are found when it is removed.
-   */
+  /** The number of each target, by which links are found. Links without one, of the version before, get theirs from `indexLinks`. */
   {
     version: 16,
     name: 'targets',

@@ -6,10 +6,7 @@ import type { ClickWrite } from '../store.ts';
 import type { Channel } from './channel.ts';
 import { toPostgres } from './statement.ts';
 
-/**
- * Writes under the name of one writer. Each leaves an old version of its row behind, which PostgreSQL has to keep while a snapshot from
- * before is open, such as that of `pg_dump`, and to pass over with every further write.
- */
+/** Writes under one name. Each leaves an old version of its row, which later ones pass over while a snapshot, such as that of `pg_dump`, is open. */
 const WRITES_OF_A_WRITER = 2_000;
 
 /** The writers of an instance, one for each transaction at a time. Only the outcome of its last write is known under its name. */

@@ -50,10 +50,7 @@ export function isRefused(error: unknown): boolean {
   return error.code === '53300' || error.message.startsWith('no more connections allowed');
 }
 
-/**
- * Whether the connection is of no more use: the session ended, the server doesn't respond, or it leads to a node that no longer takes writes,
- * as the old primary of a failover. A transaction without `COMMIT` is rolled back.
- */
+/** Whether a connection is lost: its session ended, it is silent, or it leads to a node that only reads. What was not committed is undone. */
 export function isConnectionLost(error: unknown): boolean {
   if (isReadOnly(error)) return true;
   if (error instanceof DatabaseError) return SESSION_ENDED.test(error.code ?? '');

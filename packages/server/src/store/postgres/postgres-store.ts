@@ -111,10 +111,7 @@ function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
   return name === 'recordKeyUse' ? 'key uses' : 'operator';
 }
 
-/**
- * See `Store.exportLinks`. A connection that is lost on the way can't be replaced: another one sees a later moment. What `onLinks` fails with
- * is no failure of the database, and is thrown once the database is done with.
- */
+/** A lost connection can't be replaced: another sees a later moment. An error of `onLinks` is none of the database, and is thrown at the end. */
 async function exportLinks(
   db: Database,
   { shortUrl }: Engine,
@@ -165,10 +162,7 @@ function createGroup({ caller, now }: CreateRequest<NewLink>): string {
   return [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
 }
 
-/**
- * Creates the links of a group (see {@link createGroup}) in one transaction. When that fails because of what one of them holds,
- * nothing of it is stored, and each is tried alone, so that only that one fails.
- */
+/** Creates the links of a group in one transaction. When that fails because of one of them, each is tried alone, so that only that one fails. */
 async function createGrouped(
   db: Database,
   engine: Engine,

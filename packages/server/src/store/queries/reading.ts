@@ -6,10 +6,7 @@ export interface Statement<V = SqlValue> {
   values: readonly V[];
 }
 
-/**
- * Makes a statement of a text with its values in place: `${value}` becomes a `?`, so that no value is ever read as SQL. A statement in place
- * of a value becomes a part of the text, with its own values.
- */
+/** Makes a statement: a value becomes a `?`, so that none is ever read as SQL. A statement becomes a part of the text, with its own values. */
 export function sql<P extends readonly unknown[]>(
   texts: TemplateStringsArray,
   ...parts: P

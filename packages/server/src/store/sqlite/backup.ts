@@ -108,10 +108,7 @@ const PROGRAM = new URL(
   import.meta.url,
 );
 
-/**
- * Copies in a process of its own, since it can take minutes: here a signal would not be noticed, and SQLite has no way to stop it that
- * Node offers. When this settles the process has ended, so that nobody writes the part any more.
- */
+/** Copies in a process of its own, which alone can be stopped. It has ended when this settles, so that nobody writes the part any more. */
 async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
   const child = spawn(execPath, [fileURLToPath(PROGRAM), path, part], {
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],

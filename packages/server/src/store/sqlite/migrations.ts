@@ -24,10 +24,7 @@ const changesOf = (table: string, event: string, column: 'code' | 'owner', value
       INSERT INTO link_changes (${column}) VALUES (${value});
     END;`;
 
-/**
- * The steps of the schema. Everything is added, so that a server of the version before continues to work on this schema.
- * Versions 3 to 14 were never released.
- */
+/** Everything is only added, so that a server of the version before continues to work. Versions 3 to 14 were never released. */
 export const migrations: readonly Migration[] = [
   /** `rowid` order is insertion order, in which lists are sorted. Links are found by code only, so that a link costs one index entry. */
   {
@@ -65,10 +62,7 @@ export const migrations: readonly Migration[] = [
 
   { version: 2, name: 'key refusals', sql: refusalsTable(words) },
 
-  /**
-   * `link_clicks` holds clicks apart from `links`, whose rows are ten times as large: clicks on many links rewrote most of their pages.
-   * Clicks that were counted before, or by a process of the version before, stay in `links.click_count`; reads add both.
-   */
+  /** Clicks are apart from `links`, whose rows are ten times as large. Those that the version before counts stay in `links.click_count`. */
   {
     version: 15,
     name: 'shared tables',
@@ -108,10 +102,7 @@ export const migrations: readonly Migration[] = [
   `,
   },
 
-  /**
-   * The number of each target (see `targetNumber`), by which links are found, oldest first. Links that have none, those of before and those
-   * that a server of the version before creates, get theirs from `indexLinks`, in steps, in the order of their rowids.
-   */
+  /** The number of each target, by which links are found, oldest first. Links without one, of the version before, get theirs from `indexLinks`. */
   {
     version: 16,
     name: 'targets',

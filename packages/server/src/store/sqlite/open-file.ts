@@ -53,10 +53,7 @@ function makePrivate(path: string): void {
   }
 }
 
-/**
- * Tells whether an open database is still the file at its path. On Unix, a file that was deleted or replaced still takes writes,
- * and they are gone with the process. The write-ahead log counts too: it holds the last commits.
- */
+/** Tells whether an open database and its log are still the files of these names. Deleted ones take writes that are gone with the process. */
 export class OpenedFile {
   readonly #path: string;
   readonly #identity: string;

@@ -95,10 +95,7 @@ export class WriteCore {
     }
   }
 
-  /**
-   * Nearly always none fails. Only when one has failed, all are run again with a savepoint for each. Savepoints aren't used at once, since
-   * SQLite copies every page before its first change within one: megabytes for a chunk of a job.
-   */
+  /** Savepoints are used only once one has failed: within one, SQLite copies every page before its first change, megabytes for a chunk of a job. */
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#engine;
     try {

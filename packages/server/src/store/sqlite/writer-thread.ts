@@ -19,10 +19,7 @@ export type WriterThreadReply = WriteReply[] | 'ready';
  */
 const MOST_SHARING_MS = 250;
 
-/**
- * The thread that holds the one writing connection, so that neither commits nor job chunks hold up the event loop that responds
- * to requests. Messages that queued up during a commit, or during a chunk, become the next group.
- */
+/** The thread with the one writing connection, so that commits and jobs hold up no request. What comes meanwhile is the next group. */
 function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): void {
   const db = openFile(data);
   const reply = (message: WriterThreadReply) => port.postMessage(message);

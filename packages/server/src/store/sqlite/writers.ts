@@ -113,10 +113,7 @@ export class InlineWriter extends WriteQueue {
   }
 }
 
-/**
- * Writes on a thread of its own. Should the thread die, what waited for it rejects, and the next write starts a new one.
- * The outcome of writes that were posted to a running thread is unknown, because it may have committed them before it died.
- */
+/** Writes on a thread. Should it end, the outcome of what was posted is unknown, since it may have been committed, and a new one is started. */
 export class ThreadWriter extends WriteQueue {
   readonly #data: WriterThreadData;
   #worker: Worker | undefined;

@@ -9,10 +9,7 @@ const HOT_CLICKS = 10;
 /** Most clicked links of an account that are kept: more than are shown, since their order changes between two rankings. */
 const TOP_LINKS_KEPT = 20;
 
-/**
- * Links that are ranked with one write of clicks, the first of it: a few milliseconds, however many links are clicked. The more often a
- * link is clicked, the likelier it is among the first, so the most clicked ones are seen soon.
- */
+/** Links that are ranked with one write of clicks: a few milliseconds. Links that are often clicked are soon among the first of a write. */
 const RANKED_TOGETHER = 50;
 
 /**

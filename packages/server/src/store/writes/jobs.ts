@@ -44,10 +44,7 @@ export function* runJobChunk(engine: Engine, jobId: string, now: number): Writin
   return progress;
 }
 
-/**
- * The lock on the row of the job is the only claim to it: no chunk runs twice whoever runs it, a job is free again the moment its instance is
- * killed, and an instance that was paused can't write afterwards, since its transaction was undone meanwhile.
- */
+/** The lock on the job's row is the only claim to it: no chunk runs twice, a killed instance frees it, and a paused one can't write afterwards. */
 function* runNextChunk(engine: Engine, jobId: string, now: number): Writing<JobProgress> {
   const job = yield* jobRow(jobId, engine.unlessLocked);
   if (job === undefined) {

@@ -68,10 +68,7 @@ interface Count {
   write: (added: number) => void;
 }
 
-/**
- * Counters of one transaction. Requests that are committed together often belong to one account, so each row is read once and written
- * once, by {@link flush}, however many of them count in it.
- */
+/** Counters of one transaction: each row is read once and written once, by {@link flush}, however many requests of an account count in it. */
 export class Counters {
   readonly #db: Database;
   readonly #counts = new Map<string, Count>();

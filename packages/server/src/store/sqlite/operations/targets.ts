@@ -7,8 +7,7 @@ import type { Database } from '../database.ts';
 
 /**
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one
- * after the other are a bucket, together in the index, so that new links are written to one part of it. A look-up looks into each bucket. A
- * version before had buckets of 200,000 links, and looks into as many more.
+ * after the other are a bucket, together in the index, so that new links are written to one part of it. A look-up looks into each bucket.
  */
 export function bucketOf(rowid: string): Statement<never> {
   return sqlText(`(${rowid} / 1000000 << 32)`);
@@ -26,10 +25,7 @@ const BUCKETS = sql`
 /** Rows of one statement for the 250 entries that are read together. Where there are more, each entry is read by itself. */
 const MAX_ROWS = 500;
 
-/**
- * Finds the links that each entry of a look-up asks for, oldest first, at most `most` of them. All entries are one statement, since one each
- * costs twice as much. The numbers in its text are not bound: SQLite plans a statement again when a value is bound to its LIMIT.
- */
+/** Finds the links of each entry, oldest first, in one statement for all. Its numbers are not bound: a bound LIMIT makes SQLite plan again. */
 export function linkFinder(
   db: Database,
   shortUrl: ShortUrl,
