@@ -5,7 +5,10 @@ import type { Fetch } from '../serve.ts';
 export type Fault =
   /** Gets this status and nothing is done, such as a 429 with a wait, or a 503. */
   | { kind: 'answer'; status: number; retryAfterSeconds?: number | undefined }
-  /** Cut once the request was received: `before` anything was done, or `after` all was, so that the client can't know its outcome. */
+  /**
+   * The connection is cut once the request has been received: `before` anything was done, or `after` all was done but
+   * no response was sent, so that the client can't know its outcome.
+   */
   | { kind: 'drop'; when: 'before' | 'after' }
   /** Handled this much later. */
   | { kind: 'delay'; ms: number };
