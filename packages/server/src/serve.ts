@@ -45,9 +45,7 @@ export interface ListenOptions {
 export type Listener = Awaited<ReturnType<typeof listen>>;
 
 /**
- * Listens on node's HTTP server. `respondWith` comes later, because the default public URL contains the port.
- *
- * @param port `0` picks a free one
+ * Listens on node's HTTP server, on a free port for 0; `respondWith` comes later, because the default public URL contains the port.
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`
  */
 export async function listen(

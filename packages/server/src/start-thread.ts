@@ -5,12 +5,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 /** A page has none: there, all work is done where it arises. */
 export const HAS_THREADS: boolean = true;
 
-/**
- * Starts a thread from the file with this name, without its ending. It stands beside the module that asks: as TypeScript in the source, whose
- * types Node strips, and as JavaScript in a build.
- *
- * @param from - `import.meta.url` of that module
- */
+/** Starts a thread from the file with this name beside the module whose `import.meta.url` is `from`: TypeScript, or JavaScript in a build. */
 export function startThread(name: string, from: string, options: WorkerOptions): Worker {
   keepWorkingDirectory();
   const ending = from.endsWith('.ts') ? 'ts' : 'js';

@@ -40,9 +40,7 @@ interface FirstProcess {
 }
 
 /**
- * Serves one port with several processes. The first process replaces workers that end, and adds up
- * their metrics. It uses the database only before they start, so that one of them makes its schema and the account of `--dev`.
- *
+ * Serves one port with several processes. The first replaces workers that end, and adds up their metrics; it uses the database before they start.
  * @throws the system's error when the address can't be had, a ConfigError, or an Error when the first workers end instead of serving
  */
 export async function startWorkers(

@@ -11,10 +11,7 @@ export function isReservedPath(path: string): boolean {
 
 /**
  * One spelling for paths that RFC 3986 (section 6.2.2) and browsers take for the same: `/😀`, `/%f0%9f%98%80` and `/%F0%9F%98%80`; `/%41` and
- * `/A`. Everything else is apart: upper and lower case, `/a` and `/a/`, `/a/b` and `/a%2Fb`.
- *
- * @param path - From its first slash on, without query. A path of a parsed URL, or as a person writes it.
- * @returns undefined for one that no alias can have: it is too long, or no valid Unicode
+ * `/A`. Others are apart, such as `/a`, `/a/` and `/A`. `undefined` for one that no alias can have: it is too long, or no valid Unicode.
  */
 export function canonicalPath(path: string): string | undefined {
   if (path.length > MAX_ALIAS_PATH || !path.isWellFormed()) return undefined;

@@ -22,11 +22,8 @@ const FAR_TOO_LONG = new RegExp(
 );
 
 /**
- * Whether a host that is not ASCII is longer than DNS allows, counted once it is normalised and before it is in punycode. A URL parser needs
- * time in proportion to the square of a label's length for such a host, 5 ms for 2,000 characters; this needs linear time. It rejects no host
- * that DNS can carry, because punycode has one character or more for each that is counted.
- *
- * @param host without user name and port, otherwise as it was sent
+ * Whether a host that is not ASCII, as it was sent, is longer than DNS allows, before punycode, which has no fewer characters. A URL parser needs
+ * time in proportion to the square of a label's length for such a host, 5 ms for 2,000 characters; this needs linear time.
  */
 export function isTooLongToParse(host: string): boolean {
   if (ONE_PASS_HOST.test(host)) return false;
@@ -53,11 +50,8 @@ function percentDecoded(text: string): string {
 const AUTHORITY = /^[^\s/?#\\@<>]+$/;
 
 /**
- * One spelling for every way to write a host: lower case, punycode, no trailing dot, no port 80 or 443, no IPv4 address as IPv6.
- * The scheme's default port is dropped for both schemes, because TLS may end in front of this server.
- *
- * @param host a `Host` header or the authority of a URL, such as `Go.Example.:443`
- * @returns `undefined` when it is not a host
+ * One spelling for every way to write a `Host` header or the authority of a URL: lower case, punycode, no trailing dot, no port 80 or 443 since
+ * TLS may end in front of this server, no IPv4 address as IPv6. `undefined` when it is not a host.
  */
 export function normalizeHost(host: string): string | undefined {
   if (!AUTHORITY.test(host)) return undefined;
@@ -88,11 +82,8 @@ export function withoutPort(host: string): string {
 export type IsOwnHost = (url: URL) => boolean;
 
 /**
- * Recognises the service's own short domains in a target, in any spelling, so that no link can lead into a loop.
- * An own host without a port is rejected on every port; one with a port only on that port, so that a service on
- * `localhost:8787` can still link to another program on `localhost`.
- *
- * @param hosts normalised hosts, see {@link normalizeHost}
+ * Recognises the service's own hosts in a target, so that no link leads into a loop. One with a port is own on that port only, so that a service
+ * on `localhost:8787` can link to another program on `localhost`.
  */
 export function ownHostMatcher(hosts: Iterable<string>): IsOwnHost {
   const own = new Set(hosts);
@@ -114,12 +105,7 @@ export function canonicalHostname(hostname: string): string {
 /** IPv6 with an IPv4 address at its end: mapped and compatible (RFC 4291 section 2.5.5), translated (RFC 2765), and NAT64 (RFC 6052). */
 const IPV4_IN_IPV6 = /^\[(?:::(?:ffff:(?:0:)?)?|64:ff9b::)([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 
-/**
- * The IPv4 address that an IPv6 address stands for, such as `127.0.0.1` for `[::ffff:7f00:1]`; anything else as it is. Systems
- * connect to the same machine for both, so a list that names one has to know the other.
- *
- * @param hostname of a parsed URL
- */
+/** `127.0.0.1` for `[::ffff:7f00:1]`: systems connect to the same machine, so a list that names one has to know the other. Others stay as they are. */
 export function unwrapIpv4(hostname: string): string {
   const [, ...halves] = IPV4_IN_IPV6.exec(hostname) ?? [];
   const [high = 0, low = 0] = halves.map((half) => Number.parseInt(half, 16));

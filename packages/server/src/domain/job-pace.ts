@@ -22,11 +22,9 @@ export class JobPace {
   }
 
   /**
-   * Whole seconds, 0 to 30, until a poll of an unfinished job is worth it. 0 is less than a second, since a job of a few hundred
-   * links takes milliseconds; then the client decides by itself. A job that runs is measured by its own progress or by
-   * that of the other jobs, whichever is faster. A job that has not begun waits for those before it. A job that takes long is polled less often.
-   *
-   * @param job - `ageMs` is from when it was accepted on; `pendingJobs` are not complete, this one perhaps among them
+   * Whole seconds, 0 to 30, until a poll of an unfinished job is worth it; with 0, for less than a second, the client decides. A job that runs is
+   * measured by its own progress or that of the others, whichever is faster; one that has not begun waits for those before it. A long job is polled
+   * less often. `ageMs` is from when it was accepted on; `pendingJobs` are not complete, this one perhaps among them.
    */
   secondsUntilPoll(job: { total: number; processed: number; ageMs: number; pendingJobs: number }) {
     const { total, processed, ageMs, pendingJobs } = job;

@@ -65,9 +65,8 @@ function hostIn(authority: string): string {
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 /**
- * The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it, in ASCII too. Links that
- * were stored before hosts had a limit may have one that takes long to parse, and a newer Node may have stored one that this parser refuses: of
- * these the other characters are percent-encoded.
+ * The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it. Of an old target whose host
+ * takes long to parse, or that this Node refuses, the other characters are percent-encoded.
  */
 export function locationOf(target: string): string {
   if (HEADER_SAFE.test(target)) return target;
@@ -122,11 +121,7 @@ function isUnder(domains: ReadonlySet<string>, hostname: string): boolean {
   }
 }
 
-/**
- * A list of hosts as an operator writes it, separated by commas or spaces, each normalised as a URL parser does it.
- *
- * @returns `undefined` when one of them is no plain host, such as one with a port or a scheme
- */
+/** Normalises hosts that stand between commas or spaces. `undefined` when one is no plain host, such as one with a port or a scheme. */
 export function parseHostList(text: string): string[] | undefined {
   const hosts: string[] = [];
   for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {

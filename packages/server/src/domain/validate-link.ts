@@ -53,11 +53,7 @@ export interface ValidLink {
 
 export type Validated<T> = { ok: true; value: T } | { ok: false; details: ErrorDetail[] };
 
-/**
- * Checks one link against all rules; `details` names each bad field once.
- *
- * @param defaultDomainId - Domain of a link that names none; `null` is the service's own.
- */
+/** Checks one link; `details` names each bad field once. A link that names no domain gets `defaultDomainId`, where `null` is the service's own. */
 export function validateLink(
   input: unknown,
   rules: LinkRules,

@@ -54,11 +54,7 @@ export function bodyChecker({
     });
   }
 
-  /**
-   * The bytes of a large body belong to the thread from then on.
-   *
-   * @param findDomains - Finds the custom domains of the account. It isn't called for a body that names none.
-   */
+  /** The thread gets the bytes of a large body. `findDomains` finds the account's custom domains; it isn't called for a body that names none. */
   return async function check<K extends BodyKind>(
     body: BodyToCheck<K>,
     findDomains: () => Promise<ReadonlySet<string>>,

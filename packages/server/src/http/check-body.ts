@@ -147,10 +147,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts the depth and the members of a JSON text, so that one that can't be a request never reaches `JSON.parse`. That needs up to
- * 60 bytes for each of `[[[[` or `{},{},`, and where an array finds no space, the process ends, also in a thread with a limit of its own.
- *
- * @throws a 400 where there are too many levels or members
+ * Rejects a JSON text with too many levels or members with 400. `JSON.parse` needs up to 60 bytes for each of `[[[[` or `{},{},`, and where an
+ * array finds no space, the process ends, also in a thread with a limit of its own.
  */
 export function checkStructure(bytes: Uint8Array): void {
   let depth = 0;

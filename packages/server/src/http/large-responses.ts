@@ -12,11 +12,8 @@ export interface LargeBody {
 }
 
 /**
- * Makes and sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what isn't read, an account has a few at a
- * time: others wait up to 5 s, and too many are 429. What would be too much for all accounts together is 503.
- *
- * @param slots - Responses that an account may have at a time.
- * @param maxBytes - Bytes of all responses that are being sent. @default no bound, for bodies that are made piece by piece
+ * Sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what isn't read, an account has so many slots:
+ * others wait up to 5 s, and too many are 429. More than `maxBytes` of all accounts together are 503; by default there is no bound.
  */
 export function largeResponses(
   what: 'polls' | 'look-ups',

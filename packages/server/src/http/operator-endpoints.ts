@@ -62,9 +62,8 @@ const sha256 = (text: string) => hash('sha256', text, 'buffer');
 export const TLS_ASK_PATH = '/internal/tls-check';
 
 /**
- * `GET /internal/tls-check?domain=<host>`: 200 when the service serves this host, 404 when it doesn't. Caddy's `on_demand_tls` asks it before it gets a
- * certificate. Ports play no part: the name in a TLS handshake has none. The token is in the query, since Caddy can't send a header; strangers
- * must not find out which customers the service has.
+ * `GET /internal/tls-check?domain=<host>`: whether the service serves this host, on any port. Caddy's `on_demand_tls` asks it, and can't send
+ * a header, so the token is in the query: strangers must not find out which customers the service has.
  */
 export function tlsAsk(deps: Pick<AppOptions, 'ownHosts'>, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {

@@ -20,12 +20,7 @@ export type RedirectResponse =
   | { status: RedirectType; headers: ResponseHeaders }
   | { status: 404 | 410; headers?: undefined };
 
-/**
- * A link of a custom domain is served on that host only; one of the default domain on every other host, since proxies may rewrite `Host`.
- *
- * @param host normalised; `undefined` when the request names none
- * @param query of the request, to be added to that of the target
- */
+/** A link of a custom domain is served there only; others on every other host, since proxies may rewrite `Host`. The query is added to the target's. */
 export function redirectFor(
   link: Redirect,
   host: string | undefined,
@@ -104,9 +99,8 @@ const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
 const AHEAD = /prefetch|preview/i;
 
 /**
- * How programs name themselves that fetch a link somebody has written into a message or a post, to show what it leads to. Search engines and
- * other robots are not among them, nor the browsers inside of apps, with which people follow links. Names with their own letters: a pattern that
- * ignores case takes half as long again, on every redirect.
+ * Programs that fetch a link which somebody has written, to show what it leads to: no search engines, nor the browsers inside of apps. Names with
+ * their own letters: a pattern that ignores case takes half as long again, on every redirect.
  */
 const AGENTS =
   /facebookexternalhit|Facebot|Slackbot|Slack-ImgProxy|Twitterbot|LinkedInBot|Discordbot|TelegramBot|^WhatsApp\/|SkypeUriPreview|MicrosoftPreview|redditbot|Pinterestbot|Mastodon\/|Bluesky Cardyb|Mattermost-Bot|Viber\/|Snap URL Preview|vkShare|Iframely|Embedly/;

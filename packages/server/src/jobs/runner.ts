@@ -26,11 +26,9 @@ interface Failing {
 }
 
 /**
- * Runs accepted jobs, a few chunks at a time: every second one is of the oldest job, the others are of all jobs in turns. So a small job
- * that comes after ten large ones is done soon, and the jobs of one caller don't end all at once: it sends the next while it waits for the
- * others. Requests get their turn between chunks. The rows of the jobs are the only queue, and each chunk is one transaction
- * that locks its job's row. So the runners of any number of instances can work on the same jobs: no chunk runs twice, and a
- * runner that is killed leaves nothing behind that another one would have to wait for.
+ * Runs accepted jobs, a few chunks at a time, of the oldest job and of all in turns: a small job after ten large ones is done soon, and those of one
+ * caller don't end all at once. Each chunk is a transaction that locks its job's row, so that any number of instances can work on the same jobs,
+ * and one that is killed leaves nothing behind.
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions;

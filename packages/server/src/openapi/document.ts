@@ -217,11 +217,7 @@ const DESCRIPTION = `Creates short links, one at a time or in batches of up to 1
 Every path that has \`GET\` has \`HEAD\` too; a wrong method on a known path is 405 with \`Allow\`. Bodies of errors
 have \`error\`, for people, and \`code\`, for programs.`;
 
-/**
- * The API description (OpenAPI 3.1) that `GET /openapi.json` sends.
- *
- * @param publicUrl where the service is reached
- */
+/** The API description (OpenAPI 3.1) of a service that is reached at this URL. */
 export function openApiDocument(publicUrl: string): OpenApiObject {
   return {
     openapi: '3.1.1',

@@ -60,9 +60,8 @@ export interface OperatorStore {
   /** Of the accounts of these links: how many of these each has, and how many links in all. */
   countLinks(codes: readonly string[]): Promise<Map<string, { some: number; all: number }>>;
   /**
-   * Changes where links lead, their titles, or both, and keeps what was before: all of them in one step, or none where one can't be
-   * changed. Each link is named once. Of two simultaneous corrections, the later one replaces the earlier one, and both are in the
-   * history. Nothing is changed, nor kept, where a link is like that already.
+   * Changes where links lead, their titles, or both, each link once, and keeps what was before: all in one step, or none where one can't be changed. Of
+   * two simultaneous corrections, the later one holds, and both are in the history. What is right already is left alone.
    */
   updateLinks(corrections: readonly LinkCorrection[]): Promise<CorrectionOutcome[]>;
   /**

@@ -12,11 +12,9 @@ import type { LookupEntry, ValidLink } from '../domain/validate-link.ts';
 import type { OperatorStore } from './operator-store.ts';
 
 /**
- * Everything the service remembers. One interface, several engines: every engine passes
- * `store/contract.test-suite.ts`. Each method is one atomic step: it happens whole or not at all, also when
- * other requests, other processes or a `kill -9` come in between. A promise that resolves after a write
- * means that the write is durable, except where a method says otherwise. Whatever fails rejects with a `StoreError`,
- * and then nothing of the call was stored, except with the reason `outcome_unknown`; the store works again when the cause is gone.
+ * Everything the service remembers. Each engine passes `store/contract.test-suite.ts`. Each method is one atomic step: it happens whole or not at
+ * all, whatever other processes or a `kill -9` do meanwhile, and a write that resolves is durable, unless a method says otherwise. What fails rejects
+ * with a `StoreError`, and nothing of it was stored, except with `outcome_unknown`; the store works again when the cause is gone.
  *
  * Times are arguments (`now`, milliseconds since the epoch), so that tests can move the clock.
  */
@@ -25,10 +23,8 @@ export interface Store extends OperatorStore {
   findKeyByHash(hash: Uint8Array): Promise<Caller | undefined>;
 
   /**
-   * Counts one request against the account's minute, day and month, or refuses it; a refused request counts
-   * in no window, only in the key's daily `refused`. Exact under concurrency: with a limit of L, exactly L of
-   * any number of simultaneous requests pass. The count is durable no later than the next durable write; it
-   * may resolve before that.
+   * Counts a request in the account's minute, day and month, or refuses it; that counts in the key's daily `refused` only. Of simultaneous requests,
+   * exactly as many as the limit pass. The count is durable with the next durable write; this may resolve before.
    */
   admit(caller: Caller, now: number): Promise<Admission>;
 
@@ -65,9 +61,8 @@ export interface Store extends OperatorStore {
   pendingJobs(): Promise<string[]>;
   unfinishedJobs(accountId: string): Promise<string[]>;
   /**
-   * Creates the next chunk of a job's links (500, or several times that while no request waits) and its progress, in one step: a chunk is
-   * never run twice, whichever instances run the job. `done` is true when the job is complete (also when it was before), and for an
-   * unknown job.
+   * Creates the next chunk of a job's links (500, or several times that while no request waits) and its progress, in one step: a chunk is never run
+   * twice. `done`: the job is complete, also when it was before, or unknown.
    */
   runJobChunk(jobId: string, now: number): Promise<JobProgress>;
   /** `undefined` for an unknown job, and for another account's. */
@@ -78,9 +73,8 @@ export interface Store extends OperatorStore {
   /** Where a code leads, or an alias, which has a slash in it (see `aliasAddress`). Reads only. */
   findRedirect(address: string): Promise<Redirect | undefined>;
   /**
-   * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when a write of this writer with this number,
-   * or a higher one, was carried out before: a write whose outcome is unknown can be repeated. The first 50 of the
-   * links come into the list of their account's most clicked links if they belong there.
+   * Adds buffered clicks, by code. Unknown codes are ignored. With `write`, nothing is added when this one, or a later one of its writer, was carried out
+   * before: it can be repeated. The first 50 come into the list of their account's most clicked links if they belong there.
    */
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
 

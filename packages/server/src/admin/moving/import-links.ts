@@ -39,8 +39,7 @@ type ImportStore = Pick<Store, 'checkImport' | 'importLinks' | 'exportLinks'>;
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
 /**
- * Reads and checks everything, then writes what was checked. What exists already is left alone, so that a run that was killed is only run again.
- *
+ * Reads and checks everything, then writes what doesn't exist, so that a run that was killed is only run again.
  * @throws CommandFailed with the first of all problems, in the order of the files; nothing was written if they were there at first
  */
 export async function importLinks(

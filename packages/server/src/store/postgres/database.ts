@@ -113,13 +113,9 @@ export class Database {
   }
 
   /**
-   * One transaction: all of `act` is stored durably, or nothing. `act` is run again when the database undid it, because of
-   * simultaneous writes or a lost connection, so it must have no effect but its statements.
-   *
-   * When the response to a `COMMIT` is lost, the same transaction is begun again under the same number. The database refuses that if the first
-   * was committed, and otherwise carries it out now. This is also true on the new primary of a failover, and of a restored backup.
-   *
-   * @param repeated - A number that the caller gives, to repeat the write itself. Nothing is done when it was carried out before.
+   * One transaction: all of `act` is stored durably, or nothing. It is run again after conflicts and lost connections, so it has no effect but its
+   * statements. When the response to a `COMMIT` is lost, the same transaction is begun under the same number, which the database refuses if the
+   * first was committed, also on the new primary of a failover. With the number `repeated`, the caller repeats a write itself.
    */
   async write<T>(act: (run: Run) => Promise<T>): Promise<T>;
   async write(act: (run: Run) => Promise<void>, repeated?: ClickWrite): Promise<void>;

@@ -52,10 +52,8 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date, each missing step in a transaction. When instances start at the same time, one of them migrates and
- * the others wait. An instance that finds the schema up to date does not wait.
- *
- * @param client - A connection of its own, connected: a step may take longer than a request may.
+ * Brings the schema up to date, each missing step in a transaction. Of instances that start at the same time one migrates, and the others wait.
+ * The client is a connection of its own: a step may take longer than a request may.
  */
 export async function migrate(
   client: Client,

@@ -21,12 +21,8 @@ const words: Words = {
 /** Everything is only added, without rewriting a large table, so that the version before continues to work. Versions 3 to 14 were never released. */
 export const migrations: readonly Migration[] = [
   /**
-   * `position` is insertion order, which is how lists are sorted. Text of clients
-   * that may hold U+0000, which PostgreSQL's text can't, is kept as JSON.
-   *
-   * `links` has no foreign keys: checking one locks the referenced row, and every create of an account would meet there.
-   * Nothing that a link refers to is ever deleted. Counters stand in narrow tables of their own, with room in each page, so
-   * that an update rewrites a few bytes and no index.
+   * `position` is the order of insertion. `links` has no foreign keys: checking one locks the referenced row, where every create of an account would
+   * meet, and none is ever deleted. Counters stand in narrow tables, with room in each page, so that an update rewrites few bytes and no index.
    */
   {
     version: 1,
@@ -88,13 +84,9 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'admission', sql: '' },
 
   /**
-   * `take_slots` takes slots of an account's total of links for requests that came together, one element of `keys` for each, in the order of
-   * their arrival. The first `granted` get theirs, `each_links` of them; the others are refused. The lock on the account's row lets calls of all
-   * instances follow each other.
-   *
-   * The lock of `record_link_change` lasts until the commit, so that numbers follow the order of commits: whoever reads a number can also read
-   * all before it. Creates and clicks change nothing that a redirect shows, and never meet there. The notification is for instances of the version
-   * before, which listen for it.
+   * `take_slots` takes slots of an account's total for requests in the order of `keys`. The first `granted` get theirs, `each_links` of them. The lock
+   * on the account's row lets calls of all instances follow each other. That of `record_link_change` lasts until the commit, so that who reads a
+   * number can read all before it; no create or click waits for it. The version before listens for the notification.
    */
   {
     version: 15,

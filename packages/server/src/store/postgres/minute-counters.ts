@@ -1,13 +1,10 @@
 /**
- * A request writes one row: that of its key and minute. Day and month hold what is before the minute that is open, and get its requests when
- * the next minute begins. Otherwise every request would leave old versions of four rows behind, which PostgreSQL keeps and passes over while a
- * snapshot is open, such as that of `pg_dump`.
+ * A request writes one row, that of its key and minute. Day and month get the requests of a minute when the next one begins. Otherwise each would
+ * leave old versions of four rows behind, which PostgreSQL passes over while a snapshot is open, such as that of `pg_dump`.
  *
- * The row of the month is locked by every call, which writes nothing, so that calls of all instances follow each other. It says which minute
- * is open. A request of an earlier minute, from an instance whose clock is behind, is rolled up at once. So rows of `request_minutes` belong to the
- * open minute of their month, and are found without passing over those of other minutes. Months are locked from the last to the first.
- *
- * Instances of the version before call the same functions. Their usage shows the requests of a key without those of the open minute.
+ * Every call locks the row of the month, so that calls of all instances follow each other. It says which minute is open; requests of an earlier
+ * one, from a clock that is behind, are rolled up at once. So all rows of `request_minutes` are of the open minute. Months are locked from the last
+ * to the first. Instances of the version before call the same functions, and show the requests of a key without the open minute.
  */
 export const minuteCounters = `
     CREATE TABLE request_minutes (

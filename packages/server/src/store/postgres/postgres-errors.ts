@@ -62,11 +62,7 @@ export function isConnectionLost(error: unknown): boolean {
   return 'syscall' in failed || isReset || LOST_MESSAGES.test(error.message);
 }
 
-/**
- * What the driver threw, as a `StoreError` whose message a person can act on; the driver's error stays the `cause`.
- *
- * @param name - The database for messages: never with a password.
- */
+/** What the driver threw, as a `StoreError` with words to act on, and itself as the `cause`. No password is in the name of the database. */
 export function toStoreError(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);

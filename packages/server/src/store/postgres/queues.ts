@@ -13,9 +13,8 @@ export interface Batching<I, O> {
 }
 
 /**
- * The writes that wait, one queue for each key, such as the creates of an account. Writes of a queue follow each other, as they would at the
- * row that they all lock, and wait for no other queue: so whatever holds up an account takes one connection from the others. Calls that
- * arrive meanwhile can join those that wait, and become one transaction.
+ * The writes that wait, one queue for each key, such as the creates of an account, which would wait for each other at its row: what holds it up takes
+ * one connection from the others. Calls that arrive meanwhile can join those that wait, and become one transaction.
  */
 export class Queues {
   readonly #gates = new Gates({

@@ -20,9 +20,8 @@ export function* findCreated(
 const MISSED_CHANGES = 1_000;
 
 /**
- * What changed since the change `since`, from the rows that triggers write; one without a code and an owner stands for all links. The first row
- * is the change that the reader knows already. Without it there is a gap: old rows were deleted, or the database is another one,
- * such as a restored backup.
+ * What changed since the change `since`, from the rows of triggers; one with neither code nor owner stands for all links. If the first row is not that
+ * change, rows are missing: old ones were deleted, or the database is another one, such as a restored backup.
  */
 export function* linkChanges(since: number): Reading<LinkChanges> {
   const [known, ...changes] = yield* rowsOf<{ number: number; id: string | null }>(sql`

@@ -82,11 +82,8 @@ const toDay = ({ day, requests, refused, links }: DayRow): KeyDay => {
 };
 
 /**
- * The last `count` days of use of each key, in parts of a day that have to be added.
- *
- * The first days are found before the others are read: PostgreSQL may otherwise look for them again for each row.
- *
- * @param keys - The condition of the keys.
+ * The last `count` days of the keys for which the condition holds, in parts to be added. The first days are found before the others are read:
+ * PostgreSQL may otherwise look for them again for each row.
  */
 function keyDays(keys: Statement, count: number): Statement {
   return sql`

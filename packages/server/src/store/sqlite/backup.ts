@@ -12,15 +12,9 @@ import type { BackupFailure } from './backup-process.ts';
 import { absolutePath, checkExists } from './open-file.ts';
 
 /**
- * Writes a copy of the database as it is at this moment, compacted, into a new file that only its owner can read. The server
- * may run: readers don't hold up its writes. The copy is on disk when this resolves.
- *
- * The file has its name only when the copy is whole. Until then it is called `<name>.<random>.part`, and that is all that a crash leaves
- * behind.
- *
- * @param signal - Interrupts it.
- * @throws StoreError when the file exists already, when there is no database of this program, when either file can't be read or
- * written, or when it was interrupted; a half copy is removed.
+ * Writes a compacted copy of this moment into a new file that only its owner can read, and waits for the disk; writes of a server go on. Until the
+ * copy is whole it is called `<name>.<random>.part`, which is all that a crash leaves behind. The signal interrupts it.
+ * @throws StoreError when the file exists, there is no database, either can't be read or written, or it was interrupted; no half copy stays
  */
 export async function backupSqlite(
   path: string,

@@ -18,10 +18,8 @@ const PAUSE_MS = 100;
 const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 
 /**
- * Brings the schema up to date, each missing step in a transaction of its own: a server that runs on the database waits for one step, not for
- * all. A new database gets all of them in one. Two processes that start at once run each step once.
- *
- * @param pause - waits between two steps; a page must not, and shares its database with nobody
+ * Brings the schema up to date, each step in a transaction of its own: a server on the database waits for one only. A new database gets all in
+ * one. `pause` waits between two steps; a page shares its database with nobody, and must not wait.
  */
 export function migrate(
   db: Database,

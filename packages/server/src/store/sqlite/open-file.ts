@@ -3,11 +3,7 @@ import { resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 
-/**
- * Pages the write-ahead log may grow to before they are copied into the database: 16 MB. Random codes touch the same pages
- * of their index again and again, and each is copied once however often it was written: at SQLite's own 1,000 pages a job
- * spends a third of its time copying.
- */
+/** Pages the write-ahead log may grow to, 16 MB: each page is copied once, however often random codes touch it. At 1,000, a third of a job is copying. */
 const CHECKPOINT_PAGES = 4_000;
 
 /** The path as SQLite takes it: absolute, since the working directory may be renamed, and a path that begins with `file:` is a URL to SQLite. */
@@ -36,10 +32,8 @@ export function openFile(options: { path: string; busyTimeoutMs: number }): Data
 }
 
 /**
- * Makes the file, or takes the rights of others away. SQLite gives the files beside it the same rights when it makes them.
- *
- * A file that exists is not opened here: on Unix, closing it would drop every lock that this process has on it, and another
- * program could remove the write-ahead log of a database that is open.
+ * Makes the file, or takes the rights of others away, for those beside it too. One that exists is not opened: on Unix, closing it would drop every lock
+ * that this process has on it, and another program could remove the write-ahead log of a database that is open.
  */
 function makePrivate(path: string): void {
   try {

@@ -59,9 +59,8 @@ export class WriteCore {
   }
 
   /**
-   * Runs writes that arrived together, one transaction for each kind of them, and replies to each kind before the next begins: an admission
-   * doesn't wait for the disk, and a create doesn't wait for the chunk of a job beside it. Of the background only the first is run.
-   * Never throws: what fails gets its reply too. It returns what is left for the next time.
+   * Runs writes that arrived together, a transaction for each kind, and replies to a kind before the next: an admission doesn't wait for the disk, and
+   * a create for no job. Of the background only the first is run; what is left is returned. What fails gets its reply too; it never throws.
    */
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
     let left = [...requests];

@@ -13,9 +13,8 @@ export type WriterThreadMessage = WriteRequest[] | 'close';
 export type WriterThreadReply = WriteReply[] | 'ready';
 
 /**
- * How long the chunks of a job may share a transaction, in milliseconds. A write that arrives meanwhile ends the sharing and waits for
- * the commit, and a larger transaction takes longer to commit. On a slow machine a whole job would delay clicks, which are collected for
- * 100 ms, for more than the 500 ms that a crash may cost. A shorter time cuts jobs into commits that write the same pages again.
+ * How long chunks share a transaction, in milliseconds. A longer one would, on a slow machine, delay clicks for more than the 500 ms that a crash
+ * may cost. A shorter one cuts jobs into commits that write the same pages again.
  */
 const MOST_SHARING_MS = 250;
 

@@ -21,9 +21,8 @@ const PROBE_MS = 1_000;
 const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
 
 /**
- * Collects the writes of one turn of the event loop, sends them together, or in groups when there are many, and settles
- * each promise when its reply comes. It knows whether the database takes writes: after a failure it writes a page of its own every second
- * until one is taken, so that a service without requests learns too that there is space again.
+ * Collects the writes of a turn, sends them together, and settles each promise when its reply comes. After a failure, it writes a page of its own every
+ * second until one is taken, so that a service without requests learns too that there is space again.
  */
 export class WriteQueue implements Writer {
   readonly #send: (requests: WriteRequest[]) => void;

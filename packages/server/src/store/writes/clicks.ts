@@ -12,11 +12,7 @@ const TOP_LINKS_KEPT = 20;
 /** Links that are ranked with one write of clicks: a few milliseconds. Links that are often clicked are soon among the first of a write. */
 const RANKED_TOGETHER = 50;
 
-/**
- * Adds clicks in one statement. Codes are in order, so that two instances lock rows in the same order; unknown ones are left out.
- *
- * @param write - See `Store.addClicks`; left out where the transaction records its number.
- */
+/** Adds clicks in the order of their codes, so that instances lock rows in the same order. `write`: see `Store.addClicks`; unknown codes are left out. */
 export function* addClicks(
   engine: Engine,
   clicks: ReadonlyMap<string, number>,
@@ -35,8 +31,7 @@ export function* addClicks(
 }
 
 /**
- * Puts links that were clicked into the lists of the most clicked ones of their accounts, and takes out what is no longer among them. Only the
- * first {@link RANKED_TOGETHER} of the links are looked at.
+ * Puts the first {@link RANKED_TOGETHER} of the clicked links into the lists of the most clicked ones, and takes out what is no longer among them.
  * Nothing is done while another instance does this: a link that is often clicked comes again.
  */
 function* rankLinks({ table, mayRank }: Engine, clicked: Iterable<string>): Writing<void> {

@@ -17,9 +17,8 @@ import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 import { insertJob, runJobChunk } from './jobs.ts';
 
 /**
- * Creates links of one account that were asked for at the same time in one transaction: the account's total is
- * locked once, and there is one wait for the disk. All get the creation time of the first. When the plan does not allow all of them, those that
- * came first are created, and the others refused.
+ * Creates links of one account that were asked for at the same time in one transaction, with the time of the first. Where the plan does not allow
+ * all of them, the later ones are refused.
  */
 export function createLinks(
   engine: Engine,

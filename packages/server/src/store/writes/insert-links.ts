@@ -9,9 +9,8 @@ import type { Engine, LinkRow } from './engine.ts';
 type Inserted = LinkRow & { short_url: string };
 
 /**
- * Inserts links of one account, in order, each under a new code. The caller has taken their quota slots. The
- * unique index says whether a code is free; asking first would race with other instances. No code keeps an alias from its link. Links whose code was taken get
- * another one in the next statement.
+ * Inserts links of one account, in order, for which slots were taken, each under a new code. The unique index says whether it is free: asking first
+ * would race with other instances. Those whose code was taken, also by an alias, get another one in the next statement.
  */
 export function* insertLinks(
   engine: Engine,

@@ -13,11 +13,7 @@ import { StoreError } from '../store-error.ts';
 import type { Engine } from './engine.ts';
 import { insertLinks, toResultItem } from './insert-links.ts';
 
-/**
- * Most chunks that share a commit: a whole job, if no other write waits. Random codes touch most pages of the index in each
- * chunk, and a shared commit writes such a page once. A request that arrives meanwhile waits for one chunk and the commit, not
- * for the rest of the job.
- */
+/** Most chunks that share a commit, which writes each page of the index once: a whole job, if nobody waits. A request waits for one chunk and the commit. */
 const MOST_CHUNKS = 20;
 
 /** Stores a job. Its row is its entry in the queue: an accepted job is a queued one. */
