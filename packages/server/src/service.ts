@@ -9,7 +9,6 @@ import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
 
-/** Options of {@link createService}. */
 export interface ServiceOptions extends GivenOptions {
   /** What is counted of requests. @default counters of this service alone */
   metrics?: Metrics | undefined;

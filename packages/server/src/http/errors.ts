@@ -6,7 +6,7 @@ import { internal, invalidRequest, notFound, Problem, unavailable } from '../dom
 import type { OutageLog } from '../logger.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
 import type { AppEnv, AppOptions } from './context.ts';
-import { respond, respondJson, SECURITY_HEADERS, setHeader, setHeaders } from './respond.ts';
+import { respond, respondJson, SECURITY_HEADERS, setHeader } from './respond.ts';
 
 /** Failures that pass, and with which nothing was stored: 503, after which clients also send a POST again. Any other is 500, since a create could be made twice. */
 const PASSING = new Set<StoreErrorReason>(['busy', 'full', 'read_only', 'unavailable', 'closed']);
@@ -40,7 +40,7 @@ export function respondToProblem(
   { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
   visitorUrls: Pick<AppOptions, 'notFoundUrl'>,
 ): Response {
-  setHeaders(c, headers);
+  Object.assign(c.get('responseHeaders'), headers);
   return visitorResponse(c, status, visitorUrls) ?? respondJson(c, body, status);
 }
 

@@ -14,10 +14,6 @@ export function setHeader(c: HeaderContext, name: string, value: string): void {
   c.get('responseHeaders')[name] = value;
 }
 
-export function setHeaders(c: HeaderContext, headers: Readonly<ResponseHeaders>): void {
-  Object.assign(c.get('responseHeaders'), headers);
-}
-
 /** The response with the headers that were set so far and these. */
 export function respond(
   c: HeaderContext,
@@ -80,7 +76,7 @@ const API_HEADERS: Readonly<ResponseHeaders> = {
 export function apiHeaders() {
   return createMiddleware<AppEnv>(async (c, next) => {
     if (c.req.method === 'OPTIONS') return respond(c, null, 204, PREFLIGHT_HEADERS);
-    setHeaders(c, API_HEADERS);
+    Object.assign(c.get('responseHeaders'), API_HEADERS);
     return next();
   });
 }

@@ -90,12 +90,10 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#process });
   }
 
-  /** All of it, as Prometheus reads it. */
   async text(): Promise<string> {
     return addUp([await this.families()]).metrics();
   }
 
-  /** The same for {@link addUp}. */
   async families(): Promise<object[]> {
     const counters = Object.entries(this.#counters).map(([name, series]) =>
       family('counter', `${name}_total`, COUNTERS[name as Counter], series),

@@ -54,7 +54,6 @@ export interface Store extends OperatorStore {
    * or an operator changed are not in it yet. `done` is true when it has every link that was created before the call.
    */
   indexLinks(): Promise<{ done: boolean }>;
-  /** Ids of the account's domains. */
   ownedDomains(accountId: string): Promise<Set<string>>;
 
   /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */

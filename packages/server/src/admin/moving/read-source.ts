@@ -6,6 +6,7 @@ import {
   readDocument,
   readRows,
 } from '@shortlink/tables';
+import { isObject } from '../../domain/validate-link.ts';
 import { CommandFailed } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
@@ -94,10 +95,6 @@ async function openDocument(input: Input) {
   };
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 /** Makes the keys of columns, each once: many rows have the same. */
 function keys(): (name: string) => string {
   const known = new Map<string, string>();
@@ -119,8 +116,8 @@ function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(object)) {
     const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
-    if (!isObject(value) || Array.isArray(value)) values.set(key, value);
-    else if ('rawJSON' in value) values.set(key, numberOf(String(value.rawJSON)));
+    if (!isObject(value)) values.set(key, value);
+    else if ('rawJSON' in value) values.set(key, numberOf(String(value['rawJSON'])));
     else for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
   }
   return values;

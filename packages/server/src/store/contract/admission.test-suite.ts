@@ -83,6 +83,14 @@ export function testAdmission(useStore: UseStore): void {
     expect(await store().admit(caller, NOW)).toMatchObject({ admitted: false });
   });
 
+  test('a request from a clock that is behind changes nothing of a later minute of its key', async () => {
+    const caller = await newCaller(store());
+    await store().admit(caller, NOW + MINUTE);
+    await store().admit(caller, NOW);
+    const { keys } = await store().usage(caller.accountId, NOW + MINUTE);
+    expect(keys[0]?.requests).toMatchObject({ minute: 1, day: 2 });
+  });
+
   test('a limit of 0 admits nothing', async () => {
     const caller = await newCaller(store(), { requests_per_minute: 0 });
     expect(await store().admit(caller, NOW)).toMatchObject({ refusedBy: { used: 0, limit: 0 } });

@@ -4,11 +4,8 @@ export type Run = (statement: Statement) => Promise<object[]>;
 
 /** The same for reads. They compare texts for equality, and none of the database holds U+0000, which PostgreSQL would reject: nothing is found. */
 export function withoutNul(run: Run): Run {
+  const hasNul = (value: unknown) => typeof value === 'string' && value.includes('\0');
   return async (statement) => (statement.values.some(hasNul) ? [] : run(statement));
-}
-
-function hasNul(value: unknown): boolean {
-  return typeof value === 'string' && value.includes('\0');
 }
 
 const known = new Map<string, { name: string; text: string }>();
