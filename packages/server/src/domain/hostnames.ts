@@ -15,7 +15,7 @@ const ONE_PASS_HOST = /^[\x21-\x24\x26-\x7e]*$/;
 /** Characters that have no place in a hostname and are left out of it (UTS 46). The two joiners stay. */
 const LEFT_OUT = /(?:(?![\u200c\u200d])\p{Default_Ignorable_Code_Point})+/gu;
 
-/** More than any name has before it is normalised, when at most three characters become one. Marks in a row are sorted, in quadratic time. */
+/** Longer than any name before it is normalised: at most three characters become one. Marks in a row are sorted, in quadratic time. */
 const FAR_TOO_LONG = new RegExp(
   `^.{${4 * MAX_HOSTNAME_LENGTH}}|(?:^|[^\\p{Mark}ﾞﾟ])[\\p{Mark}ﾞﾟ]{${MAX_LABEL_LENGTH + 1}}`,
   'su',
@@ -105,7 +105,7 @@ export function canonicalHostname(hostname: string): string {
 /** IPv6 with an IPv4 address at its end: mapped and compatible (RFC 4291 section 2.5.5), translated (RFC 2765), and NAT64 (RFC 6052). */
 const IPV4_IN_IPV6 = /^\[(?:::(?:ffff:(?:0:)?)?|64:ff9b::)([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 
-/** `127.0.0.1` for `[::ffff:7f00:1]`: systems connect to the same machine, so a list that names one has to know the other. Others stay as they are. */
+/** `127.0.0.1` for `[::ffff:7f00:1]`: systems connect to the same machine, so a list that names one has to know the other. Any other stays as it is. */
 export function unwrapIpv4(hostname: string): string {
   const [, ...halves] = IPV4_IN_IPV6.exec(hostname) ?? [];
   const [high = 0, low = 0] = halves.map((half) => Number.parseInt(half, 16));

@@ -13,7 +13,7 @@ const PASSING = new Set<StoreErrorReason>(['busy', 'full', 'read_only', 'unavail
 
 const UNSTORABLE = 'The request holds text that can not be stored, such as U+0000.';
 
-/** Responds to a {@link Problem} as it says; of anything else only the log gets the cause, `outage` that of requests while the database is away. */
+/** Responds to a {@link Problem} as it says. Only the log gets the cause of anything else; `outage` logs what fails while the database is away. */
 export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandler<AppEnv> {
   const { metrics, logger } = deps;
   const problemOf = (error: Error, requestId: string): Problem => {

@@ -50,7 +50,7 @@ export function getUsage(deps: Pick<AppOptions, 'store' | 'now'>) {
   };
 }
 
-/** Reads an account once at a time. All who ask meanwhile share the next reading: the one that runs may miss what they were told. */
+/** Reads an account once at a time. All who ask meanwhile share the next reading: the one that runs may miss what was acknowledged to them. */
 function oneReadingAtATime<T>(read: (accountId: string) => Promise<T>) {
   const readings = new Map<string, { hasBegun: boolean; result: Promise<T> }>();
   return (accountId: string): Promise<T> => {

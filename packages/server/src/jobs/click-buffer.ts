@@ -36,7 +36,7 @@ interface Series {
   running: Promise<boolean> | undefined;
 }
 
-/** Counts clicks and adds them in one write per {@link CLICK_FLUSH_MS}. One that failed is repeated as it was: the store knows it if it was made. */
+/** Counts clicks and adds them in one write per {@link CLICK_FLUSH_MS}. One that failed is repeated as it was; the store recognises it. */
 export class ClickBuffer {
   readonly #options: ClickBufferOptions;
   readonly #outage: OutageLog;

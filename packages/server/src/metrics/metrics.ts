@@ -26,7 +26,7 @@ interface Family {
   values: { labels: object; value: number; metricName?: string }[];
 }
 
-/** What the service counts of itself. Labels are patterns and machine words: no visitor can make series. prom-client would cost a tenth of a redirect. */
+/** What the service counts of itself. Labels are patterns and machine words: no visitor can add series. prom-client's counters are too slow for redirects. */
 export class Metrics {
   readonly #process = new Registry();
   /** Numbers, by the labels that they are printed with. */

@@ -31,7 +31,7 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
 
 export type Targeted = Pick<NewLink, 'domain_id' | 'target_url'> & { account_id: string };
 
-/** A 32-bit number for a target, the same on every engine, which several may have. The account is in it: nobody's links slow down those of others. */
+/** A 32-bit number for a target, the same on every engine. Several targets may have one. The account is in it: nobody's links slow down others. */
 export function targetNumber({ account_id, domain_id, target_url }: Targeted): number {
   const digest = hash('sha1', `${account_id}\n${domain_id ?? ''}\n${target_url}`);
   return Number.parseInt(digest.slice(0, 8), 16);
@@ -39,7 +39,7 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): n
 
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Records a write in its own transaction. No row is returned when it was carried out before; a repeated write waits for one that is still open. */
+/** Records a write in the transaction that carries it out. It returns no row when that was done before, and waits for one that is still open. */
 export function recordWrite({ writer, number, now }: ClickWrite): Statement<string | number> {
   return sql`
     INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})

@@ -81,7 +81,7 @@ export interface Store extends OperatorStore {
   usage(accountId: string, now: number): Promise<Usage>;
   /** Deletes what is past its retention, in bounded steps between which other writes get their turn. `signal` ends it after the present one. */
   prune(now: number, signal?: AbortSignal): Promise<void>;
-  /** What changed since this change, 0 for all; not creates and clicks. Numbers follow the order of commits, so nothing is missed. Reads only. */
+  /** Changes since the one with this number, 0 for all; creates and clicks are none. Numbers follow the order of commits: nothing is missed. Reads only. */
   linkChanges(since: number): Promise<LinkChanges>;
 
   /** Whether the database took the last write; `false` while it is away, full, read-only, damaged or deleted. It turns `true` again by itself. */

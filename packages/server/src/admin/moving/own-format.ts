@@ -6,7 +6,7 @@ export const COLUMNS = [
   ...(['click_count', 'created_at', 'id', 'domain', 'aliases'] as const),
 ] satisfies (keyof ExportedLink)[];
 
-/** The lines of an export. Links of one account don't name it: imported into another, their export is the same again. */
+/** The lines of an export. Links of one account don't name it, so that an import into another account gives the same export again. */
 export function exportFormat(format: 'csv' | 'jsonl', hasAccounts: boolean) {
   const columns: readonly (keyof ExportedLink)[] = hasAccounts
     ? [...COLUMNS, 'account_id']

@@ -31,7 +31,7 @@ export interface DatabaseOptions {
   outcomeWaitMs?: number | undefined;
 }
 
-/** The connections to a database. After a `StoreError` nothing is stored, except with `outcome_unknown`: whether a `COMMIT` took place can't be asked. */
+/** The connections to a database. After a `StoreError` nothing is stored, except with `outcome_unknown`: the outcome of a `COMMIT` could not be asked. */
 export class Database {
   readonly name: string;
   readonly #reads: Connections;
@@ -157,7 +157,7 @@ export class Database {
     await Promise.all([this.#reads.close(), this.#writes.close()]);
   }
 
-  /** An old node that only reads is not written to. Once a writable one responds, connections that read are replaced too: what they see may be old. */
+  /** After a failover, an old node that only reads gets no writes. Once a writable one responds, all that read are replaced: they may see old data. */
   #checkWritable({ isReadOnly }: Channel): void {
     if (isReadOnly) {
       throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);

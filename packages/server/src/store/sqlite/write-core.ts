@@ -59,8 +59,8 @@ export class WriteCore {
   }
 
   /**
-   * Runs writes that arrived together, a transaction for each kind, and replies to a kind before the next: an admission doesn't wait for the disk, and
-   * a create for no job. Of the background only the first is run; what is left is returned. What fails gets its reply too; it never throws.
+   * Runs writes that arrived together, a transaction for each kind, and replies to a kind before the next: an admission doesn't wait for the disk, nor
+   * a create for a job. Of the background only the first is run; what is left is returned. What fails gets its reply too; it never throws.
    */
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
     let left = [...requests];
@@ -94,7 +94,7 @@ export class WriteCore {
     }
   }
 
-  /** Savepoints are used only once one has failed: within one, SQLite copies every page before its first change, megabytes for a chunk of a job. */
+  /** Savepoints are used only when a write has failed: within one, SQLite copies every page before its first change, megabytes for a chunk of a job. */
   #performAll(requests: readonly WriteRequest[]): WriteReply[] {
     const { db } = this.#engine;
     try {

@@ -12,7 +12,7 @@ const TOP_LINKS_KEPT = 20;
 /** Links that are ranked with one write of clicks: a few milliseconds. Links that are often clicked are soon among the first of a write. */
 const RANKED_TOGETHER = 50;
 
-/** Adds clicks in the order of their codes, so that instances lock rows in the same order. `write`: see `Store.addClicks`; unknown codes are left out. */
+/** Adds clicks of known codes in their order, so that two instances lock rows in the same one. `write` is absent where the transaction records its number. */
 export function* addClicks(
   engine: Engine,
   clicks: ReadonlyMap<string, number>,

@@ -11,7 +11,7 @@ type Tables = Pick<Engine, 'table' | 'isAlone'>;
 type Create<T, R> = (requests: readonly R[]) => Writing<CreateOutcome<T>[]>;
 
 /**
- * A request whose idempotency key had a response within the retention gets that, also that of another of `requests`. `create` gets the others; their
+ * A request whose idempotency key had a response within the retention gets it, also where another of `requests` made it. `create` gets the others; their
  * outcomes are kept in the same transaction. A refusal is not kept: nothing was created, so the same request may pass later.
  */
 export function createIdempotently<T, R extends CreateRequest<unknown>>(
