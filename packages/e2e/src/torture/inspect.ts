@@ -38,7 +38,7 @@ async function inspectSqlite(path: string): Promise<Inspection> {
     integrity: String(one('PRAGMA integrity_check')),
     links: Number(one('SELECT count(*) FROM links')),
     doubled: Number(one(DOUBLED)),
-    places: Number(one('SELECT sum(links_used) FROM accounts')),
+    places: Number(one('SELECT sum(used) FROM link_totals')),
     outstanding: Number(one(OUTSTANDING)),
     clicks: Number(
       one(

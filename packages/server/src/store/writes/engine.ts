@@ -29,7 +29,7 @@ export interface Engine {
   /** A table of texts, called `listed`, to read from. */
   table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
-  insertRows: (rows: readonly LinkRow[]) => Writing<ReadonlySet<string>>;
+  insertRows: (rows: readonly StoredLink[]) => Writing<ReadonlySet<string>>;
   /**
    * Takes quota slots for requests of one account, in order, until the plan is full. Each wants so many links, and gets all of them or none.
    * The check, the increase and the counts in the history of each key are one step. None gets any under the limit `batch_size`, which was checked
@@ -46,7 +46,7 @@ export interface Engine {
 
 export type Row<C extends string> = Readonly<Record<C, string | number>>;
 
-export interface LinkRow extends NewLink {
+export interface StoredLink extends NewLink {
   code: string;
   id: string;
   account_id: string;

@@ -4,9 +4,9 @@ import { ownName } from '../links.ts';
 import { rowOf, sql, type Writing } from '../queries/reading.ts';
 import type { NewLink } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine, LinkRow } from './engine.ts';
+import type { Engine, StoredLink } from './engine.ts';
 
-type Inserted = LinkRow & { short_url: string };
+type Inserted = StoredLink & { short_url: string };
 
 /**
  * Inserts links of one account, in order, for which slots were taken, each under a new code. The unique index says whether it is free: asking first

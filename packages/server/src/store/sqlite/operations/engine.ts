@@ -1,6 +1,6 @@
 import { targetNumber } from '../../links.ts';
 import { known, sql, sqlText } from '../../queries/reading.ts';
-import type { Engine, LinkRow } from '../../writes/engine.ts';
+import type { Engine, StoredLink } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import type { Database } from '../database.ts';
 import { Counters, takeSlots } from './counters.ts';
@@ -43,7 +43,7 @@ export function sqliteEngine(
   return engine;
 }
 
-function insertRows(db: Database, rows: readonly LinkRow[]): Set<string> {
+function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
   const inserted = new Set<string>();
   for (const row of rows) {
     const { code, id, account_id, domain_id, target_url, title, redirect_type } = row;
