@@ -182,6 +182,16 @@ test('a database with other tables is left alone', async () => {
   expect(await tables(url)).toEqual(['other']);
 });
 
+test('an upgrade rewrites no table: creates would wait for all of it', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 2);
+  const files = `SELECT relname, relfilenode FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`;
+  const before = await execute(url, files);
+  await migratePostgres(url);
+  expect(await execute(url, files)).toEqual(expect.arrayContaining(before));
+});
+
 test('a newer database is left alone', async () => {
   const url = await newDatabase();
   await migratePostgres(url);

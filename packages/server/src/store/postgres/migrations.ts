@@ -92,10 +92,10 @@ export const migrations: readonly Migration[] = [
     version: 15,
     name: 'shared tables',
     sql: `
-    -- The order of insertion, by SQLite's name for it.
-    ALTER TABLE accounts ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
-    ALTER TABLE api_keys ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
-    ALTER TABLE domains ADD COLUMN rowid bigint GENERATED ALWAYS AS (position) STORED;
+    -- The order of insertion, by SQLite's name for it: PostgreSQL reads accounts.rowid as rowid(accounts). A column would rewrite the table.
+    CREATE FUNCTION rowid(accounts) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1.position;
+    CREATE FUNCTION rowid(api_keys) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1.position;
+    CREATE FUNCTION rowid(domains) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1.position;
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
     ${addedTables(words)}
     CREATE FUNCTION take_slots(

@@ -11,7 +11,7 @@ type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
 const SELECT_ACCOUNT = sqlText('SELECT id, name, plan, limits, disabled_at FROM accounts');
 
 export function* listAccounts(): Reading<Account[]> {
-  const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY rowid`);
+  const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY accounts.rowid`);
   return rows.map((row) => toAccount(row));
 }
 
@@ -52,7 +52,7 @@ export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
 
 export function* listDomains({ removed = false } = {}): Reading<Domain[]> {
   const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
-    SELECT id, hostname, account_id, removed_at FROM domains ORDER BY rowid`);
+    SELECT id, hostname, account_id, removed_at FROM domains ORDER BY domains.rowid`);
   return rows
     .filter(({ removed_at }) => removed || removed_at === null)
     .map(({ removed_at, ...domain }) =>

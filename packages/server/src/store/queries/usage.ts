@@ -61,7 +61,7 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
     FROM api_keys LEFT JOIN key_days
       ON key_id = api_keys.id AND day >= ${month.startsAt} AND day < ${month.endsAt}
     WHERE account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})
-    GROUP BY api_keys.id ORDER BY api_keys.rowid`);
+    GROUP BY api_keys.id ORDER BY min(api_keys.rowid)`);
   const histories = yield* keyHistories(accountId);
   const refusals = yield* keyRefusals(accountId, now);
   return rows.map(({ created_at, minute, day, month, ...row }) => ({
