@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
+import { chunksOf } from '../domain/chunks.ts';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import {
@@ -63,11 +64,7 @@ function toChunks(entries: readonly LookupEntry[], account_id: string): string[]
     return { ...entry, number, at };
   });
   placed.sort((a, b) => a.number - b.number);
-  const chunks = [];
-  for (let start = 0; start < placed.length; start += READ_TOGETHER) {
-    chunks.push(JSON.stringify(placed.slice(start, start + READ_TOGETHER)));
-  }
-  return chunks;
+  return chunksOf(placed, READ_TOGETHER).map((some) => JSON.stringify(some));
 }
 
 export interface BodyToCheck<K extends BodyKind = BodyKind> {

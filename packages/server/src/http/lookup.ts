@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { chunksOf } from '../domain/chunks.ts';
 import { badRequest, overloaded } from '../domain/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { PlacedEntry } from './check-body.ts';
@@ -77,14 +78,10 @@ async function readResults(
     }
   }
   const pieces: Buffer[] = [];
-  for (let start = 0; start < results.length; start += WRITTEN_TOGETHER) {
-    const end = start + WRITTEN_TOGETHER;
-    const [opening, closing] = [
-      start === 0 ? '{"results":[' : ',',
-      end < results.length ? '' : ']}',
-    ];
-    pieces.push(Buffer.from(opening + results.slice(start, end).join() + closing));
+  for (const some of chunksOf(results, WRITTEN_TOGETHER)) {
+    pieces.push(Buffer.from((pieces.length === 0 ? '{"results":[' : ',') + some.join()));
     await nextTurn();
   }
+  pieces.push(Buffer.from(']}'));
   return { bytes: pieces.reduce((sum, { length }) => sum + length, 0), pieces: pieces.values() };
 }

@@ -1,3 +1,4 @@
+import { chunksOf } from '../domain/chunks.ts';
 import { newUuid } from '../domain/ids.ts';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { ClickWrite } from '../store/store.ts';
@@ -99,11 +100,7 @@ export class ClickBuffer {
     const clicks = [...this.#clicks];
     this.#clicks = new Map();
     this.#codesInWrites += clicks.length;
-    const writes: Series['writes'] = [];
-    for (let start = 0; start < clicks.length; start += FLUSH_CODES) {
-      writes.push(new Map(clicks.slice(start, start + FLUSH_CODES)));
-    }
-    return writes;
+    return chunksOf(clicks, FLUSH_CODES).map((some) => new Map(some));
   }
 
   async #run(series: Series): Promise<boolean> {

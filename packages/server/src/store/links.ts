@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { chunksOf } from '../domain/chunks.ts';
 import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
@@ -22,10 +23,7 @@ export const JOB_CHUNK_LINKS = 500;
 
 /** The input of a job that creates these links: texts are cheap to post to a thread, to store and to keep. */
 export function toJobInput(links: readonly NewLink[]): JobInput {
-  const chunks: string[] = [];
-  for (let start = 0; start < links.length; start += JOB_CHUNK_LINKS) {
-    chunks.push(JSON.stringify(links.slice(start, start + JOB_CHUNK_LINKS)));
-  }
+  const chunks = chunksOf(links, JOB_CHUNK_LINKS).map((some) => JSON.stringify(some));
   return { total: links.length, chunks };
 }
 

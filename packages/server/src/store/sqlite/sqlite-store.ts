@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
+import { chunksOf } from '../../domain/chunks.ts';
 import { generateCode } from '../../domain/ids.ts';
 import { type ShortUrl, shortUrlMaker } from '../links.ts';
 import { storeReads } from '../methods.ts';
@@ -49,9 +50,9 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);
-      for (let start = 0; start < entries.length; start += LOOKED_UP_TOGETHER) {
+      for (const some of chunksOf(entries, LOOKED_UP_TOGETHER)) {
         await nextTurn();
-        found.push(...find(entries.slice(start, start + LOOKED_UP_TOGETHER)));
+        found.push(...find(some));
       }
       return found;
     },

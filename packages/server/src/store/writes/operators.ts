@@ -1,4 +1,5 @@
 import type { Link, PlanLimits } from '@shortlink/sdk/wire';
+import { chunksOf } from '../../domain/chunks.ts';
 import { newId } from '../../domain/ids.ts';
 import { exceeds } from '../../domain/limits.ts';
 import {
@@ -193,8 +194,7 @@ export function* updateLinks(
     const made = { code, at: now, made_by: by };
     return { ...made, ...old, new_target: target_url, new_title: JSON.stringify(title) };
   });
-  for (let start = 0; start < changes.length; start += CORRECTED_TOGETHER) {
-    const some = changes.slice(start, start + CORRECTED_TOGETHER);
+  for (const some of chunksOf(changes, CORRECTED_TOGETHER)) {
     yield* rowsOf(sql`
       UPDATE links SET target_url = new_target, title = ${title('new_title')}
       FROM ${table(['code', 'new_target', 'new_title'], some)} WHERE links.code = listed.code`);
