@@ -2,12 +2,7 @@ import type { Shortlink, ShortlinkOptions } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
-import {
-  type AccountOptions,
-  profileFlag,
-  type ResolvedSettings,
-  resolveSettings,
-} from './config/settings.ts';
+import { type AccountOptions, type ResolvedSettings, resolveSettings } from './config/settings.ts';
 import type { Io } from './io.ts';
 import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
 import { proxyFetch } from './proxy-fetch.ts';
@@ -53,29 +48,36 @@ export class Context {
     return this.#config;
   }
 
+  /** For suggested commands, which are about the same profile. */
+  get profileFlag(): string {
+    const { profile } = this.globals;
+    return profile === undefined ? '' : ` --profile ${profile}`;
+  }
+
   async settings(newProfile = false): Promise<ResolvedSettings> {
     return resolveSettings(this.globals, this.io.env, await this.config(), newProfile);
   }
 
   /** Throws an error that says how to name an account. */
   async account(): Promise<Account> {
-    const { apiKey, baseUrl, otherAddress, profile } = await this.settings();
+    const { apiKey, baseUrl, otherAddress } = await this.settings();
+    const flag = this.profileFlag;
     if (baseUrl === undefined) {
       throw usageError(
         'No server is set.',
-        'Pass --base-url URL, or set SHORTLINK_BASE_URL.\nOr store both address and key with: shortlink auth login',
+        `Pass --base-url URL, or set SHORTLINK_BASE_URL.\nOr store both address and key with: shortlink auth login${flag}`,
       );
     }
     if (otherAddress !== undefined) {
       throw authenticationError(
         `No API key is set for ${baseUrl.value}. The stored key is for ${otherAddress} only.`,
-        `Set SHORTLINK_API_KEY, or store a key with: shortlink auth login --base-url ${baseUrl.value}${profileFlag(profile)}`,
+        `Set SHORTLINK_API_KEY, or store a key with: shortlink auth login --base-url ${baseUrl.value}${flag}`,
       );
     }
     if (apiKey === undefined) {
       throw authenticationError(
         'No API key is set.',
-        'Set SHORTLINK_API_KEY, or store a key with: shortlink auth login',
+        `Set SHORTLINK_API_KEY, or store a key with: shortlink auth login${flag}`,
       );
     }
     return { baseUrl: baseUrl.value, apiKey: apiKey.value };

@@ -59,7 +59,7 @@ function nameOf(argv: readonly string[], program: Command): string {
 
 async function fail(error: unknown, context: Context): Promise<ExitCode> {
   const { describeError } = await import('./output/describe-error.ts');
-  const report = await describeError(error);
+  const report = await describeError(error, context.profileFlag);
   context.printer.error(report);
   if (context.globals.verbose === true && error instanceof Error) {
     // The first lines are the message, which may be somebody else's text.

@@ -91,7 +91,7 @@ function guessFormat(settings: FormatOptions, name: string, head: string): Guess
   if (extension === '.jsonl' || extension === '.ndjson' || /^\s*\{/.test(head)) {
     return { format: 'jsonl', hasHeader: false };
   }
-  if (/^\.(?:tsv|tab)$/.test(extension) && head.includes('\t')) {
+  if (/^\.(?:tsv|tab)$/.test(extension) && !hasOtherDelimiter(head)) {
     return { format: 'tsv', hasHeader: false };
   }
   if (SEP_LINE.test(head) || settings.added?.header.test(head)) return csv;
@@ -104,6 +104,12 @@ function guessFormat(settings: FormatOptions, name: string, head: string): Guess
   if (isListWithHeader(lines)) return { format: 'urls', hasHeader: true };
   if (extension === '.csv') return csv;
   return isUrlList(lines, name) ? { format: 'urls', hasHeader: false } : csv;
+}
+
+/** Whether the first line of a text without any tab shows that it is cut elsewhere. */
+function hasOtherDelimiter(head: string): boolean {
+  const [first = ''] = /\S.*/.exec(head) ?? [];
+  return !head.includes('\t') && hasDelimiter(first) && !looksLikeUrl(first);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isTextList } from './cells.ts';
 
 /** Text that may hold a number which JavaScript would write differently: it follows a key, a comma or a bracket. Times of day in texts don't. */
-const INEXACT = /(?:":|[,[])\s*-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
+const INEXACT = /(?:"\s*:|[,[])\s*-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
 
 /** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`, `-0`. */
 function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -48,6 +48,13 @@ describe('format and delimiter', () => {
   });
 
   test.each([
+    ['of one column', 'url\nhttps://a.example/x?a=1,2\nn/a\n'],
+    ['of one column without a header', 'https://a.example/x?a=1,2\nhttps://b.example/\n'],
+  ])('a .tsv file %s stays one', async (_, content) => {
+    expect((await detect(content, {}, 'x.tsv')).plan).toMatchObject({ format: 'tsv' });
+  });
+
+  test.each([
     ['an empty file', '', 'x is empty'],
     ['blank lines alone', '\n \n', 'x is empty'],
     ['a page', '<!DOCTYPE html>\n<title>Log in</title>', 'HTML'],

@@ -5,7 +5,6 @@ import {
   API_KEY_PATTERN,
   isBaseUrl,
   maskKey,
-  profileFlag,
   type ResolvedSettings,
   withoutApiPath,
 } from '../config/settings.ts';
@@ -62,7 +61,7 @@ async function login(context: Context): Promise<ExitCode> {
   await writeConfig(context.configPath, config);
   const masked = maskKey(account.apiKey);
   printer.ended('success', `Logged in to ${account.baseUrl} with the key ${masked}`);
-  const flag = profileFlag(settings.profile);
+  const flag = context.profileFlag;
   printer.note(
     [
       `  Stored as profile ${profile} in ${context.configPath.replace(`${io.home}/`, '~/')}`,

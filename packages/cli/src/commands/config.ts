@@ -7,7 +7,6 @@ import {
   isSameService,
   maskKey,
   PROFILE_PATTERN,
-  profileFlag,
   type ResolvedSettings,
   type Setting,
   withoutApiPath,
@@ -101,7 +100,7 @@ async function setBaseUrl(config: Config, value: string, context: Context): Prom
   if (key !== undefined && address !== undefined && !isSameService(address, base_url)) {
     throw usageError(
       `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
-      `Store the address with its own key: shortlink auth login --base-url ${base_url}${profileFlag(profile)}`,
+      `Store the address with its own key: shortlink auth login --base-url ${base_url}${context.profileFlag}`,
     );
   }
   config.profiles[profile.value] = { ...stored, base_url };

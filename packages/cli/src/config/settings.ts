@@ -103,11 +103,6 @@ export function isSameService(one: string, other: string): boolean {
   return serviceUrl(one) === serviceUrl(other);
 }
 
-/** A suggested command is about the same profile. */
-export function profileFlag({ value, source }: Setting): string {
-  return source === 'flag' ? ` --profile ${value}` : '';
-}
-
 /** The last four characters: enough to recognize the key, too few to use it. */
 export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';

@@ -4,7 +4,8 @@ import { formatCount, formatDuration } from '../format.ts';
 import type { ErrorReport } from './printer.ts';
 import { foreign } from './sanitize.ts';
 
-export async function describeError(error: unknown): Promise<ErrorReport> {
+/** @param flag - ` --profile NAME`, where the command line has it: what is advised is about the same one */
+export async function describeError(error: unknown, flag = ''): Promise<ErrorReport> {
   const known = asCliError(error);
   if (known !== undefined) {
     const { code, message, hint, exitCode } = known;
@@ -21,7 +22,7 @@ export async function describeError(error: unknown): Promise<ErrorReport> {
     return {
       ...{ code, exitCode, status: fields.status, requestId: fields.requestId },
       message: textOf(MESSAGES[name] ?? usual, fields)?.replace('%s', () => said) ?? said,
-      hint: textOf(HINTS[name], fields),
+      hint: textOf(HINTS[name], fields)?.replace(/auth \w+/g, (said) => said + flag),
     };
   }
   if (isSystemError(error)) {

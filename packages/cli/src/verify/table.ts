@@ -134,7 +134,9 @@ function shortUrlReader(name: string, layout: Layout, wanted: string | undefined
     },
     withShortUrl: ({ line, cells, object }: Row, address: string): Row => ({
       line,
-      cells: cells.with(place, address),
+      cells: Array.from({ length: Math.max(cells.length, place + 1) }, (_, at) =>
+        at === place ? address : (cells[at] ?? ''),
+      ),
       object: object && { ...object, [column]: address },
     }),
   };

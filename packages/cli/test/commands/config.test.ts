@@ -85,6 +85,16 @@ test('set changes one setting of one profile and makes the file', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
+test('advice to log in names the profile of the command line', async () => {
+  const { home } = await homeWith({
+    profiles: { default: {}, b: { base_url: 'http://127.0.0.1:9' } },
+  });
+  const create = (profile: string) =>
+    cli(['create', 'https://example.com', '--profile', profile], { home });
+  expect((await create('b')).stderr).toContain('shortlink auth login --profile b\n');
+  expect((await create('default')).stderr).toContain('shortlink auth login --profile default\n');
+});
+
 test.each([
   [['api_key', 'sl_secret_0123456789'], /auth login/],
   [['base_url', 'ftp://x'], /http: or https:/],

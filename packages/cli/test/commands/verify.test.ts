@@ -144,6 +144,31 @@ test('of an export, a link that is switched off has to be gone, and an archived 
   }
 });
 
+test.each([
+  [
+    'csv',
+    (url: string) =>
+      `long_url,custom_bitlinks,link\nhttps://e.com/,,${url}/a\nhttps://e.com/,${url}/a\n`,
+  ],
+  [
+    'jsonl',
+    (url: string) =>
+      `{"long_url":"https://e.com/","link":"${url}/a"}\n{"long_url":"https://e.com/","custom_bitlinks":["${url}/a"]}\n`,
+  ],
+])(
+  'a row of an export that ends before its short URL is verified by its other addresses: %s',
+  async (extension, content) => {
+    const { url } = await shortLinks({ '/a': to('https://e.com/') });
+    const input = await file(`bitly.${extension}`, content(url));
+    const report = join(folder, 'report.jsonl');
+    const result = await cli(['verify', input, '-o', report]);
+    expect(result.exitCode, result.stderr).toBe(0);
+    const lines = (await readFile(report, 'utf8')).trimEnd().split('\n');
+    const links = lines.map((line) => JSON.parse(line).link);
+    expect(links.filter(Boolean)).toEqual([`${url}/a`, `${url}/a`]);
+  },
+);
+
 test('what OpenSSL says is told in one line', async () => {
   const { port } = await shortLinks({});
   const { findings: found } = await verify([
@@ -716,7 +741,7 @@ describe('tables', () => {
   test('numbers of a JSON document keep their digits in the report', async () => {
     const { url } = await shortLinks({ '/a': to('https://example.com/a') });
     const id = '12345678901234567890';
-    const link = `{"id":${id},"price":1.0,"short_url":"${url}/a","target_url":"https://example.com/a"}`;
+    const link = `{"id" : ${id},"price" :1.0,"short_url":"${url}/a","target_url":"https://example.com/a"}`;
     const input = await file('links.json', `{"links":[${link}]}`);
     expect((await cli(['verify', input])).exitCode).toBe(0);
     expect(await readFile(`${input}.verify.csv`, 'utf8')).toContain(`\n${id},1.0,`);

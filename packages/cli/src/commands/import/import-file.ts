@@ -131,7 +131,12 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
     const summary = { ...emptySummary(settings), requests: watch.requestCount(), elapsedMs };
-    const { code: reason, message, hint, exitCode } = await describeError(error);
+    const {
+      code: reason,
+      message,
+      hint,
+      exitCode,
+    } = await describeError(error, run.context.profileFlag);
     const stopped = { reason, message, hint };
     return { summary, exitCode, stopped, next: undefined, warnings: watch.warnings };
   } finally {
@@ -140,14 +145,15 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   }
 }
 
-async function ended(summary: ImportSummary, { context: { argv }, expectNoChanges }: Run) {
+async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) {
+  const { argv, profileFlag: flag } = context;
   const { stopped, file, unsent } = summary;
   const exitCode = exitCodeOfImport(summary);
   if (stopped === undefined) {
     const isUnexpected = expectNoChanges && unsent > 0;
     return { exitCode: isUnexpected ? EXIT_CODES.changes : exitCode, stopped, next: undefined };
   }
-  const cause = stopped.error === undefined ? undefined : await describeError(stopped.error);
+  const cause = stopped.error === undefined ? undefined : await describeError(stopped.error, flag);
   const { reason, waitMs, mustDecide, message, hint = cause?.hint } = stopped;
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
