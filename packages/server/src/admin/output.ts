@@ -3,7 +3,8 @@ const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** Texts come from databases, requests and command lines. In a terminal, unsafe characters show as `\u` and their number. */
 export function terminalSafe(text: string): string {
-  return text.replace(UNSAFE, escaped);
+  const escaped = (unsafe: string) => unsafe.charCodeAt(0).toString(16).padStart(4, '0');
+  return text.replace(UNSAFE, (unsafe) => `\\u${escaped(unsafe)}`);
 }
 
 export function terminalSafeLines(text: string): string {
@@ -13,8 +14,4 @@ export function terminalSafeLines(text: string): string {
 /** JSON may hold any character as an escape, so the data stays the same. */
 export function safeJson(value: object): string {
   return terminalSafe(JSON.stringify(value));
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -225,7 +225,8 @@ function timeOf(value: unknown, now: number): number {
   if (/^\d{10}(?:\d{3})?$/.test(text)) return Number(text.padEnd(13, '0'));
   const [, year, month, day, clock = '00:00', , hours, minutes = '00'] = ISO.exec(text) ?? [];
   let time = Number.NaN;
-  if (day !== undefined && Number(day) <= daysOf(Number(year), Number(month))) {
+  const lastDay = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+  if (day !== undefined && Number(day) <= lastDay) {
     const zone = hours === undefined ? 'Z' : `${hours}:${minutes}`;
     time = Date.parse(`${year}-${month}-${day}T${clock}${zone}`);
   } else if (MONTH.test(text)) {
@@ -241,10 +242,6 @@ function timeOf(value: unknown, now: number): number {
     );
   }
   return time;
-}
-
-function daysOf(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /** A time in the future would be that of the newest link for ever. Clocks and zones may differ by a day. */

@@ -86,12 +86,8 @@ async function giveName(part: string, file: string): Promise<void> {
     await checkFree(file);
     await rename(part, file);
   }
-  await syncFolder(dirname(file));
-}
-
-/** Not every system can do this. SQLite too takes the name of a new file for written then. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path).catch(() => undefined);
+  // Not every system can wait for a folder. SQLite too takes the name of a new file for written then.
+  const folder = await open(dirname(file)).catch(() => undefined);
   await folder?.sync().catch(() => undefined);
   await folder?.close();
 }
