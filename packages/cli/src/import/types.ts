@@ -20,6 +20,8 @@ export interface ImportSettings extends TableSettings {
   file: string;
   /** The other inputs of the command, as long as none is imported: links of equal rows may become those of this one's. */
   others?: readonly string[] | undefined;
+  /** Journals and results of the inputs that the command has imported before this one. */
+  earlier?: readonly string[] | undefined;
   /** Undefined is any of `,` `;` `|`. */
   tagSeparator?: string | undefined;
   output: string;

@@ -200,6 +200,36 @@ describe('several files', () => {
     expect(await readFile(`${bad}.results.csv`, 'utf8')).toContain('/z,');
   });
 
+  test('a file in another folder uses the links of the one before it, where the user wants that', async () => {
+    const { service, input, folder } = await scene(GOOD);
+    const other = join(folder, 'other', 'second.csv');
+    await mkdir(join(folder, 'other'));
+    await writeFile(other, GOOD);
+    const run = (...args: string[]) => cli(['import', input, other, ...args], { env: service.env });
+    expect((await run('--on-similar', 'reuse')).exitCode).toBe(0);
+    expect(service.created).toHaveLength(2);
+    expect(await readFile(`${other}.results.csv`, 'utf8')).toMatch(/\/a,.*created/);
+  });
+
+  test('a dry run refuses what the run would refuse', async () => {
+    const { run, service } = await files(GOOD);
+    const { exitCode, stderr } = await run(['--dry-run']);
+    expect(stderr).toContain('2 rows ask for links to targets that have some already');
+    expect(exitCode).toBe(2);
+    expect((await run(['--dry-run', '--on-similar', 'create'])).exitCode).toBe(0);
+    expect(service.created).toEqual([]);
+  });
+
+  test.each([[['--dry-run']], [[]]])('--limit counts the links of all files: %j', async (args) => {
+    const { run } = await files('url\nhttps://example.com/z\n');
+    const { exitCode, stdout } = await run(['--limit', '3', '--json', ...args]);
+    expect(exitCode).toBe(0);
+    const { files: each, created } = JSON.parse(stdout);
+    expect(created).toBe(args.length > 0 ? 0 : 3);
+    const planned = each.map(({ forecast }: { forecast?: { links: number } }) => forecast?.links);
+    expect(planned).toEqual([2, 1, 0]);
+  });
+
   test('equal rows of two files get a link each where the user wants others', async () => {
     const { run, service } = await files(GOOD);
     expect((await run(['--on-similar', 'create'])).exitCode).toBe(0);

@@ -8,6 +8,7 @@ import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
 import { toSafeJson } from '../../output/sanitize.ts';
+import { STANDARD_STREAM } from '../declare.ts';
 import type { ImportInput } from './import.ts';
 import { canBeImported, type FileOutcome, importFile, type Run } from './import-file.ts';
 import { stopSignals, watchImports } from './watch-import.ts';
@@ -35,10 +36,12 @@ export async function importFiles({ files, options }: ImportInput, context: Cont
   try {
     const all = files.map((settings) => ({ ...settings, baseUrl }));
     const run: Run = { client, watch, stop, context, expectNoChanges };
+    const earlier: ImportSettings[] = [];
     for (const settings of await inOrder(all, run)) {
       if (outcomes.length > 0) context.printer.drawing('');
-      const outcome = await importFile(settings, run);
+      const outcome = await importFile(after(earlier, outcomes, settings), run);
       outcomes.push(outcome);
+      earlier.push(settings);
       await report(outcome, context);
       if (outcome.stopped !== undefined) break;
     }
@@ -66,6 +69,24 @@ async function writeSummary(path: string, text: string): Promise<void> {
   await writeFile(path, text && `${text}\n`).catch((cause) => {
     throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another --summary.');
   });
+}
+
+/** What the files before one leave of `--limit`, and where they name links; in a dry run they would. */
+function after(
+  earlier: readonly ImportSettings[],
+  outcomes: readonly FileOutcome[],
+  { limit, others, ...settings }: ImportSettings,
+): ImportSettings {
+  const { dryRun, onSimilar } = settings;
+  const made = outcomes.map(({ summary }) => summary.created + (dryRun ? summary.unsent : 0));
+  const left = limit && made.reduce((rest, count) => Math.max(0, rest - count), limit);
+  const isPath = (path: ImportSettings['journal']): path is string =>
+    typeof path === 'string' && path !== STANDARD_STREAM;
+  return {
+    ...{ ...settings, limit: left },
+    others: dryRun && onSimilar !== 'reuse' ? earlier.map(({ file }) => file) : others,
+    earlier: earlier.flatMap(({ journal, output }) => [journal, output].filter(isPath)),
+  };
 }
 
 /** Each file is read once for each other one. */

@@ -28,7 +28,7 @@ const MAX_FILES = 1_000;
  * corrected rejects file that was imported by itself, has another name. An input may be opened by a link from another folder.
  */
 export async function filesBeside(
-  { file, output, rejects, known = [], others = [] }: ImportSettings,
+  { file, output, rejects, known = [], others = [], earlier = [] }: ImportSettings,
   journal: Pick<Journal, 'path' | 'hasLinks'>,
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ) {
@@ -56,6 +56,9 @@ export async function filesBeside(
       const isOther = own.has(path) || isSetAside(path) || !(await isFilled(path));
       if (!isOther && (isEvidence(name) || isRenamedJournal(path))) found.push(path);
     }
+  }
+  for (const path of await Promise.all(earlier.map(placeOf))) {
+    if (!own.has(path) && !found.includes(path) && (await isFilled(path))) found.push(path);
   }
   return found;
 }
