@@ -52,14 +52,20 @@ export async function openTable(settings: TableSettings, stdin: ImportDeps['stdi
     const layout = await detectLayout(input, { ...settings, map });
     const { shortUrlOf, withShortUrl } = shortUrlReader(input.name, layout, wanted);
     const exportedOf = exportReader(layout);
-    const rules = createRowRules(layout, { map, defaults: {} }, layout.isOfLines);
+    const targetBy = (isOfLines: boolean) => {
+      const rules = createRowRules(layout, { map, defaults: {} }, isOfLines);
+      return (row: Row) => rules.link(row).target_url;
+    };
+    const targetOf = targetBy(layout.isOfLines);
+    // Results of JSON Lines, of which each has its target in a column of its own, may have any name.
+    const targetOfLine = targetBy(layout.resultColumns.status !== undefined);
     const table: Table = {
       ...{ input, layout, rows: 0, links: 0 },
       async *read() {
         for await (const rows of readRows(input, layout)) {
           for (const row of rows) {
             const shortUrl = row.problem === undefined ? shortUrlOf(row) : undefined;
-            const { target_url: target } = rules.link(row);
+            const target = targetOf(row) || targetOfLine(row);
             const { isOff, addresses } = exportedOf(row);
             yield { row, shortUrl, target, isOff };
             for (const address of addresses) {

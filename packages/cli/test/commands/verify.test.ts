@@ -738,6 +738,18 @@ describe('tables', () => {
     });
   });
 
+  test('results of lines with other keys, under any name', async () => {
+    const { url } = await shortLinks({ '/a': to('https://e.com/a'), '/b': to('https://e.com/b') });
+    const header = 'url,title,link,code,short_url,status,error,made_for';
+    const a = `https://e.com/a,A,,a,${url}/a,created,,`;
+    const input = await file(
+      'out.csv',
+      `${header}\n${a}\n,,https://e.com/b,b,${url}/b,created,,\n`,
+    );
+    const result = await cli(['verify', input]);
+    expect(result.exitCode, result.stderr).toBe(0);
+  });
+
   test('numbers of a JSON document keep their digits in the report', async () => {
     const { url } = await shortLinks({ '/a': to('https://example.com/a') });
     const id = '12345678901234567890';

@@ -46,6 +46,23 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 3, duplicates: 0 });
   });
 
+  test.each(['l.jsonl.results (1).csv', 'old.csv'])(
+    'of lines with other keys: %s',
+    async (name) => {
+      world.write(
+        'l.jsonl',
+        '{"url":"https://e.com/1","title":"A"}\n{"link":"https://e.com/2","name":"B"}\n',
+      );
+      const lines = { file: world.path('l.jsonl'), output: world.path('out.csv') };
+      await world.import(lines);
+      rmSync(world.path('l.jsonl.shortlink-journal'));
+      renameSync(world.path('out.csv'), world.path(name));
+      await expect(world.import(lines)).rejects.toThrow(/2 rows ask.*line 1: https:.*line 2/);
+      expect(await world.import({ ...lines, onSimilar: 'reuse' })).toMatchObject({ existing: 2 });
+      expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+    },
+  );
+
   test('by its journal alone, and as a person decides', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

@@ -11,6 +11,7 @@ import { peekJournal } from '../journal/open-journal.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
+import type { ImportSource } from './check-input.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
@@ -90,8 +91,10 @@ export async function renamedHint(names: readonly string[], file: string): Promi
   return '';
 }
 
+type AskOfInput = Ask & { source: Pick<ImportSource, 'layout'> };
+
 /** Adds the links that these files name. Resolves to the names of files that know rows which seemed to be new. */
-export async function readBeside(paths: readonly string[], ask: Ask): Promise<string[]> {
+export async function readBeside(paths: readonly string[], ask: AskOfInput): Promise<string[]> {
   const { evidence, settings } = ask;
   const names: string[] = [];
   let before = 0;
@@ -109,14 +112,17 @@ export async function readBeside(paths: readonly string[], ask: Ask): Promise<st
 }
 
 /** @throws CliError (exit code 2) for a file that seems to name links and can't be read */
-async function readOther(path: string, name: string, ask: Ask): Promise<void> {
-  const { evidence, journal: own, settings, deps } = ask;
+async function readOther(path: string, name: string, ask: AskOfInput): Promise<void> {
+  const { evidence, journal: own, settings, deps, source: input } = ask;
+  const { plan, isOfLines: isTable } = input.layout;
   const source = KNOWN_BY.beside;
   const isInput = settings.others?.includes(path) === true;
   try {
     if (!JOURNAL_NAME.test(path) && !isRenamedJournal(path)) {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
-      const file = { path, source, isOfLines: false, mayBeOther: true, origins, isInput };
+      // Results of the same lines may have any name.
+      const isOfLines = isTable || plan.format === 'jsonl';
+      const file = { path, source, isOfLines, mayBeOther: true, origins, isInput };
       await readLinks(file, evidence, settings, deps);
       return;
     }
