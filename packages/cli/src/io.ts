@@ -61,16 +61,8 @@ export function processIo(): Io {
       setImmediate(listen);
     };
   };
-  const isPipe = stdout instanceof Socket && !stdout.isTTY;
-  return {
-    stdin,
-    stdout: Object.assign(stdout, { isPipe }),
-    stderr,
-    env,
-    platform,
-    home: homedir(),
-    onInterrupt,
-  };
+  const out = Object.assign(stdout, { isPipe: stdout instanceof Socket && !stdout.isTTY });
+  return { stdin, stdout: out, stderr, env, platform, home: homedir(), onInterrupt };
 }
 
 /**

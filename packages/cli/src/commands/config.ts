@@ -111,12 +111,9 @@ async function listSettings(context: Context): Promise<ExitCode> {
   const config = await context.config();
   const shown = Object.entries(shownSettings(settings));
   const { printer, configPath: file } = context;
-  const profiles = Object.entries(config.profiles).map(
-    ([name, { base_url = null, api_key: key }]) => [
-      name,
-      { base_url, api_key: key === undefined ? null : maskKey(key) },
-    ],
-  );
+  const profiles = Object.entries(config.profiles).map(([name, { base_url = null, api_key }]) => {
+    return [name, { base_url, api_key: api_key === undefined ? null : maskKey(api_key) }];
+  });
   const table = await renderTable({
     head: ['setting', 'value', 'from'],
     rows: shown.map(([name, set]) => [name, set?.value ?? '', set?.source ?? 'not set']),

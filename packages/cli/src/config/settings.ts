@@ -23,9 +23,8 @@ export interface AccountOptions {
 }
 
 /**
- * Flag, then environment, then config file. A stored key is used for the address that it was stored with, and for no other one.
- *
- * @param newProfile - for commands that make a profile: one that doesn't exist yet is no error
+ * Flag, then environment, then config file. A stored key is used for the address that it was stored with, and for no other one. With
+ * `newProfile`, a profile that doesn't exist yet is no error.
  */
 export function resolveSettings(
   flags: AccountOptions,

@@ -1,9 +1,8 @@
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
- * A command line that can be pasted into a shell to run the same command again, without `--restart`, which would create every link again.
- *
- * @param waitMs - a `--max-wait` that the command must have at least
+ * A command line that can be pasted into a shell to run the same command again. An API key becomes its environment variable; `--restart`, which
+ * would create every link again, is left out. `waitMs` is the least `--max-wait`.
  */
 export function commandLine(argv: readonly string[], waitMs?: number): string {
   const words: string[] = ['shortlink'];

@@ -152,9 +152,7 @@ const SENDING = () => [
   option(
     '--limit <n>',
     'links to create at most in this run; the exit code is 0 although rows are left',
-    {
-      parse: parseCount(1, Number.MAX_SAFE_INTEGER),
-    },
+    { parse: parseCount(1, Number.MAX_SAFE_INTEGER) },
   ),
   option(
     '--idempotency',

@@ -83,11 +83,7 @@ async function lookUp(pairs: readonly string[], evidence: Evidence, deps: Import
   }
 }
 
-/**
- * Compares the rows again. Where their targets have links that could be theirs, or not, the user decides.
- *
- * @throws CliError (exit code 2) where nobody has decided
- */
+/** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides; else it throws a CliError (exit code 2). */
 export async function decideSimilar({ evidence, settings, deps }: Ask, how: string, hint = '') {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
   const comparison = await evidence.compare();

@@ -34,8 +34,8 @@ import { RowSet } from './row-set.ts';
  * left, are sorted by the database, on disk, so that millions take no more memory than a few.
  *
  * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows with the title and tags of a
- * link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order. Rows that still have none are in
- * doubt where a file says so.
+ * link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order, or are in doubt where a file
+ * says so.
  */
 export class Evidence {
   /** For rows whose target has links with another title or other tags that only the service knows. */
@@ -220,11 +220,7 @@ export class Evidence {
       const found = readComparison(db, this.#journal.firstNewLink, this.#hasOwn);
       const { rows, count = 0, countCreated = 0 } = this.#order ?? {};
       if (rows !== undefined) found.matched.addAll(rows);
-      return {
-        ...found,
-        existing: found.existing + count,
-        created: found.created + countCreated,
-      };
+      return { ...found, existing: found.existing + count, created: found.created + countCreated };
     });
   }
 

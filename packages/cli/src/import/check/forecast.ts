@@ -21,9 +21,8 @@ const MINUTE_MS = 60_000;
 const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
 
 /**
- * What the account has left of its plan, and what the service offers; undefined where it has no such endpoint.
- *
- * @throws ShortlinkError when it can't be known: without a look-up that the service has, links would be created twice
+ * What the account has left, and what the service offers; undefined where it has no such endpoint. Throws a ShortlinkError when it can't be
+ * known: without a look-up that the service has, links would be created twice.
  */
 export async function retrieveUsage({ client, signal }: ImportDeps): Promise<Usage | undefined> {
   try {

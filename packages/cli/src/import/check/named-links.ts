@@ -33,9 +33,8 @@ export class NamedLinks {
   }
 
   /**
-   * Asks the service whether it knows these links: those of a test service would keep their rows from being created.
-   *
-   * @throws CliError (exit code 2) where it knows none of an address
+   * Asks the service whether it knows these links: those of a test service would keep their rows from being created. Throws a CliError (exit
+   * code 2) where it knows none of an address.
    */
   async refuseUnknown(baseUrl: string, { client, signal }: ImportDeps): Promise<void> {
     const links = this.notAt(baseUrl);

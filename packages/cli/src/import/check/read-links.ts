@@ -33,9 +33,8 @@ interface FileOfLinks {
 }
 
 /**
- * Reads a results file, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is none.
- *
- * @throws CliError (exit code 2) when a row names a link that can't be read, or the file is no table
+ * Reads a results file, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is none. Throws a
+ * CliError (exit code 2) when a row names a link that can't be read, or the file is no table.
  */
 export async function readLinks(
   { path, source, isOfLines, mayBeOther = false, origins, only, isInput = false }: FileOfLinks,
@@ -91,9 +90,8 @@ export async function readLinks(
 }
 
 /**
- * The column of a table without results that holds nothing but short URLs of one host.
- *
- * @throws CliError (exit code 2) where they may be those of another service, and the table will be replaced
+ * The column of a table without results that holds nothing but short URLs of one host. Throws a CliError (exit code 2) where they may be those
+ * of another service, and the table will be replaced.
  */
 async function otherColumn(
   input: Input,

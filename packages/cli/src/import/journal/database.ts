@@ -83,19 +83,16 @@ export function openPrivate(copy: string, path = copy, isCut = false): DatabaseS
   const db = openDatabase(copy);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
-    if (existsSync(`${copy}-journal`)) checkUndone(db, path);
+    // An undo file that belongs to another database may damage more than the records.
+    const checked = existsSync(`${copy}-journal`) && db.prepare('PRAGMA quick_check(1)').get();
+    const found = checked ? checked['quick_check'] : 'ok';
+    if (found !== 'ok') throw damaged(path, String(found));
     prepareSchema(db, path, { file: copy, isCut });
     return db;
   } catch (error) {
     db.close();
     throw readableError(path, error);
   }
-}
-
-/** An undo file that belongs to another database may damage more than the records. */
-function checkUndone(db: DatabaseSync, path: string): void {
-  const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() ?? {};
-  if (found !== 'ok') throw damaged(path, String(found));
 }
 
 /** Runs `work` in one transaction, which is on disk when this returns. */
@@ -259,10 +256,8 @@ function systemError(code: string, cause: Error): Error {
 }
 
 /**
- * Loads `node:sqlite` only when an import needs it. Node 22 and 24 print an ExperimentalWarning then, which does not concern the
- * user of a tool. Only this warning is suppressed.
- *
- * @throws CliError (exit code 2) in a version of Node without it
+ * Node 22 and 24 print an ExperimentalWarning for `node:sqlite`, which does not concern the user of a tool: only this one is suppressed.
+ * Throws a CliError (exit code 2) in a version of Node without it.
  */
 function loadSqlite(): typeof import('node:sqlite') {
   const { emitWarning } = process;

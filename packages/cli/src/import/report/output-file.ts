@@ -43,8 +43,7 @@ export interface TextWritable {
 
 /**
  * Opens an output. A regular file, also one behind a symbolic link, is replaced in one step at the end. Devices and pipes are written into.
- *
- * @throws CliError (exit code 2) when it can't be written, before anything is sent
+ * Throws a CliError (exit code 2) when it can't be written, before anything is sent.
  */
 export async function openOutput(path: string, options: OutputOptions): Promise<OutputFile> {
   const { unusedOption } = options;
