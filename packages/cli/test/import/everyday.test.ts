@@ -266,6 +266,25 @@ describe('what exists already', () => {
     );
   });
 
+  test('JSON Lines that are filled in place keep CRLF', async () => {
+    world.write(
+      'l.jsonl',
+      '{"url":"https://example.com/1"}\r\n{"url":"https://example.com/2"}\r\n',
+    );
+    const inPlace = { file: world.path('l.jsonl'), inPlace: true, output: world.path('l.jsonl') };
+    expect(await world.import(inPlace)).toMatchObject({ created: 2 });
+    expect(world.read('l.jsonl').match(/"\}\r\n/g)).toHaveLength(2);
+    expect(await world.import(inPlace)).toMatchObject({ existing: 2 });
+  });
+
+  test('JSON results keep columns of the user that have the name of a result', async () => {
+    world.write('input.csv', 'url,status,error\nhttps://example.com/1,draft,mine\n');
+    const output = world.path('out.jsonl');
+    expect(await world.import({ output, outputFormat: 'jsonl' })).toMatchObject({ created: 1 });
+    const result = { status: 'created', error: null, status_2: 'draft', error_2: 'mine' };
+    expect(JSON.parse(world.read('out.jsonl'))).toMatchObject(result);
+  });
+
   test('--in-place fills the columns in, and the file is its own memory', async () => {
     world.write('input.csv', file(row(1), row(2)));
     const inPlace = { inPlace: true, output: world.path('input.csv') };

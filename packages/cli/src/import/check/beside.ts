@@ -137,11 +137,13 @@ async function readOther(path: string, name: string, ask: AskOfInput): Promise<v
   } catch (error) {
     // It is looked at itself.
     if (isInput) return;
-    const { message, hint = 'Mend it.' } = asCliError(error) ?? {};
+    const { message, hint = '' } = asCliError(error) ?? {};
     if (deps.signal.aborted || message === undefined) throw error;
+    // An option of this command is about its own input.
+    const how = hint === '' || hint.includes('--map') ? 'Mend it.' : hint;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
-      `${hint} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,
+      `${how} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,
     );
   }
 }

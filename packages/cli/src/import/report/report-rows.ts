@@ -195,8 +195,10 @@ function resultsOf(outcome: RowOutcome, inPlace: boolean): Record<ResultColumn, 
 /** A result replaces a key of the input that has its name. */
 function jsonl(layout: Layout, inPlace: boolean) {
   const { columns } = layout.plan;
-  const names = uniqueNames(columns);
-  const places = new Set(Object.values(layout.resultColumns));
+
+  const places = new Set<number>(Object.values(layout.resultColumns));
+  const names = uniqueNames(columns, places);
+  const end = inPlace ? layout.dialect.lineEnd : '\n';
   const taken = new Set<string>(RESULT_COLUMNS);
   return {
     // What is read back must mean the same.
@@ -205,10 +207,10 @@ function jsonl(layout: Layout, inPlace: boolean) {
       const { object, text } = row;
       const cells = object === undefined ? row.cells : [];
       // A line that is no object can't hold a result, and must not be lost.
-      if (inPlace && text !== undefined) return `${text}\n`;
+      if (inPlace && text !== undefined) return text + end;
       // Nor one whose own keys have the names of results: it is rejected.
       if (inPlace && object && strayText(row, layout) !== undefined) {
-        return `${JSON.stringify(object)}\n`;
+        return JSON.stringify(object) + end;
       }
       const isCut = outcome.status === 'rejected' && cells.length > columns.length;
       const entries: Array<readonly [string, unknown]> = object
@@ -218,18 +220,19 @@ function jsonl(layout: Layout, inPlace: boolean) {
       if (isCut && object === undefined) entries.push(['cells', cells]);
       const others = entries.filter(([name], at) => !taken.has(name) && !places.has(at));
       const results = resultsOf(outcome, inPlace);
-      return `${JSON.stringify({ ...Object.fromEntries(others), ...results })}\n`;
+      return JSON.stringify({ ...Object.fromEntries(others), ...results }) + end;
     },
   };
 }
 
-/** Columns of a table as keys of an object: the second `note` is `note_2`. */
-function uniqueNames(columns: readonly string[]): readonly string[] {
-  const names = new Set<string>();
-  for (const column of columns) {
+/** Columns of a table as keys of an object: the second `note` is `note_2`, and a `status` that is no result `status_2`. */
+function uniqueNames(columns: readonly string[], places: ReadonlySet<number>): readonly string[] {
+  const names = new Set<string>(RESULT_COLUMNS);
+  return columns.map((column, at) => {
+    if (places.has(at)) return column;
     let name = column;
     for (let number = 2; names.has(name); number += 1) name = `${column}_${number}`;
     names.add(name);
-  }
-  return [...names];
+    return name;
+  });
 }
