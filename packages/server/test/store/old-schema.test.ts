@@ -38,18 +38,24 @@ function makeOldDatabase(path: string): void {
   db.close();
 }
 
+/** Processor time of some work, in microseconds: that of other programs doesn't count. */
+function cpuOf(work: () => void): number {
+  const start = process.cpuUsage();
+  work();
+  return process.cpuUsage(start).user;
+}
+
 test('an older schema with 1,000,000 links is brought up to date with all that is in it', {
   timeout: 600_000,
 }, async () => {
   const path = databasePath();
-  const start = process.cpuUsage();
-  makeOldDatabase(path);
-  const making = process.cpuUsage(start).user;
+  const making = cpuOf(() => makeOldDatabase(path));
   const old = new Database({ path });
-  const made = process.cpuUsage();
-  migrate(old, migrations, NOW);
-  // A migration that rewrites every link takes as long as all of them took, and creates wait meanwhile.
-  expect(process.cpuUsage(made).user).toBeLessThan(making / 2);
+  const steps = migrations.map((_, last) =>
+    cpuOf(() => migrate(old, migrations.slice(0, last + 1), NOW)),
+  );
+  // Creates wait for one step. One that rewrites every link takes as long as all of them took.
+  expect(Math.max(...steps)).toBeLessThan(making / 2);
   old.close();
   const store = await openSqliteStore({ path, publicUrl: PUBLIC_URL });
 
