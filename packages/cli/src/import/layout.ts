@@ -50,7 +50,9 @@ export async function detectLayout(
     return (await detect(map, isMapOptional ? all : ['title', 'tags'])).layout;
   } catch (error) {
     if (map.target_url !== undefined && !isMapOptional) throw error;
-    const named = await detect({ ...map, target_url: '1' }, all).catch(() => undefined);
+    // Of lines with other keys, two columns may be one field.
+    const unnamed = { title: '', tags: '', ...map, target_url: '1' };
+    const named = await detect(unnamed, all).catch(() => undefined);
     if (named?.isProven !== true) throw error;
     return named.layout;
   }

@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Usage } from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/import/journal/open-journal.ts';
@@ -264,6 +264,17 @@ describe('what exists already', () => {
       '\ufeffurl;title;code;short_url;status;error;made_for\r\n' +
         'https://example.com/1;"a;ü";0000001;https://s.example/0000001;created;;8b2b1cd8\r\n',
     );
+  });
+
+  test('results of lines that write one key in two ways are read back', async () => {
+    world.write(
+      'l.jsonl',
+      '{"url":"https://e.com/1","title":"A"}\n{"url":"https://e.com/2","Title":"B"}\n',
+    );
+    const lines = { file: world.path('l.jsonl'), output: world.path('l.jsonl.results.csv') };
+    expect(await world.import(lines)).toMatchObject({ created: 2 });
+    rmSync(world.path('l.jsonl.shortlink-journal'));
+    expect(await world.import(lines)).toMatchObject({ created: 0, existing: 2, changed: 0 });
   });
 
   test('JSON Lines that are filled in place keep CRLF', async () => {
