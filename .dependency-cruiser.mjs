@@ -54,16 +54,7 @@ export default {
     forbid('sdk', 'shapes are checked in wire/ only', npm('zod'), 'wire/'),
     forbid('sdk', 'it runs in every runtime', '^node:'),
 
-    ...layers(
-      'cli',
-      'main',
-      'run',
-      'run-command',
-      'commands',
-      'output',
-      'verify',
-      'import',
-    ),
+    ...layers('cli', 'main', 'run', 'run-command', 'commands', 'output', 'verify', 'import'),
     forbid('cli', 'it uses the public entry of the SDK, and a server over HTTP', toWire),
     forbid('cli/import', 'import/ returns events and prints nothing', cli('(io|context)\\.ts')),
     forbid('cli/verify', 'verify/ returns verdicts and prints nothing', cli('(io|context)\\.ts')),
