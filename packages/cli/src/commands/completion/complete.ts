@@ -9,6 +9,7 @@ import { firstSentence } from '../help.ts';
 import { TABLE_FIELDS } from '../verify/verify.ts';
 
 type Offer = readonly [word: string, description?: string];
+type Offers = readonly Offer[] | undefined;
 
 /** Words of a line of bash, and what of a word bash replaces: it cuts it at = and : that are not quoted. */
 const BASH_WORD = /\s+((?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^\s"'\\])*)/gs;
@@ -37,13 +38,12 @@ function forBash(offers: readonly Offer[], typed: string): string[] {
   const known = unquoted(typed).length - unquoted(tail).length;
   // Between quotes only harmless characters are offered: the quote decides which ones are code.
   const isQuoted = /["']/.test(tail.replaceAll(/\\./g, ''));
-  const words = offers.map(([word]) => word).filter((word) => word.startsWith(unquoted(typed)));
-  return words
-    .filter((word) => !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word))
-    .map((word) => word.slice(known))
-    .map((word) =>
-      /^["']/.test(tail) ? word : word.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&'),
-    );
+  return offers.flatMap(([word]) => {
+    const isHarmless = !isQuoted || /^[\p{L}\p{N} _.,:/@%+=-]*$/u.test(word);
+    if (!isHarmless || !word.startsWith(unquoted(typed))) return [];
+    const rest = word.slice(known);
+    return /^["']/.test(tail) ? rest : rest.replaceAll(/[^\p{L}\p{N}_\-./=:,@%+]/gu, '\\$&');
+  });
 }
 
 function unquoted(word: string): string {
@@ -51,11 +51,7 @@ function unquoted(word: string): string {
 }
 
 /** commander parses the words, and throws where they are wrong. */
-async function offersFor(
-  words: readonly string[],
-  typed: string,
-  io: Io,
-): Promise<readonly Offer[] | undefined> {
+async function offersFor(words: readonly string[], typed: string, io: Io): Promise<Offers> {
   const [, name, value = typed] = /^(--[^=]+)=(.*)$/s.exec(typed) ?? [];
   const flag = name ?? words.at(-1) ?? '';
   const before = name === undefined && flag.startsWith('-') ? words.slice(0, -1) : words;
@@ -89,13 +85,8 @@ async function offersFor(
   return argument?.name() === 'file' ? undefined : (argument?.argChoices ?? []).map((w) => [w]);
 }
 
-async function valuesOf(
-  { long, flags, argChoices }: Option,
-  typed: string,
-  command: Command,
-  files: readonly string[],
-  io: Io,
-): Promise<readonly string[] | undefined> {
+async function valuesOf(option: Option, typed: string, command: Command, files: string[], io: Io) {
+  const { long, flags, argChoices } = option;
   if (argChoices !== undefined) return argChoices;
   if (long === '--profile') {
     return Object.keys((await readConfig(configPath(io), io.platform)).config.profiles);
