@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { findResultColumns } from './result-columns.ts';
+
+const FOUR = ['code', 'short_url', 'status', 'error'];
+const AT_ONE = { code: 1, short_url: 2, status: 3, error: 4 };
+
+test('four result columns side by side win over one of the same name behind them', () => {
+  expect(findResultColumns(['target_url', ...FOUR, 'code'])).toEqual(AT_ONE);
+  expect(findResultColumns(['target_url', ...FOUR, 'note', 'made_for'])).toEqual({
+    ...AT_ONE,
+    made_for: 6,
+  });
+});
+
+test('of several result columns side by side, the last ones count', () => {
+  expect(findResultColumns([...FOUR, 'target_url', ...FOUR])).toMatchObject({ code: 5, error: 8 });
+});
+
+test('four result columns are found in any order, and three are none', () => {
+  const found = findResultColumns(['error', 'target_url', 'Code', 'Status', 'Short URL']);
+  expect(found).toEqual({ error: 0, code: 2, status: 3, short_url: 4 });
+  expect(findResultColumns(['target_url', 'code', 'short_url', 'status'])).toEqual({});
+});
