@@ -84,8 +84,8 @@ export function openPrivate(copy: string, path = copy, isCut = false): DatabaseS
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; ${BOUNDED_MEMORY}`);
     // An undo file that belongs to another database may damage more than the records.
-    const checked = existsSync(`${copy}-journal`) && db.prepare('PRAGMA quick_check(1)').get();
-    const found = checked ? checked['quick_check'] : 'ok';
+    const isUndone = existsSync(`${copy}-journal`);
+    const found = isUndone ? db.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] : 'ok';
     if (found !== 'ok') throw damaged(path, String(found));
     prepareSchema(db, path, { file: copy, isCut });
     return db;
