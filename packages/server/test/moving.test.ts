@@ -2,7 +2,7 @@ import { copyFile, link, lstat, mkdir, readFile, symlink, writeFile } from 'node
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../src/admin/program.ts';
 import { openStore } from '../src/open-store.ts';
 import { publicUrlOf } from '../src/settings.ts';
@@ -15,7 +15,15 @@ import { START } from './fixture.ts';
 const postgres = usePostgres();
 const path = useDatabasePath();
 
-/** Commands on one database, as an operator runs them. */
+/** The stores that commands have opened, by their database. To open one takes longer than a command: it starts the thread that writes. */
+const stores = new Map<string, Promise<Store>>();
+afterEach(async () => {
+  const opened = await Promise.all(stores.values());
+  stores.clear();
+  await Promise.all(opened.map((store) => store.close()));
+});
+
+/** Commands on one database, as an operator runs them. They share a store, which the end of the test closes. */
 class Operator {
   readonly out: string[] = [];
   readonly err: string[] = [];
@@ -55,10 +63,13 @@ class Operator {
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
       openStore: async (settings, migrate) => {
-        const store = await openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate });
+        const publicUrl = publicUrlOf(settings);
+        const opened = stores.get(this.database) ?? openStore({ ...settings, publicUrl, migrate });
+        stores.set(this.database, opened);
+        const store = await opened;
         const checkImport: Store['checkImport'] = (input) =>
           store.checkImport(input).finally(() => this.onChecked());
-        return { ...store, checkImport };
+        return { ...store, checkImport, close: async () => undefined };
       },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
     });
