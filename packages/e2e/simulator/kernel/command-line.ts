@@ -32,7 +32,13 @@ export type Command =
       keep: readonly number[] | undefined;
       planted: Mutant | undefined;
     }
-  | { kind: 'mutants'; mutants: readonly Mutant[]; seeds: number; workers: number };
+  | {
+      kind: 'mutants';
+      mutants: readonly Mutant[];
+      from: number;
+      seeds: number;
+      workers: number;
+    };
 
 export type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
 
@@ -44,7 +50,7 @@ Usage:
   pnpm ${command} [--seeds N] [--from S] [--workers N]       seeds S to S + N - 1
   pnpm ${command} --seed S                                   one seed with its trace; one that fails is shortened first
   pnpm ${command} --coverage [--record]                       seeds 1 to ${coverage.seeds}, and which share of the statements they execute
-  pnpm ${command} --mutants [--seeds N] [--workers N] [NAME]...   plants bugs, all or those named, and plays seeds until one fails
+  pnpm ${command} --mutants [--seeds N] [--from S] [--workers N] [NAME]...   plants bugs, all or those named, and plays seeds until one fails
   pnpm ${command} --mutants NAME --seed S                    how that bug shows in this seed, if it does
 
 Options:
@@ -106,13 +112,12 @@ export function readCommand(simulation: Simulation, args: string[]): Command {
     const keep = values.keep === undefined ? undefined : actionsNamed(values.keep);
     return { kind: 'seed', seed: wholeNumber('--seed', seed), variant, keep, planted };
   }
-  if (mutants) return { kind: 'mutants', mutants: named, seeds: seeds(MUTANT_SEEDS), workers };
+  const from = wholeNumber('--from', values.from ?? '1');
+  if (mutants)
+    return { kind: 'mutants', mutants: named, from, seeds: seeds(MUTANT_SEEDS), workers };
   const { seeds: usual } = values.coverage ? simulation.coverage : simulation;
-  const range = {
-    from: wholeNumber('--from', values.from ?? '1'),
-    seeds: seeds(usual),
-  };
-  return { kind: 'seeds', ...range, workers, variant, coverage: coverageOf(values) };
+  const coverage = coverageOf(values);
+  return { kind: 'seeds', from, seeds: seeds(usual), workers, variant, coverage };
 }
 
 /** Other seeds than the usual ones execute something else, so that their shares are shown and not compared. */
@@ -141,7 +146,7 @@ function actionsNamed(text: string): number[] {
 const TAKEN = {
   seeds: ['seeds', 'from', 'workers', 'plain', 'losses', 'coverage', 'record'],
   seed: ['seed', 'plain', 'losses', 'keep', 'mutants'],
-  mutants: ['mutants', 'seeds', 'workers'],
+  mutants: ['mutants', 'seeds', 'from', 'workers'],
 } as const;
 
 /** An option that has no effect is a mistake: `--seed 7 --seeds 100` would play one seed. */

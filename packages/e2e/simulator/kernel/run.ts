@@ -142,31 +142,30 @@ const BROKEN = /\bReferenceError\b|\bAssignment to constant\b/;
 /** Plants each bug in turn, and plays seeds until one fails. */
 async function playMutants(
   { command, player: module }: Simulation,
-  { mutants, seeds: most, workers }: CommandOf<'mutants'>,
+  { mutants, from, seeds: most, workers }: CommandOf<'mutants'>,
 ): Promise<boolean> {
-  const results = new Map<string, number | undefined>();
+  /** The seeds that have found a bug. */
+  const finders = new Set<number>();
+  let survivors = 0;
   await eachOf(mutants, workers, async ({ name, patches }) => {
     const player = new Player(module, patches);
     let seeds = 0;
     let found: string | undefined;
     while (found === undefined && seeds < most) {
       const count = Math.min(CHUNK_SEEDS, most - seeds);
-      const report = await player.play({ first: seeds + 1, count, stopsAtFailure: true });
+      const report = await player.play({ first: from + seeds, count, stopsAtFailure: true });
       seeds += report.seeds;
       found = report.failures[0]?.message;
     }
     await player.end();
     const isBroken = found !== undefined && BROKEN.test(found);
-    results.set(name, found === undefined || isBroken ? undefined : seeds);
+    if (found === undefined || isBroken) survivors += 1;
+    else finders.add(from + seeds - 1);
     const word = found === undefined ? 'NOT FOUND' : isBroken ? 'BROKEN' : 'found';
     const how = [word, ...(found?.split('\n', 1) ?? [])].join(', ');
     say(`${name.padEnd(42)} ${String(seeds).padStart(6)} seeds: ${how}`);
   });
-  const survivors = [...results.values()].filter((seeds) => seeds === undefined).length;
-  const failing = await failuresOf(
-    module,
-    [...results.values()].filter((seeds) => seeds !== undefined),
-  );
+  const failing = await failuresOf(module, finders);
   for (const { seed, message } of failing)
     say(
       `seed ${seed} fails without a planted bug too: ${message}\n  pnpm ${command} --seed ${seed}`,
@@ -176,10 +175,10 @@ async function playMutants(
 }
 
 /** What fails as the programs are. A seed that fails anyway has not found the bug that was planted. */
-async function failuresOf(module: URL, seeds: readonly number[]): Promise<ChunkReport['failures']> {
+async function failuresOf(module: URL, seeds: Iterable<number>): Promise<ChunkReport['failures']> {
   const player = new Player(module, []);
   const failures: ChunkReport['failures'] = [];
-  for (const first of new Set(seeds)) {
+  for (const first of seeds) {
     const report = await player.play({ first, count: 1, stopsAtFailure: true });
     failures.push(...report.failures);
   }
