@@ -27,12 +27,13 @@ const coverageOf = (...command: string[]): Part => ({
   unit: 'times what the simulation executes',
 });
 
-const THREE_SERVERS: Part = {
-  command: ['suite', '--project', 'e2e-cluster'],
+/** The tests of these projects, at the length for which the suite has no time. */
+const atLength = (unit: string, ...projects: string[]): Part => ({
+  command: ['suite', ...projects.flatMap((name) => ['--project', name])],
   amount: 1,
-  unit: 'times the tests on three servers that share a PostgreSQL',
+  unit,
   env: { SHORTLINK_TEST_NIGHT: '1' },
-};
+});
 
 /**
  * Every part of a night by its name, which is the name of its job. The day chooses what is drawn: each night begins behind the seeds of the one
@@ -100,7 +101,11 @@ export function partsOf(day: number): Record<string, Part> {
       unit: 'times the tests of random cases, with others',
       env: { SHORTLINK_TEST_SEED: String(day) },
     },
-    'three-servers': THREE_SERVERS,
+    'three-servers': atLength(
+      'times the tests on three servers that share a PostgreSQL',
+      'e2e-cluster',
+    ),
+    'at-length': atLength('times the tests that the suite shortens', 'e2e', 'server'),
     fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
     million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
     mutants: {
