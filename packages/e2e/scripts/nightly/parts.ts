@@ -35,6 +35,12 @@ const atLength = (unit: string, ...projects: string[]): Part => ({
   env: { SHORTLINK_TEST_NIGHT: '1' },
 });
 
+const THREE_SERVERS = atLength(
+  'times the tests on three servers that share a PostgreSQL',
+  'e2e-cluster',
+);
+const AT_LENGTH = atLength('times the tests that the suite shortens', 'e2e', 'server');
+
 /**
  * Every part of a night by its name, which is the name of its job. The day chooses what is drawn: each night begins behind the seeds of the one
  * before.
@@ -101,11 +107,8 @@ export function partsOf(day: number): Record<string, Part> {
       unit: 'times the tests of random cases, with others',
       env: { SHORTLINK_TEST_SEED: String(day) },
     },
-    'three-servers': atLength(
-      'times the tests on three servers that share a PostgreSQL',
-      'e2e-cluster',
-    ),
-    'at-length': atLength('times the tests that the suite shortens', 'e2e', 'server'),
+    'three-servers': THREE_SERVERS,
+    'at-length': AT_LENGTH,
     fuzz: { command: e2e('fuzz', REQUESTS, day), amount: REQUESTS, unit: 'random requests' },
     million: { command: e2e('million', ROWS), amount: ROWS, unit: 'links imported at once' },
     mutants: {
