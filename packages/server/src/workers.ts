@@ -239,11 +239,14 @@ export async function runWorker(
     linkCache: linkCache && number > 0 ? `${linkCache}.${number}` : linkCache,
   };
   const logger = parent.child({ worker: number });
-  const server = await startCounting(own, { dev: false, logger }, new SharedMetrics());
-  send(process, { type: 'serving' });
-  logger.info({ pid: process.pid }, 'worker serves');
-  await stopped;
-  await server.stop();
-  // The channel to the first process would keep this one alive.
-  if (process.connected) process.disconnect();
+  try {
+    const server = await startCounting(own, { dev: false, logger }, new SharedMetrics());
+    send(process, { type: 'serving' });
+    logger.info({ pid: process.pid }, 'worker serves');
+    await stopped;
+    await server.stop();
+  } finally {
+    // The channel to the first process would keep this one alive, also where it can't start: nothing would replace it.
+    if (process.connected) process.disconnect();
+  }
 }
