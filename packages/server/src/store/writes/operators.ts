@@ -124,13 +124,16 @@ export function* recordKeyUse(_: Engine, keyId: string, now: number): Writing<vo
 
 export function* addDomain(_: Engine, input: Input<'addDomain'>): Writing<Domain | undefined> {
   const { hostname, accountId, now } = input;
-  const returned = yield* rowOf<{ id: string }>(sql`
-    UPDATE domains SET removed_at = NULL
-    WHERE hostname = ${hostname} AND account_id = ${accountId} AND removed_at IS NOT NULL RETURNING id`);
-  if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
-  // No Host header has a slash in it, so the links of the earlier owner lead nowhere.
+  // No Host header has a slash in it, so the links of an earlier owner lead nowhere.
   yield* rowsOf(sql`
     UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
+  // Somebody else may have had it meanwhile.
+  const returned = yield* rowOf<{ id: string }>(sql`
+    UPDATE domains SET removed_at = NULL, hostname = ${hostname}
+    WHERE id = (SELECT id FROM domains
+        WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY created_at LIMIT 1)
+      AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id`);
+  if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
   const inserted = yield* rowOf<{ id: string }>(sql`
     INSERT INTO domains (id, hostname, account_id, created_at)
     VALUES (${newId('dom_')}, ${hostname}, ${accountId}, ${now})
