@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
@@ -55,8 +56,8 @@ async function intoFile(path: string, fill: (write: Write) => Promise<number>): 
   if (found?.isFile() && (await isBinary(target))) {
     throw new CommandFailed(`${path} is a database or another binary file; it is not replaced`);
   }
-  const part = isRegular ? `${target}.part` : target;
-  if (isRegular) await rm(part, { force: true });
+  // Of two exports into one file, each has a part of its own.
+  const part = isRegular ? `${target}.${randomUUID()}.part` : target;
   const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
   try {
     const exported = await fill((text) => file.writeFile(text));
