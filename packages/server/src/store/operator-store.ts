@@ -39,8 +39,8 @@ export interface OperatorStore {
   recordKeyUse(keyId: string, now: number): Promise<void>;
 
   /**
-   * `undefined` when the hostname is taken, by any account. A hostname that its own account removed before gets its old id and
-   * links back; one that another account removed becomes a new domain, and the old links stay without a host.
+   * `undefined` when the hostname is taken, by any account. An account that had the hostname before gets its old id and
+   * links back, whoever had it since. For any other account it is a new domain, and the old links stay without a host.
    */
   addDomain(input: {
     hostname: string;

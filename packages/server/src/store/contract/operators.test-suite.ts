@@ -290,6 +290,28 @@ export function testOperators(useStore: UseStore): void {
       expect(await store().findRedirect(own.code)).toMatchObject({ is_active: true, hostname });
     });
 
+    test('each account that had a hostname gets its own links back, whoever had it since', async () => {
+      const callers = [await newCaller(store()), await newCaller(store())];
+      const add = ({ accountId }: { accountId: string }) =>
+        store().addDomain({ hostname, accountId, now: NOW });
+      const had = [];
+      for (const caller of callers) {
+        const domain = await add(caller);
+        had.push({ caller, domain, ...(await createLink(caller, { domain_id: domain?.id })) });
+        await remove(true);
+      }
+      for (const { caller, domain, code } of [...had, ...had]) {
+        expect(await add(caller)).toEqual(domain);
+        expect(await store().listDomains()).toEqual([domain]);
+        for (const other of had) {
+          const redirect = await store().findRedirect(other.code);
+          const isBack = other.code === code;
+          expect([redirect?.is_active, redirect?.hostname === hostname]).toEqual([isBack, isBack]);
+        }
+        await remove(true);
+      }
+    });
+
     test('a job that was accepted before still completes', async () => {
       const caller = await newCaller(store());
       const { accountId } = caller;

@@ -127,11 +127,11 @@ export function* addDomain(_: Engine, input: Input<'addDomain'>): Writing<Domain
   // No Host header has a slash in it, so the links of an earlier owner lead nowhere.
   yield* rowsOf(sql`
     UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
-  // Somebody else may have had it meanwhile.
+  // An older database may have several such rows of one account: it gets the one that it had last.
   const returned = yield* rowOf<{ id: string }>(sql`
     UPDATE domains SET removed_at = NULL, hostname = ${hostname}
     WHERE id = (SELECT id FROM domains
-        WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY created_at LIMIT 1)
+        WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY removed_at DESC LIMIT 1)
       AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id`);
   if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
   const inserted = yield* rowOf<{ id: string }>(sql`
