@@ -130,7 +130,7 @@ async function openService(
 }
 
 /** @throws ConfigError for an address to which visitors are sent where they come from, without end */
-async function checkVisitorUrls(
+export async function checkVisitorUrls(
   settings: Settings,
   publicUrl: string,
   store: Pick<Store, 'listDomains'>,

@@ -3,13 +3,14 @@ import { on, once } from 'node:events';
 import { createServer } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import { CommandFailed } from './admin/command.ts';
 import { createDevAccount } from './admin/keys.ts';
 import type { Logger } from './logger.ts';
 import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
-import { type RunningServer, startCounting } from './start-server.ts';
+import { checkVisitorUrls, type RunningServer, startCounting } from './start-server.ts';
 
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
@@ -27,6 +28,8 @@ interface Slot {
   number: number;
   worker: Worker | undefined;
   failures: number;
+  /** Until it has, the end of its worker ends the start of all. */
+  hasServed: boolean;
   timer?: NodeJS.Timeout;
   /** As it told them last. */
   metrics: object[];
@@ -41,7 +44,7 @@ interface FirstProcess {
 
 /**
  * Serves one port with several processes. The first replaces workers that end, and adds up their metrics; it uses the database before they start.
- * @throws the system's error when the address can't be had, a ConfigError, or an Error when the first workers end instead of serving
+ * @throws the system's error when the address can't be had, a ConfigError, or a CommandFailed when the first workers end instead of serving
  */
 export async function startWorkers(
   settings: Settings,
@@ -56,8 +59,9 @@ export async function startWorkers(
   const port = await freePort(host, settings.port);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (text) => options.logger.warn(text));
-  const made = dev ? await createDevAccount(store, Date.now()) : undefined;
-  await store.close();
+  const made = await checkVisitorUrls(settings, publicUrl, store)
+    .then(() => (dev ? createDevAccount(store, Date.now()) : undefined))
+    .finally(() => store.close());
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)], silent: true });
@@ -83,14 +87,17 @@ export class Workers {
   constructor(count: number, options: FirstProcess) {
     this.#options = options;
     this.#slots = Array.from({ length: count }, (_, number) => {
-      return { number, worker: undefined, failures: 0, metrics: [] };
+      return { number, worker: undefined, failures: 0, hasServed: false, metrics: [] };
     });
   }
 
   /** Rejects when one of them ends before it serves. */
   async start(): Promise<void> {
     try {
-      await Promise.all(this.#slots.map((slot) => this.#fork(slot)));
+      // One is started before the others, so that what keeps them from starting is said once.
+      for (const slots of [this.#slots.slice(0, 1), this.#slots.slice(1)]) {
+        await Promise.all(slots.map((slot) => this.#fork(slot)));
+      }
     } catch (error) {
       this.#isStopping = true;
       this.kill();
@@ -127,7 +134,10 @@ export class Workers {
     }
     return new Promise((resolve, reject) => {
       worker.on('message', (message: Message) => {
-        if (message.type === 'serving') resolve();
+        if (message.type === 'serving') {
+          slot.hasServed = true;
+          resolve();
+        }
         // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
         else if (message.type === 'metrics' && slot.worker === worker)
           slot.metrics = message.metrics;
@@ -137,8 +147,12 @@ export class Workers {
         slot.worker = undefined;
         this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();
         slot.metrics = [];
-        reject(new Error(`a worker ended with ${signal ?? code} before it served`));
-        if (this.#isStopping) return;
+        reject(
+          new CommandFailed(
+            `the server did not start: a worker ended with ${signal ?? `code ${code}`}`,
+          ),
+        );
+        if (this.#isStopping || !slot.hasServed) return;
         const isEarly = performance.now() - startedAt < RESTART_MS.settled;
         slot.failures = isEarly ? slot.failures + 1 : 1;
         this.#replace(slot, { code, signal });

@@ -18,13 +18,16 @@ async function start(database: string, ...flags: string[]): Promise<unknown> {
   return Promise.race([ended, tooLong.then(() => `still runs: ${log()}`)]);
 }
 
-test('a start that can not make the account of --dev ends the process', async () => {
-  const url = await newDatabase();
-  await migratePostgres(url);
-  const name = new URL(url).pathname.slice(1);
-  await execute(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-  expect(await start(url, '--dev')).toMatchObject({ code: 1 });
-});
+test.each([[[]], [['--workers', '2']]])(
+  'a start that can not make the account of --dev ends the process, with %j',
+  async (flags) => {
+    const url = await newDatabase();
+    await migratePostgres(url);
+    const name = new URL(url).pathname.slice(1);
+    await execute(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await start(url, '--dev', ...flags)).toMatchObject({ code: 1 });
+  },
+);
 
 test('a start that can not read the jobs ends the process, on PostgreSQL', async () => {
   const url = await newDatabase();
@@ -33,14 +36,17 @@ test('a start that can not read the jobs ends the process, on PostgreSQL', async
   expect(await start(url)).toMatchObject({ code: 1, stderr: expect.stringContaining('jobs') });
 });
 
-test('a start that can not read the jobs ends the process, on SQLite', async () => {
-  const path = join(folder(), 'x.db');
-  await migrateSqlite(path);
-  const db = new Database({ path });
-  db.exec('ALTER TABLE jobs RENAME TO lost');
-  db.close();
-  expect(await start(`sqlite:${path}`)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('jobs'),
-  });
-});
+test.each([[[]], [['--workers', '2']]])(
+  'a start that can not read the jobs ends the process, on SQLite, with %j',
+  async (flags) => {
+    const path = join(folder(), 'x.db');
+    await migrateSqlite(path);
+    const db = new Database({ path });
+    db.exec('ALTER TABLE jobs RENAME TO lost');
+    db.close();
+    expect(await start(`sqlite:${path}`, ...flags)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^[^\n]*jobs\n(?:error: the server did not start: [^\n]*\n)?$/),
+    });
+  },
+);

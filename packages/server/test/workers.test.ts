@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { Database } from '../src/store/sqlite/database.ts';
 import { post, type ServerProcess, useProcesses } from './server-process.ts';
 
-const { run, start } = useProcesses();
+const { run, start, folder } = useProcesses();
 
 const TARGET = { target_url: 'https://example.com/' };
 
@@ -91,6 +93,32 @@ test('a process that is killed is replaced, and what it has counted stays in the
   expect((await post(server, TARGET)).status).toBe(201);
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
+});
+
+test('a replacement that can not start is replaced until one can', async () => {
+  const server = await start(['--workers', '2']);
+  const db = new Database({ path: join(folder(), 'x.db') });
+  onTestFinished(() => db.close());
+  db.exec('ALTER TABLE jobs RENAME TO lost');
+  process.kill(workersOf(server)[0]?.pid ?? 0, 'SIGKILL');
+  await expect.poll(() => server.log().match(/is replaced/g)?.length).toBeGreaterThan(2);
+  db.exec('ALTER TABLE lost RENAME TO jobs');
+  await expect.poll(() => workersOf(server)).toHaveLength(3);
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});
+
+test('a wrong setting is named once, as without workers', async () => {
+  const domain = 'go.example.com';
+  const { id } = await json(['accounts', 'create', '--name', 'x', '--plan', 'pro', '--init']);
+  await json(['domains', 'add', domain, '--account', id]);
+  const outcomes = ['1', '2'].map((count) => {
+    const args = ['start', '--workers', count, '--port', '0'];
+    return run(args, { SHORTLINK_ROOT_URL: `https://${domain}/` }).ended;
+  });
+  const stderr = expect.stringMatching(/^error: SHORTLINK_ROOT_URL is [^\n]*\n$/);
+  expect(await outcomes[1]).toEqual({ code: 2, stderr });
+  expect(await outcomes[1]).toEqual(await outcomes[0]);
 });
 
 /** Each night for a minute. Longer with `SHORTLINK_WORKERS_SECONDS=600`. */
