@@ -11,6 +11,9 @@ import { publicUrlOf, type Settings } from './settings.ts';
 /** Of a service manager, of Ctrl-C, and of a terminal that is closed. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
+/** Signals within this time, in milliseconds, are one: GNU `timeout` signals its child and then its whole group, which has the child in it. */
+const ONE_SIGNAL_MS = 1_000;
+
 /** How long the last log lines may take to be read once everything is stopped. */
 const LOG_FLUSH_MS = 2_000;
 
@@ -60,7 +63,7 @@ async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promi
   }
 }
 
-/** Serves until a signal; a second one ends the process at once, and so does the first while the server starts. */
+/** Serves until a signal; a second one, a moment later, ends the process at once, and so does the first while the server starts. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   let isServing = false;
   const ending = cluster.isWorker ? ignoreSignals() : firstSignal(() => isServing);
@@ -107,12 +110,13 @@ function ignoreSignals(): undefined {
 
 function firstSignal(isServing: () => boolean): Promise<void> {
   return new Promise((resolve) => {
-    let received = 0;
+    let firstAt = Number.POSITIVE_INFINITY;
     const onSignal = () => {
-      received += 1;
-      if (received > 1) process.exit(EXIT.failed);
+      const now = performance.now();
+      if (now - firstAt >= ONE_SIGNAL_MS) process.exit(EXIT.failed);
       // Nothing was begun for anybody: a service manager would take another code for a crash.
       if (!isServing()) process.exit(EXIT.ok);
+      firstAt = Math.min(firstAt, now);
       resolve();
     };
     for (const name of ENDING) process.on(name, onSignal);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { portOf } from '../src/serve.ts';
@@ -79,6 +80,14 @@ describe('a serving process', () => {
     expect(stderr).toContain('"msg":"stopped"');
   });
 
+  test('two signals at once are one', async () => {
+    const server = await start();
+    server.child.kill('SIGTERM');
+    server.child.kill('SIGHUP');
+    const { code, stderr } = await server.ended;
+    expect([code, stderr.match(/"msg":"stopped"/g)?.length]).toEqual([0, 1]);
+  });
+
   test('a second signal ends it at once', async () => {
     const server = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -90,6 +99,7 @@ describe('a serving process', () => {
     await fetch(`${server.url}/healthz`);
     server.child.kill('SIGTERM');
     await expect.poll(server.log).toContain('"msg":"stopping"');
+    await sleep(1_100);
     server.child.kill('SIGTERM');
     expect((await server.ended).code).toBe(1);
   });
