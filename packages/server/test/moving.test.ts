@@ -1,5 +1,14 @@
-import { copyFile, link, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import {
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -31,6 +40,8 @@ class Operator {
   account = '';
   /** Called when links were checked. */
   onChecked = async (): Promise<void> => undefined;
+  /** Called when the file of an export is open, and nothing is in it. */
+  onExport = async (): Promise<void> => undefined;
 
   constructor(database: string) {
     this.database = database;
@@ -69,7 +80,11 @@ class Operator {
         const store = await opened;
         const checkImport: Store['checkImport'] = (input) =>
           store.checkImport(input).finally(() => this.onChecked());
-        return { ...store, checkImport, close: async () => undefined };
+        const exportLinks: Store['exportLinks'] = async (...args) => {
+          await this.onExport();
+          return store.exportLinks(...args);
+        };
+        return { ...store, checkImport, exportLinks, close: async () => undefined };
       },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
     });
@@ -902,6 +917,31 @@ describe('an export', () => {
     expect(await other.links()).toEqual(await operator.links());
     expect(await operator.run('links', 'export', '--account', 'acc_none')).toBe(1);
     expect(await operator.run('links', 'export', '-o', `${path()}-no/file.csv`)).toBe(1);
+  });
+
+  test('into a file that another one replaces meanwhile is whole, and no other file is touched', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    await fill(operator);
+    const file = `${path()}.csv`;
+    await writeFile(`${file}.part`, 'of somebody else');
+    const other = new Operator(operator.database);
+    operator.onExport = async () => void (await other.export('-o', file));
+    await operator.export('-o', file);
+    expect(await readFile(file, 'utf8')).toBe(await other.export());
+    expect(await readFile(`${file}.part`, 'utf8')).toBe('of somebody else');
+    const parts = (await readdir(dirname(file))).filter((name) => name.endsWith('.part'));
+    expect(parts).toEqual([basename(`${file}.part`)]);
+  });
+
+  test.each([
+    ['.none/links.csv', 'its folder does not exist'],
+    ['.folder', 'it is a folder'],
+  ])('into %s says why it can not be written', async (name, why) => {
+    const operator = await Operator.open(`sqlite:${path()}`);
+    await mkdir(`${path()}.folder`);
+    const file = path() + name;
+    expect(await operator.run('links', 'export', '-o', file)).toBe(1);
+    expect(operator.err.at(-1)).toBe(`error: ${file}: ${why}`);
   });
 
   test('follows a symbolic link, and fails where its last bytes find no room', async () => {

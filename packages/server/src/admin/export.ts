@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
@@ -39,8 +39,13 @@ export function registerExport(links: AdminCommand): void {
         });
         return exported;
       };
-      const exported = await (output === '-' ? exportTo(write) : intoFile(output, exportTo));
-      if (output !== '-') return { json: { exported, file: output } };
+      if (output !== '-') {
+        const exported = await intoFile(output, exportTo).catch((error: unknown) => {
+          throw aboutFile(output, error);
+        });
+        return { json: { exported, file: output } };
+      }
+      const exported = await exportTo(write);
       err(`${exported} ${exported === 1 ? 'link' : 'links'} exported`);
       return undefined;
     });
@@ -56,8 +61,8 @@ async function intoFile(path: string, fill: (write: Write) => Promise<number>): 
   if (found?.isFile() && (await isBinary(target))) {
     throw new CommandFailed(`${path} is a database or another binary file; it is not replaced`);
   }
-  // Of two exports into one file, each has a part of its own.
-  const part = isRegular ? `${target}.${randomUUID()}.part` : target;
+  // Its name is random, because two exports may write the same file. After a crash it stays, as that of a backup does.
+  const part = isRegular ? `${target}.${randomBytes(4).toString('hex')}.part` : target;
   const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
   try {
     const exported = await fill((text) => file.writeFile(text));
@@ -68,10 +73,20 @@ async function intoFile(path: string, fill: (write: Write) => Promise<number>): 
   } catch (error) {
     await file.close().catch(() => undefined);
     if (isRegular) await rm(part, { force: true });
-    // Of a disk that is full, the system's error does not say which file it was.
-    const isSystems = error instanceof Error && 'syscall' in error;
-    throw isSystems ? new CommandFailed(`${path}: ${error.message}`) : error;
+    throw error;
   }
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  EISDIR: 'it is a folder',
+};
+
+/** The system's error does not say which file it was when a disk is full, and names the part of it otherwise. */
+function aboutFile(path: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'syscall' in error)) return error;
+  const why = 'code' in error ? WHY[String(error.code)] : undefined;
+  return new CommandFailed(`${path}: ${why ?? error.message}`);
 }
 
 /** What a symbolic link leads to, even where nothing is there yet. */
