@@ -14,6 +14,7 @@ import { newLink } from '../src/store/contract/fixtures.test-suite.ts';
 import type { DatabaseFacts } from '../src/store/operator-store.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Account, NewLink, Store } from '../src/store/store.ts';
+import { StoreError } from '../src/store/store-error.ts';
 import { startTestServer } from '../src/testing/index.ts';
 import { START, TARGET } from './fixture.ts';
 
@@ -24,6 +25,7 @@ let err: string[];
 let started: [Settings, { dev: boolean }][];
 let facts: DatabaseFacts;
 let backups: [Settings, string][];
+let migrate: () => Promise<{ from: number; to: number }>;
 
 beforeEach(async () => {
   store = await openSqliteStore({ path: ':memory:', publicUrl: 'https://sho.rt' });
@@ -32,6 +34,7 @@ beforeEach(async () => {
   store.close = async () => undefined;
   started = [];
   backups = [];
+  migrate = async () => ({ from: 0, to: 1 });
 });
 afterEach(() => closeStore());
 
@@ -52,7 +55,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
     now: () => START,
     openStore: async () => store,
     inspect: async () => facts,
-    migrate: async () => ({ from: 0, to: 1 }),
+    migrate: () => migrate(),
     backup: async (settings, file) => {
       backups.push([settings, file]);
     },
@@ -192,6 +195,19 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     expect(await store.listAccounts()).toEqual([]);
     expect(started).toEqual([]);
   });
+});
+
+test.each([
+  [['accounts', 'show', 'acc_none'], 1, 'account "acc_none" not found'],
+  [['accounts', 'list', '--frobnicate'], 2, "unknown option '--frobnicate'"],
+  [['accounts', 'update', 'acc_none'], 2, 'nothing to change: give --name, --plan or --limit'],
+  [['accounts', 'list', '--public-url', 'x'], 2, expect.stringMatching(/^--public-url is "x"; /)],
+  [['migrate'], 1, 'The database is busy.'],
+])('%j: with --json, what is wrong is printed as JSON too', async (args, exitCode, error) => {
+  migrate = () => Promise.reject(new StoreError('busy', 'The database is busy.'));
+  expect(await run(...args, '--json')).toBe(exitCode);
+  expect(out.map((line) => JSON.parse(line))).toEqual([{ error }]);
+  expect(err.join('\n')).toContain(JSON.parse(out[0] ?? '').error);
 });
 
 test('no text of the database or the command line can steer a terminal', async () => {

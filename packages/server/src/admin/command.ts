@@ -18,10 +18,10 @@ export const EXIT = {
 /** A command that could not be done; its message is for the operator. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
-  /** What `--json` prints of it. @default nothing */
-  readonly json: object | undefined;
+  /** What `--json` prints of it; `null` where it has printed already. @default the message */
+  readonly json: object | null;
 
-  constructor(message: string, json?: object) {
+  constructor(message: string, json: object | null = {}) {
     super(message);
     this.json = json && { error: message, ...json };
   }
@@ -133,15 +133,11 @@ export class AdminCommand extends Command {
       const { out, columns } = this.context;
       const isJson = this.opts<{ json?: boolean }>().json === true;
       // Commander passes the arguments and the options as they were declared.
-      const acting = act(this.settings(), ...(args as unknown[] as A));
-      const printed = await acting.catch((error: unknown) => {
-        if (isJson && error instanceof CommandFailed && error.json) out(safeJson(error.json));
-        throw error;
-      });
+      const printed = await act(this.settings(), ...(args as unknown[] as A));
       if (printed === undefined) return;
       if (isJson) out(safeJson(printed.json));
       else (await linesOf(printed, columns)).forEach(out);
-      if (printed.failure !== undefined) throw new CommandFailed(printed.failure);
+      if (printed.failure !== undefined) throw new CommandFailed(printed.failure, null);
     });
   }
 

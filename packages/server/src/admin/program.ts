@@ -8,7 +8,7 @@ import { registerDoctor } from './doctor.ts';
 import { registerDomains } from './domains.ts';
 import { registerKeys } from './keys.ts';
 import { registerLinks } from './links.ts';
-import { terminalSafe, terminalSafeLines } from './output.ts';
+import { safeJson, terminalSafe, terminalSafeLines } from './output.ts';
 
 /** Runs one command line, without the program's own name, and resolves to its exit code. */
 export async function runProgram(
@@ -20,10 +20,14 @@ export async function runProgram(
     await buildProgram(context, version).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    // Commander has printed its own message; help and version are no errors.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    // Help and version are no errors.
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     // Whoever reads the output has read enough, such as `| head`.
     if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
+    const json = error instanceof CommandFailed ? error.json : { error: messageOf(error) };
+    if (json !== null && args.includes('--json')) context.out(safeJson(json));
+    // Commander has printed its own message.
+    if (error instanceof CommanderError) return EXIT.usage;
     if (error instanceof ConfigError) {
       context.err(`error: ${terminalSafe(error.message)}`);
       return EXIT.usage;
@@ -33,6 +37,10 @@ export async function runProgram(
     if (hint !== undefined) context.err(`  ${hint}`);
     return EXIT.failed;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/^error: /, '') : String(error);
 }
 
 const EXPECTED = [CommandFailed, StoreError, InputError];
