@@ -122,6 +122,17 @@ describe('browsers', () => {
     }
   });
 
+  test('no cache keeps a 404 that may become a link, and none keeps one of the API at all', async () => {
+    for (const [path, kept] of [
+      ['/abcdefg', 'private, max-age=0'],
+      ['/several/segments', 'private, max-age=0'],
+      ['/api/v1/nowhere', 'no-store'],
+    ]) {
+      const { status, headers } = await app.send(path ?? '');
+      expect([path, status, headers.get('cache-control')]).toEqual([path, 404, kept]);
+    }
+  });
+
   test('API answers are neither stored, sniffed nor framed', async () => {
     for (const answer of [await app.post(key, LINKS, {}), await app.get(key, '/api/v1/usage')]) {
       expect(answer.headers.get('cache-control')).toBe('no-store');

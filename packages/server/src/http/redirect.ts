@@ -59,8 +59,12 @@ export function redirect(deps: AppOptions) {
 
 /** The same for a path that can only be an alias, and that nothing else responds to. `undefined` where there is none. */
 export function redirectAlias(deps: AppOptions) {
-  return async (c: Context<AppEnv>): Promise<Response | undefined> =>
-    c.req.method === 'GET' || c.req.method === 'HEAD' ? follow(deps, c) : undefined;
+  return async (c: Context<AppEnv>): Promise<Response | undefined> => {
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return undefined;
+    // Responses of the API are not stored at all.
+    c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
+    return follow(deps, c);
+  };
 }
 
 /** Follows a code, or an alias where no link has that code here. One in memory comes first: while the database is away, nobody waits for the other. */
