@@ -108,6 +108,7 @@ export const ORIGIN: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.href === `${url?.origin}/` ? url?.origin : undefined;
   },
+  shown: withoutUser,
   none: NOTHING,
 };
 
@@ -118,8 +119,14 @@ export const WEB_URL: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.username === '' && url.password === '' ? url.href : undefined;
   },
+  shown: withoutUser,
   none: NOTHING,
 };
+
+/** A user may have a password, which may be mistyped, too: with a slash in it, for example. */
+function withoutUser(text: string): string {
+  return text.replace(/^([a-z]+:\/*)?.*@/is, '$1***@');
+}
 
 function parseHttp(text: string): URL | undefined {
   const url = URL.parse(text);

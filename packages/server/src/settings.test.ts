@@ -120,6 +120,17 @@ describe('a bad value is named in one line, with what is accepted', () => {
     },
   );
 
+  test.each([
+    ['SHORTLINK_PUBLIC_URL', 'https://user:hunter2@sho.rt'],
+    ['SHORTLINK_PUBLIC_URL', 'https:/user:hunt/hunter2@sho.rt'],
+    ['SHORTLINK_ROOT_URL', 'user:hunter2@sho.rt'],
+    ['SHORTLINK_NOT_FOUND_URL', 'https://user:hunter2@www.example.com/'],
+  ])('%s=%s does not show its password', (name, value) => {
+    const read = () => readSettings({}, { [name]: value });
+    expect(read).toThrow(/\*\*\*@(?:sho\.rt|www\.example\.com\/)"; expected an http/);
+    expect(read).not.toThrow('hunter2');
+  });
+
   test('flags are named as flags', () => {
     expect(() => readSettings({ port: 'x' }, { SHORTLINK_PORT: '1' })).toThrow('--port is "x"');
   });
@@ -155,7 +166,7 @@ describe('a value from a file', () => {
   };
 
   test.each(Object.values(SETTINGS).map(({ option }) => option.envVar ?? ''))(
-    '%s_FILE is read, without its last line end',
+    '%s_FILE is read, without the line ends after it and the mark of an editor before it',
     (variable) =>
       inFolder(async (folder) => {
         const values: Record<string, string> = {
@@ -179,7 +190,7 @@ describe('a value from a file', () => {
         };
         const value = values[variable] ?? '';
         const file = join(folder, 'value');
-        for (const text of [value, `${value}\n`, `${value}\r\n`]) {
+        for (const text of [value, `${value}\n`, `${value}\r\n\n`, `\ufeff${value}\n`]) {
           await writeFile(file, text);
           const fromFile = readSettings({}, { [`${variable}_FILE`]: file });
           expect(fromFile).toEqual(readSettings({}, { [variable]: value }));

@@ -180,7 +180,10 @@ function given(option: Option, flags: RawSettings, env: Env): { name: string; te
   const [text, file] = [env[variable], env[fileVariable]];
   if (!file) return { name: variable, text: text || String(option.defaultValue ?? '') };
   if (text) throw new ConfigError(`${variable} and ${fileVariable} are both set; expected one`);
-  return { name: fileVariable, text: readNamed(fileVariable, file).replace(/\r?\n$/, '') };
+  return {
+    name: fileVariable,
+    text: readNamed(fileVariable, file).replace(/^\ufeff|[\r\n]+$/g, ''),
+  };
 }
 
 /** @throws ConfigError for a file that can't be read, with what names it */
