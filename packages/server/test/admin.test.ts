@@ -95,14 +95,14 @@ describe('accounts', () => {
   });
 
   test('Custom takes every limit on its own, or none', async () => {
-    const names = ['rpm=600', 'rpd=unlimited', 'rpmonth=7', 'links=8', 'keys=9', 'batch=unlimited'];
+    const names = ['rpm=600', 'rpd=unlimited', 'rpmonth=7', 'links=0', 'keys=0', 'batch=unlimited'];
     const account = await createAccount('custom', ...names.flatMap((limit) => ['--limit', limit]));
     expect(account.limits).toEqual({
       requests_per_minute: 600,
       requests_per_day: null,
       requests_per_month: 7,
-      links: 8,
-      api_keys: 9,
+      links: 0,
+      api_keys: 0,
       batch_size: null,
     });
     expect((await createAccount('custom')).limits).toMatchObject({
@@ -169,6 +169,8 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['accounts', 'create', '--name', 'x', '--plan', 'custom', '--limit', 'rps=1'], /rpm, rpd/],
     [['accounts', 'create', '--name', 'x', '--plan', 'custom', '--limit', 'rpm=-1'], /name=count/],
     [['accounts', 'create', '--name', 'x', '--plan', 'custom', '--limit', 'rpm'], /name=count/],
+    [['accounts', 'update', 'x', '--limit', 'rpm=0'], /rpm of 1 or more, or unlimited/],
+    [['accounts', 'update', 'x', '--limit', 'batch=10001'], /batch from 1 to 10000, or unlimited/],
     [['keys', 'create', '--account', 'x', '--permission', 'admin'], /shortlinks:write/],
     [['keys', 'create', '--account', 'x', '--expires', '2027-02-30'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', 'tomorrow'], /such as 2027-01-31/],

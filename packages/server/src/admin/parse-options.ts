@@ -1,4 +1,5 @@
 import {
+  MAX_BATCH_LINKS,
   PERMISSIONS,
   type Permission,
   PLANS,
@@ -57,7 +58,12 @@ export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Pa
     Object.entries(LIMIT_NAMES).find(([known]) => known === name),
     `name=count or name=unlimited, with one of the names ${Object.keys(LIMIT_NAMES).join(', ')}`,
   );
-  return { ...before, [field]: value === 'unlimited' ? null : Number(value) };
+  const count = value === 'unlimited' ? null : Number(value);
+  const isTooFew = count === 0 && field !== 'links' && field !== 'api_keys';
+  const isTooMany = field === 'batch_size' && (count ?? 0) > MAX_BATCH_LINKS;
+  const accepted = field === 'batch_size' ? `from 1 to ${MAX_BATCH_LINKS}` : 'of 1 or more';
+  accept(isTooFew || isTooMany ? undefined : count, `${name} ${accepted}, or unlimited`);
+  return { ...before, [field]: count };
 }
 
 export function collectPermission(text: string, before: Permission[] = []): Permission[] {
