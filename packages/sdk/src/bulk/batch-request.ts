@@ -73,7 +73,9 @@ export function refuseEntries(batch: Batch<LinkInput>, hasKey: boolean, error: u
   for (const { index = -1, field, message } of error.body?.details ?? []) {
     const entry = sent[index];
     if (entry === undefined) continue;
-    const reason = [field, message].filter(Boolean).join(': ') || error.message;
+    // The messages of some services begin with the field.
+    const parts = message?.startsWith(`${field} `) ? [message] : [field, message];
+    const reason = parts.filter(Boolean).join(': ') || error.message;
     reasons.set(entry, [reasons.get(entry), reason].filter(Boolean).join('; '));
   }
   // Where the others were refused before, the last one needs no name.

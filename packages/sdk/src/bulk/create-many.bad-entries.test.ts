@@ -118,6 +118,16 @@ describe('createMany: bad entries that the response names', () => {
     expect(items[1]).toMatchObject({ outcome: 'failed', error: 'f: m; f: m' });
   });
 
+  it('have their field named once, also by a service whose messages begin with it', async () => {
+    const service = new FakeService();
+    service.onBatch = (_, sent) => {
+      const index = sent.findIndex((link) => positionOf(link) === 1);
+      if (index >= 0) throw badRequest([{ index, field: 'tags[2]', message: 'tags[2] is empty' }]);
+    };
+    const { items } = await runCreateMany(service, links(2));
+    expect(items[1]).toMatchObject({ outcome: 'failed', error: 'tags[2] is empty' });
+  });
+
   it('end after as many requests as there are entries when the service names one after the other', async () => {
     const service = pickyService({ isBad: () => true, details: 1 });
     const { items } = await runCreateMany(service, links(20));
