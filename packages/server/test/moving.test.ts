@@ -449,6 +449,25 @@ describe('everything is checked before anything is written', () => {
     ]);
   });
 
+  test.each([
+    ['bit.example/b,https://example.com/sh', true],
+    ['bit.example/b,"https://example.com/sh"', true],
+    ['bit.example/b,https://example.com/shop,Title', false],
+    ['bit.example/b,https://example.com/shop,"Title\n"', false],
+  ])('a last line without an end may be cut off: %j', async (last, isRefused) => {
+    const text = `link,long_url,title\nbit.example/a,https://example.com/a\n${last}`;
+    const cut = 'b.csv, line 3: it has fewer cells than there are columns, and no line end: ';
+    const note = 'b.csv: its last line, 3, has no line end: make sure that the file is not cut off';
+    for (const pack of [Buffer.from, gzipSync]) {
+      const file = await fileOf('b.csv', pack(text));
+      expect(await operator.import(file)).toBe(isRefused ? 1 : 0);
+      expect(operator.err.slice(2).join('\n')).toContain(isRefused ? cut : note);
+    }
+    expect(await operator.links()).toHaveLength(isRefused ? 0 : 2);
+    expect(await operator.import(await fileOf('b.csv', `${text}\n`))).toBe(0);
+    expect(operator.err).toHaveLength(2);
+  });
+
   test('a row of a JSON document is named by its number, and no address by what it is not', async () => {
     const link = { long_url: 'https://example.com/', link: 'https://bit.example/a' };
     const links = [link, { ...link, link: 'mailto:a@bit.example' }];

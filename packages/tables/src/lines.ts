@@ -151,6 +151,10 @@ export class PlainRow implements Row {
   get #text(): string {
     return this.#piece.text.slice(this.#start, this.#end);
   }
+
+  get isUnended(): boolean {
+    return this.#end === this.#piece.text.length;
+  }
 }
 
 /** What a line holds that is a row of its own. */

@@ -87,7 +87,8 @@ export class CsvReader implements RowReader {
         const row = this.#readQuotedRow(text, position, lineEnd, last);
         if (row === undefined) break;
         const { cells, next, lines } = row;
-        if (!isBlank(cells)) rows.push({ line: this.#line, cells });
+        const isUnended = next === length && !/[\r\n]/.test(text.charAt(length - 1));
+        if (!isBlank(cells)) rows.push({ line: this.#line, cells, isUnended });
         position = next;
         this.#line += lines;
       }

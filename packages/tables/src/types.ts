@@ -73,6 +73,8 @@ export interface Row {
   /** .xlsx: what its cells are, by index, and whether one of them is a sum. */
   readonly book?: Readonly<Record<number, BookCell>> | undefined;
   readonly isSum?: boolean | undefined;
+  /** CSV: no line break ends the row, so that the file may be cut off in it. */
+  readonly isUnended?: boolean | undefined;
   /** Why the row could not even be split into cells. */
   readonly problem?: string | undefined;
 }

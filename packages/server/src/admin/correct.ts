@@ -64,7 +64,7 @@ export function registerUpdate(links: AdminCommand): void {
         throw new CommandFailed('give the code of a link, or --from with a file of corrections');
       }
       const one = { code: code ?? '', target_url, title, ifTarget };
-      const changes = from === undefined ? [one] : await changesIn(from, context.stdin);
+      const changes = from === undefined ? [one] : await changesIn(from, context);
       const planned = await planOf(store, settings, changes, context.err);
       // A file that was killed is run again: what is right already is left out.
       const plan = from === undefined ? planned : planned.filter(({ changed }) => changed);
@@ -85,9 +85,9 @@ export function registerUpdate(links: AdminCommand): void {
 }
 
 /** Reads a table of corrections. */
-async function changesIn(file: string, stdin: CommandContext['stdin']): Promise<Change[]> {
+async function changesIn(file: string, { stdin, err }: CommandContext): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
-  const source = await openSource(file, stdin);
+  const source = await openSource(file, stdin, err);
   const changes: Change[] = [];
   try {
     const named = ['code', 'shorturl'].find((name) => source.columns.has(name));

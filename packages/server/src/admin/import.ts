@@ -52,7 +52,7 @@ export function registerImport(links: AdminCommand): void {
       const { importLinks } = await import('./moving/import-links.ts');
       const sources: Awaited<ReturnType<typeof openSource>>[] = [];
       try {
-        for (const file of files) sources.push(await openSource(file, stdin));
+        for (const file of files) sources.push(await openSource(file, stdin, say));
         const counts = await importLinks(store, sources, {
           ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, hosts, now, say },
           domains: new Map([

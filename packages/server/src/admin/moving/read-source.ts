@@ -35,17 +35,23 @@ export interface Source {
 export async function openSource(
   file: string,
   stdin: AsyncIterable<Uint8Array | string>,
+  say: (line: string) => void,
 ): Promise<Source> {
   const input = await openInput(file, stdin);
   try {
-    return (await openDocument(input)) ?? (await openTable(input));
+    return (await openDocument(input)) ?? (await openTable(input, say));
   } catch (error) {
     await input.dispose();
     throw error;
   }
 }
 
-async function openTable(input: Input): Promise<Source> {
+const SURPLUS = 'it has more cells than there are columns';
+const CUT =
+  'it has fewer cells than there are columns, and no line end: the file is cut off, or its last line has to be completed';
+const UNENDED = 'has no line end: make sure that the file is not cut off';
+
+async function openTable(input: Input, say: (line: string) => void): Promise<Source> {
   const layout = await detectTable(input, { map: {}, needsTarget: false, inputFormat: 'auto' });
   const { columns } = layout.plan;
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
@@ -64,15 +70,17 @@ async function openTable(input: Input): Promise<Source> {
     columns: new Set(places.keys()),
     async *read() {
       for await (const rows of readRows(input, layout)) {
-        yield rows.map(({ line, cells, object, problem }) => {
+        yield rows.map(({ line, cells, object, problem, isUnended }) => {
           if (problem !== undefined) {
             throw new CommandFailed(`${input.name}, line ${line}: ${problem}`);
           }
           if (object !== undefined) return { line, values: flat(object, keyOf) };
           // A comma in a value that is not quoted cuts it, and moves those after it.
           const isSurplus = cells.slice(columns.length).some((cell) => cell.trim() !== '');
-          const surplus = isSurplus ? 'it has more cells than there are columns' : undefined;
-          return { line, problem: surplus, values: cellsOf(cells) };
+          if (isSurplus) return { line, problem: SURPLUS, values: cellsOf(cells) };
+          const isCut = isUnended && cells.length < columns.length;
+          if (isUnended && !isCut) say(`${input.name}: its last line, ${line}, ${UNENDED}`);
+          return { line, problem: isCut ? CUT : undefined, values: cellsOf(cells) };
         });
       }
     },
