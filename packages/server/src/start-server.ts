@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
 import { createDevAccount } from './admin/keys.ts';
-import { ownHostsOf } from './domain/hostnames.ts';
+import { ownHostsOf, sharedHostWarning } from './domain/hostnames.ts';
 import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
@@ -11,7 +11,7 @@ import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
 import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
 import { cacheFile } from './store/cache-file.ts';
-import type { Store } from './store/store.ts';
+import type { Domain } from './store/store.ts';
 
 export interface StartOptions {
   /** On an empty database, create an account without limits and a key. */
@@ -118,7 +118,10 @@ async function openService(
     await store.close();
   };
   try {
-    await checkVisitorUrls(settings, publicUrl, store);
+    const domains = await store.listDomains();
+    checkVisitorUrls(settings, publicUrl, domains);
+    const warning = sharedHostWarning(publicUrl, domains);
+    if (warning !== undefined) logger.warn(warning);
     const { id, key } = dev ? await createDevAccount(store, Date.now()) : {};
     await service.start();
     return { service, stop, devKey: key, devAccountId: id };
@@ -130,12 +133,12 @@ async function openService(
 }
 
 /** @throws ConfigError for an address to which visitors are sent where they come from, without end */
-export async function checkVisitorUrls(
+export function checkVisitorUrls(
   settings: Settings,
   publicUrl: string,
-  store: Pick<Store, 'listDomains'>,
-): Promise<void> {
-  const { isOwnHost } = ownHostsOf(publicUrl, await store.listDomains());
+  domains: readonly Domain[],
+): void {
+  const { isOwnHost } = ownHostsOf(publicUrl, domains);
   for (const name of ['rootUrl', 'notFoundUrl'] as const) {
     const url = settings[name];
     if (url === undefined || !isOwnHost(new URL(url))) continue;

@@ -59,7 +59,9 @@ export async function startWorkers(
   const port = await freePort(host, settings.port);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (text) => options.logger.warn(text));
-  const made = await checkVisitorUrls(settings, publicUrl, store)
+  const made = await store
+    .listDomains()
+    .then((domains) => checkVisitorUrls(settings, publicUrl, domains))
     .then(() => (dev ? createDevAccount(store, Date.now()) : undefined))
     .finally(() => store.close());
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.

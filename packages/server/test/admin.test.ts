@@ -777,6 +777,14 @@ describe('doctor', () => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
   });
 
+  test('finds a public URL whose host is a custom domain, too', async () => {
+    const { id } = await createAccount();
+    await store.addDomain({ hostname: 'go.example', accountId: id, now: START });
+    const todo = { 'public host': expect.stringMatching(/SHORTLINK_PUBLIC_URL to a host of its/) };
+    expect(await todos(good, '--public-url', 'https://go.example')).toMatchObject(todo);
+    expect(await todos(good, '--public-url', 'https://sho.rt')).not.toMatchObject(todo);
+  });
+
   test('says what to do about the public URL, and about a database that is not there', async () => {
     expect(await todos(good)).toEqual({
       'public URL': expect.stringMatching(/SHORTLINK_PUBLIC_URL/),

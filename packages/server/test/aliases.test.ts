@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { createAccount } from '../src/admin/accounts.ts';
+import { findCode } from '../src/admin/moving/address.ts';
 import { aliasAddress, canonicalPath } from '../src/domain/aliases.ts';
 import { uuidOf } from '../src/domain/ids.ts';
+import { createLogger } from '../src/logger.ts';
 import { createService } from '../src/service.ts';
+import { readSettings } from '../src/settings.ts';
+import { createApp } from '../src/start-server.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
 import type { Store } from '../src/store/store.ts';
 import { StoreError } from '../src/store/store-error.ts';
 import { addDomain, Fixture, LINKS, PUBLIC_URL, START, TARGET } from './fixture.ts';
+
+const path = useDatabasePath();
 
 /** Gives an account a link with these old addresses: host, `''` for the default domain, and path. */
 async function moveIn(
@@ -66,6 +73,24 @@ describe('an old address', () => {
     ] as const) {
       expect.soft(await locate(url), url).toBe(found);
     }
+  });
+
+  test('is found on the host of the public URL also where that is a custom domain, after those of the default one', async () => {
+    const { app, accountId, locate } = await setUp();
+    await addDomain(app.store, { hostname: 'sho.rt', accountId, now: START });
+    const code = await moveIn(app.store, accountId, TARGET, ['sho.rt', '/one'], ['sho.rt', '/two']);
+    await moveIn(app.store, accountId, `${TARGET}/default`, ['', '/two'], ['', '/three']);
+    for (const [url, found] of [
+      [`${PUBLIC_URL}/one`, TARGET],
+      [`${PUBLIC_URL}/two`, `${TARGET}/default`],
+      [`${PUBLIC_URL}/three`, `${TARGET}/default`],
+      [`${PUBLIC_URL}/four`, 404],
+      ['http://10.0.0.1/one', 404],
+    ] as const) {
+      expect.soft(await locate(url), url).toBe(found);
+    }
+    expect(await findCode(app.store, PUBLIC_URL, `${PUBLIC_URL}/one`)).toBe(code);
+    expect(await findCode(app.store, PUBLIC_URL, '/one')).toBeUndefined();
   });
 
   test('counts clicks on the link; HEAD counts none, and another method is what it was before', async () => {
@@ -148,8 +173,6 @@ describe('an old address', () => {
 });
 
 describe('in memory', () => {
-  const path = useDatabasePath();
-
   test('an old address is kept, follows changes by other processes within a second, and outlives an outage', async () => {
     const open = () => openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
     const [store, command] = [await open(), await open()];
@@ -206,4 +229,24 @@ describe('a path', () => {
       expect(aliasAddress(null, path)).toBeUndefined();
     },
   );
+});
+
+test('a start says that the host of the public URL is a custom domain, too', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const { id: accountId } = await createAccount(store, {
+    ...{ name: 'A', plan: 'pro' as const, limits: {}, now: START },
+  });
+  await addDomain(store, { hostname: 'go.example', accountId, now: START });
+  await store.close();
+  const warnings = async (publicUrl: string): Promise<string[]> => {
+    const lines: string[] = [];
+    const settings = readSettings({ database: `sqlite:${path()}`, publicUrl }, {});
+    const logger = createLogger('warn', (line) => lines.push(line));
+    await (await createApp(settings, { dev: false, logger })).stop();
+    return lines.map((line) => JSON.parse(line).msg);
+  };
+  expect(await warnings(PUBLIC_URL)).toEqual([]);
+  expect(await warnings('https://go.example')).toEqual([
+    `go.example, the host of the public URL, is also a custom domain of account ${accountId}: at an address that both have, only the link of the default domain is found`,
+  ]);
 });

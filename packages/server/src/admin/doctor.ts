@@ -1,4 +1,5 @@
 import { HEADERS } from '@shortlink/sdk/wire';
+import { sharedHostWarning } from '../domain/hostnames.ts';
 import { databaseName } from '../setting-values.ts';
 import { publicUrlOf, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
@@ -37,7 +38,10 @@ type Finding = [check: string, found: string, isFine: boolean, todo: string];
 async function checkDatabase(context: CommandContext, settings: Settings): Promise<Finding[]> {
   const name = databaseName(settings.database);
   try {
-    return [['database', name, true, ''], ...judge(await context.inspect(settings), settings)];
+    const facts = await context.inspect(settings);
+    const findings: Finding[] = [['database', name, true, ''], ...judge(facts, settings)];
+    if (facts.version === facts.newest) findings.push(...(await checkHost(context, settings)));
+    return findings;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [['database', name, false, `${reason} SHORTLINK_DATABASE_URL names another one.`]];
@@ -75,6 +79,15 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
     findings.push(['disk', found, free >= used + MIN_FREE_GB, todo]);
   }
   return findings;
+}
+
+/** Finds nothing where all is well. */
+async function checkHost({ openStore }: CommandContext, settings: Settings): Promise<Finding[]> {
+  const store = await openStore(settings, false);
+  const domains = await store.listDomains().finally(() => store.close());
+  const warning = sharedHostWarning(publicUrlOf(settings), domains);
+  const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
+  return warning === undefined ? [] : [['public host', warning, false, todo]];
 }
 
 async function checkPublicUrl(settings: Settings): Promise<Finding> {

@@ -121,7 +121,7 @@ export function ownHostsOf(
   customDomains: readonly { hostname: string; removed?: boolean | undefined }[],
 ) {
   const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
-  // Links of the default domain redirect on the public URL, even if it was registered as a custom domain by mistake.
+  // Links of the default domain redirect on the public URL, even if that was a custom domain before.
   const others = customDomains.filter(({ hostname }) => hostname !== publicHost);
   const isRemoved = new Map(others.map(({ hostname, removed = false }) => [hostname, removed]));
   const domains = [...isRemoved.keys()].filter((hostname) => !isRemoved.get(hostname));
@@ -130,7 +130,22 @@ export function ownHostsOf(
     hosts,
     isOwnHost: ownHostMatcher(hosts),
     isCustomDomain: (host: string) => isRemoved.get(host) === false,
+    /** Whether it is the host of the public URL and a custom domain: addresses of either are on it. */
+    isBoth: (host: string) => host === publicHost && others.length < customDomains.length,
     /** Whether it was a custom domain once. */
     isRemoved: (host: string) => isRemoved.get(host) === true,
   };
+}
+
+/** What an operator has to know where the host of the public URL is a custom domain, too: that can't be undone without losing links. */
+export function sharedHostWarning(
+  publicUrl: string,
+  customDomains: readonly { hostname: string; account_id: string }[],
+): string | undefined {
+  const { isBoth } = ownHostsOf(publicUrl, customDomains);
+  const shared = customDomains.find(({ hostname }) => isBoth(hostname));
+  return (
+    shared &&
+    `${shared.hostname}, the host of the public URL, is also a custom domain of account ${shared.account_id}: at an address that both have, only the link of the default domain is found`
+  );
 }

@@ -76,7 +76,8 @@ async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
   const alias = aliasAddress(isCustom ? host : null, path) ?? '';
   const addresses = [CODE.test(code) ? code : '', alias];
-  if (deps.redirects.has(alias)) addresses.reverse();
+  if (host !== undefined && ownHosts.isBoth(host)) addresses.push(aliasAddress(host, path) ?? '');
+  addresses.sort((a, b) => Number(deps.redirects.has(b)) - Number(deps.redirects.has(a)));
   // What a domain had before it was removed is gone, whatever the default domain has at the same path.
   if (host !== undefined && ownHosts.isRemoved(host)) {
     addresses.unshift(aliasAddress(host, path) ?? '');

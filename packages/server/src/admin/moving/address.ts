@@ -28,9 +28,12 @@ export async function findCode(
   const isDefault = host === '' || host === normalizeHost(new URL(publicUrl).host);
   const code = path.slice(1);
   const link = CODE.test(code) ? await store.findRedirect(code) : undefined;
-  if (link !== undefined && (host === '' || link.hostname === (isDefault ? null : host))) {
-    return code;
+  // The host of the public URL may be a custom domain, too.
+  const hostnames = isDefault ? [null, host] : [host];
+  if (link !== undefined && (host === '' || hostnames.includes(link.hostname))) return code;
+  for (const hostname of hostnames) {
+    const found = await store.findRedirect(aliasAddress(hostname, path) ?? '');
+    if (found !== undefined) return found.code;
   }
-  const alias = aliasAddress(isDefault ? null : host, path);
-  return alias && (await store.findRedirect(alias))?.code;
+  return undefined;
 }
