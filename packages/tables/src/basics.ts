@@ -1,5 +1,12 @@
 /** What a program needs before it reads a table, such as for its help. It loads nothing of the reader. */
-export { InputError, inputError, refuseConflict, shown, systemReason } from './errors.ts';
+export {
+  InputError,
+  inputError,
+  refuseConflict,
+  shown,
+  systemReason,
+  temporaryError,
+} from './errors.ts';
 export { LineSplitter } from './lines.ts';
 export {
   type AddedColumns,

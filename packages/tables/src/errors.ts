@@ -70,7 +70,7 @@ export function systemReason(cause: unknown): string {
 /** The temporary folder may be full when an input is copied or unpacked; other errors stay as they are. */
 export function temporaryError(cause: unknown): unknown {
   if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(cause))) return cause;
-  const message = `The temporary folder ${tmpdir()} can't be written: ${systemReason(cause)}.`;
+  const message = `The temporary folder ${tmpdir()} can't be written: ${systemReason(cause)}. TMPDIR names another one.`;
   return new InputError(message, { code: 'system', cause });
 }
 

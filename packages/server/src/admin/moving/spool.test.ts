@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Spool } from './spool.ts';
 
@@ -22,4 +25,20 @@ test('gives values back in their order, from a file that has no name', async () 
   }
   await spool.close();
   await expect(spool.add([])).rejects.toThrow();
+});
+
+test('names the temporary folder where a value finds no room in it', async () => {
+  const module = fileURLToPath(new URL('./spool.ts', import.meta.url));
+  const script = `
+    const { Spool } = await import(process.argv[1]);
+    const spool = await Spool.open();
+    await spool.add('x'.repeat(2_000)).catch((error) => console.log(error.message));
+    await spool.close();`;
+  // A file may have 512 or 1,024 bytes there: a part of the value is written.
+  const limited = `ulimit -f 1; exec "$0" "$@"`;
+  const node = [process.execPath, '--input-type=module', '--eval', script, module];
+  const { stdout } = await promisify(execFile)('sh', ['-c', limited, ...node]);
+  expect(stdout.trim()).toBe(
+    `The temporary folder ${tmpdir()} can't be written: files may not become so large here. TMPDIR names another one.`,
+  );
 });

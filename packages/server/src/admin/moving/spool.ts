@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryError } from '@shortlink/tables/basics';
 
 /** Values that wait on the disk until they are read again: a million links would take hundreds of megabytes. */
 export class Spool<T> {
@@ -24,7 +25,10 @@ export class Spool<T> {
   async add(value: T): Promise<void> {
     const start = this.#ends.at(-1) ?? 0;
     const bytes = Buffer.from(JSON.stringify(value));
-    await this.#file.write(bytes, 0, bytes.length, start);
+    // Unlike one write, it writes all bytes, or fails.
+    await this.#file.writeFile(bytes).catch((error: unknown) => {
+      throw temporaryError(error);
+    });
     this.#ends.push(start + bytes.length);
   }
 
