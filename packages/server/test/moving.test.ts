@@ -281,7 +281,9 @@ const shlink = { shortUrl: 'https://bit.example/a', shortCode: 'a', longUrl: TAR
 const kutt = { address: 'a', domain: 'bit.example', target: TARGET };
 const rebrandly = { slashtag: 'a', destination: TARGET, domainName: 'bit.example' };
 
-test.each([
+type State = [what: string, link: object, isActive: boolean, said?: string];
+
+test.each<State>([
   ['an archived link of Dub leads on', { ...dub, archived: true, disabledAt: null }, true],
   ['and one of Short.io', { ...short, archived: true, expiresAt: null, hasPassword: false }, true],
   ['and one of Bitly', { long_url: TARGET, link: 'https://bit.example/a', archived: true }, true],
@@ -313,9 +315,35 @@ test.each([
   ],
   [
     'and a limit of visits',
-    { ...shlink, meta: { maxVisits: 5 } },
+    { ...shlink, meta: { maxVisits: 5 }, visitsSummary: { total: 4 } },
     true,
     'not kept: limits of visits (1 link)',
+  ],
+  ['that was reached', { ...shlink, meta: { maxVisits: 5 }, visitsSummary: { total: 5 } }, false],
+  ['also on Short.io', { ...short, clicksLimit: 5, clicks: 6 }, false],
+  [
+    'one that begins later',
+    { ...shlink, meta: { validSince: '2999-01-02T03:04:05Z' } },
+    false,
+    'not kept: the times at which links begin, so that they are switched off (1 link)',
+  ],
+  ['one that has begun', { ...shlink, meta: { validSince: PAST, maxVisits: null } }, true],
+  ...[
+    { ...dub, geo: { DE: TARGET }, ios: null, android: null },
+    { ...dub, geo: null, ios: TARGET, android: null },
+    { ...dub, geo: {}, ios: null, android: TARGET },
+    { ...short, iphoneURL: TARGET },
+    { ...shlink, hasRedirectRules: true },
+  ].map((link): State => {
+    const said = 'not kept: targets for some countries, devices or visitors (1 link)';
+    return ['targets for some are said', link, true, said];
+  }),
+  ['and none where there are none', { ...dub, geo: {}, ios: null, android: null }, true],
+  [
+    'a password is found behind an empty column',
+    { ...short, password: null, hasPassword: true },
+    false,
+    'not kept: passwords, so that their links are switched off (1 link)',
   ],
 ])('states of links: %s', async (_, link, is_active, said?: string) => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');

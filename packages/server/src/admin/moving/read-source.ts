@@ -126,7 +126,12 @@ function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map
     const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
     if (!isObject(value)) values.set(key, value);
     else if ('rawJSON' in value) values.set(key, numberOf(String(value['rawJSON'])));
-    else for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
+    else {
+      const names = Object.keys(value);
+      // Of targets by country, nobody knows all names.
+      if (names.length > 0) values.set(key, names);
+      for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
+    }
   }
   return values;
 }

@@ -14,6 +14,8 @@ export interface Service {
   created?: string;
   /** Whether a link is switched off, its state, or the time at which that was done. An archived link is only out of sight: it goes on redirecting. */
   off?: string;
+  /** The time at which it begins. */
+  begins?: string;
   /** The time at which it ends. */
   ends?: string;
   /** A limit of its visits. */
@@ -21,6 +23,8 @@ export interface Service {
   /** Its password, or whether it has one. */
   password?: string;
   redirectType?: string;
+  /** Other targets, for some visitors. */
+  others?: string;
 }
 
 const created = 'createdat datecreated created timestamp';
@@ -39,6 +43,7 @@ export const SERVICES = {
     maxVisits: 'clickslimit',
     password: 'password passwordcontact haspassword',
     redirectType: 'redirecttype',
+    others: 'iphoneurl androidurl spliturl',
   },
   rebrandly: {
     ...usual,
@@ -66,6 +71,7 @@ export const SERVICES = {
     off: 'disabledat',
     ends: 'expiresat',
     password: 'password',
+    others: 'geo ios android testvariants',
   },
   kutt: {
     marks: ['address target', 'target visitcount'],
@@ -88,8 +94,10 @@ export const SERVICES = {
     host: 'domain',
     path: 'shortcode',
     clicks: 'visitssummarytotal visitscount visits',
+    begins: 'metavalidsince validsince',
     ends: 'metavaliduntil validuntil',
     maxVisits: 'metamaxvisits maxvisits',
+    others: 'hasredirectrules',
   },
   yourls: {
     ...usual,

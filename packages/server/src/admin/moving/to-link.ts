@@ -30,7 +30,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
   const value = (field: keyof Service): unknown => {
     for (const name of fields[field] ?? []) {
       const found = values.get(name);
-      if (found !== undefined && found !== '') return found;
+      if ((found ?? '') !== '') return found;
     }
     return undefined;
   };
@@ -198,14 +198,25 @@ function isSet(value: unknown): boolean {
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
 function isActive(value: (field: keyof Service) => unknown, { now, lost }: Reading): boolean {
-  const [ends, off, hasPassword] = [value('ends'), value('off'), isSet(value('password'))];
-  const hasEnded = isSet(ends) && timeOf(ends, now) <= now;
+  const [begins, ends, off, most] = [
+    value('begins'),
+    value('ends'),
+    value('off'),
+    value('maxVisits'),
+  ];
+  const hasPassword = isSet(value('password'));
+  const isEarly = isSet(begins) && timeOf(begins, now) > now;
+  const hasEnded =
+    (isSet(ends) && timeOf(ends, now) <= now) ||
+    (isSet(most) && clicksOf(value('clicks')) >= Number(most));
+  if (isEarly) lost('the times at which links begin, so that they are switched off');
   if (isSet(ends) && !hasEnded) lost('the times at which links end');
-  if (isSet(value('maxVisits'))) lost('limits of visits');
+  if (isSet(most) && !hasEnded) lost('limits of visits');
+  if (isSet(value('others'))) lost('targets for some countries, devices or visitors');
   if (hasPassword) lost('passwords, so that their links are switched off');
   if (isSet(off) && !OFF.test(String(off)))
     lost('states that are not known, so that their links are switched off');
-  return !isSet(off) && !hasEnded && !hasPassword;
+  return !isSet(off) && !isEarly && !hasEnded && !hasPassword;
 }
 
 /** ISO 8601, also as databases write it: with a blank, and a zone of hours alone. */
