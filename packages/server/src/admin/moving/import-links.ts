@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Source, SourceRow } from './read-source.ts';
-import { fieldsOf, OWN, recognise, type Service, SOURCES, type SourceName } from './services.ts';
+import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
 import { Spool } from './spool.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
@@ -62,37 +62,6 @@ export async function importLinks(
     run.sayProblems();
     await spool.close();
   }
-}
-
-function sourceOf({ name, columns }: Source, from: SourceName | undefined): SourceName {
-  const found = from ?? recognise(columns);
-  if (found !== undefined) return found;
-  throw new CommandFailed(
-    `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
-  );
-}
-
-/** What an export may lack, and what is taken instead. */
-const LACKS = {
-  title: 'titles',
-  tags: 'tags',
-  clicks: 'clicks (they begin at 0)',
-  created: 'creation times (they are now)',
-  off: 'states (all links are active)',
-  redirectType: 'redirect types (they are 302)',
-} satisfies Partial<Record<keyof Service, string>>;
-
-function describe({ name, columns }: Source, from: SourceName): string {
-  if (from === OWN) return `${name}: an export of this service`;
-  const fields = fieldsOf(from);
-  const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
-    .filter((field) => {
-      const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field];
-      return !where.some((one) => fields[one]?.some((column) => columns.has(column)));
-    })
-    .map((field) => LACKS[field]);
-  const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
-  return `${name}: an export of ${from}${without}`;
 }
 
 interface File {

@@ -1,3 +1,6 @@
+import { CommandFailed } from '../command.ts';
+import type { Source } from './read-source.ts';
+
 /** Columns of an export, as `columnKey` writes them, with spaces between them. The first that a row has counts. */
 export interface Service {
   /** Columns by which `--from auto` recognises it: any of these sets. */
@@ -135,7 +138,42 @@ export function fieldsOf(from: SourceName): Fields {
 }
 
 /** Whose export has these columns. */
-export function recognise(columns: ReadonlySet<string>): SourceName | undefined {
+function recognise(columns: ReadonlySet<string>): SourceName | undefined {
   const hasAll = (mark: string) => mark.split(' ').every((name) => columns.has(name));
   return SOURCES.find((name) => SERVICES[name].marks.some(hasAll));
+}
+
+type Named = Pick<Source, 'name' | 'columns'>;
+
+/** @throws CommandFailed for a file of an unknown service */
+export function sourceOf({ name, columns }: Named, from: SourceName | undefined): SourceName {
+  const found = from ?? recognise(columns);
+  if (found !== undefined) return found;
+  throw new CommandFailed(
+    `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
+  );
+}
+
+/** What an export may lack, and what is taken instead. */
+const LACKS = {
+  title: 'titles',
+  tags: 'tags',
+  clicks: 'clicks (they begin at 0)',
+  created: 'creation times (they are now)',
+  off: 'states (all links are active)',
+  redirectType: 'redirect types (they are 302)',
+} satisfies Partial<Record<keyof Service, string>>;
+
+/** What is read, and what it lacks. */
+export function describe({ name, columns }: Named, from: SourceName): string {
+  if (from === OWN) return `${name}: an export of this service`;
+  const fields = fieldsOf(from);
+  const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
+    .filter((field) => {
+      const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field];
+      return !where.some((one) => fields[one]?.some((column) => columns.has(column)));
+    })
+    .map((field) => LACKS[field]);
+  const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
+  return `${name}: an export of ${from}${without}`;
 }
