@@ -662,6 +662,25 @@ test('an own row is switched on or off, and nothing else', async () => {
   expect(operator.err.at(-2)).toBe('own.jsonl, line 1: its is_active is "maybe"');
 });
 
+test('an own export says what it lacks', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const whole = JSON.parse(ownLine({ short_url: 'https://bit.example/BBBBBB3' }));
+  const { code, id, target_url, is_active, click_count, created_at, aliases } = whole;
+  const least = { code, id, target_url, is_active, click_count, created_at, aliases };
+  const lacks =
+    'titles, tags, redirect types (they are 302), hosts (all links are on the default domain)';
+  for (const [link, said] of [
+    [whole, ''],
+    [{ ...whole, domain: undefined }, ''],
+    [{ ...whole, short_url: undefined }, ''],
+    [least, `, without ${lacks}`],
+  ] as const) {
+    const file = await fileOf('own.jsonl', `${JSON.stringify(link)}\n`);
+    expect(await operator.import(file, '--dry-run')).toBe(0);
+    expect(operator.err[1]).toBe(`own.jsonl: an export of this service${said}`);
+  }
+});
+
 test('two own rows with one id are no two links', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   const first = ownLine({});

@@ -115,6 +115,7 @@ export const SERVICES = {
     marks: ['code targeturl clickcount createdat aliases'],
     target: 'targeturl',
     addresses: 'aliases',
+    host: 'shorturl domain',
     clicks: 'clickcount',
     redirectType: 'redirecttype',
   },
@@ -162,18 +163,21 @@ const LACKS = {
   created: 'creation times (they are now)',
   off: 'states (all links are active)',
   redirectType: 'redirect types (they are 302)',
+  host: 'hosts (all links are on the default domain)',
 } satisfies Partial<Record<keyof Service, string>>;
 
 /** What is read, and what it lacks. */
 export function describe({ name, columns }: Named, from: SourceName): string {
-  if (from === OWN) return `${name}: an export of this service`;
+  const isOwn = from === OWN;
   const fields = fieldsOf(from);
   const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
+    // An own export without states is refused, and one of others has its hosts in the addresses, or is refused.
+    .filter((field) => field !== (isOwn ? 'off' : 'host'))
     .filter((field) => {
       const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field];
       return !where.some((one) => fields[one]?.some((column) => columns.has(column)));
     })
     .map((field) => LACKS[field]);
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
-  return `${name}: an export of ${from}${without}`;
+  return `${name}: an export of ${isOwn ? 'this service' : from}${without}`;
 }
