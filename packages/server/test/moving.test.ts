@@ -883,6 +883,28 @@ test('an import that was killed is run again, whatever it had written', async ()
   expect(await operator.links()).toHaveLength(5_000);
 });
 
+test('two imports of the same links at once both succeed, on PostgreSQL', async () => {
+  const operator = await Operator.open(await postgres.newDatabase(), 'bit.example');
+  const rows = Array.from({ length: 5_000 }, (_, n) => `bit.example/${n},https://example.com/${n}`);
+  const file = await fileOf('a.csv', `link,long_url\n${rows.join('\n')}\n`);
+  const imports = [operator, new Operator(operator.database)];
+  let checking = imports.length;
+  const checked = Promise.withResolvers<void>();
+  for (const one of imports) {
+    // Both have found none of the links before either writes one.
+    one.onChecked = () => {
+      one.onChecked = async () => undefined;
+      checking -= 1;
+      if (checking === 0) checked.resolve();
+      return checked.promise;
+    };
+  }
+  const args = ['links', 'import', file, '--account', operator.account];
+  const counts = await Promise.all(imports.map((one) => one.json(...args)));
+  expect(counts[0].created + counts[1].created).toBe(5_000);
+  expect(await operator.links()).toHaveLength(5_000);
+});
+
 describe('links that lead to a domain which is added later', () => {
   let operator: Operator;
   let foreign: string;

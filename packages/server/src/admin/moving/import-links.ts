@@ -7,6 +7,7 @@ import {
   type LinkImport,
 } from '../../store/operator-store.ts';
 import type { Store } from '../../store/store.ts';
+import { StoreError } from '../../store/store-error.ts';
 import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Source, SourceRow } from './read-source.ts';
@@ -19,6 +20,9 @@ const CHECKED_TOGETHER = 256;
 
 /** Links of one step: a server on the same database waits for some ten milliseconds. */
 const WRITTEN_TOGETHER = 2_000;
+
+/** Attempts at a step, while the database is busy. */
+const MAX_ATTEMPTS = 5;
 
 /** Problems that are listed. */
 const MAX_PROBLEMS = 100;
@@ -145,7 +149,7 @@ class Import {
       await writing;
       const step = { number, of };
       number += 1;
-      writing = this.#flush((input) => this.#store.importLinks({ ...input, step }));
+      writing = this.#flush((input) => this.#importLinks({ ...input, step }));
       // It is waited for before the next one; meanwhile that is read.
       writing.catch(() => undefined);
     };
@@ -158,6 +162,15 @@ class Import {
     const why = 'of the links were left out: another process took their addresses meanwhile';
     this.#end(why, this.#counts);
     return this.#counts;
+  }
+
+  /** Two imports of the same links take addresses from each other. Each step that lost one finds them taken when it is done again. */
+  #importLinks(input: LinkImport, attempts = MAX_ATTEMPTS): Promise<ImportOutcome[]> {
+    return this.#store.importLinks(input).catch((error: unknown) => {
+      const isBusy = error instanceof StoreError && error.reason === 'busy';
+      if (!isBusy || attempts === 1) throw error;
+      return this.#importLinks(input, attempts - 1);
+    });
   }
 
   /** @param newRules - for targets of links that don't exist */
