@@ -633,6 +633,22 @@ describe('everything is checked before anything is written', () => {
     );
   });
 
+  test('a host of another account is named with that', async () => {
+    const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+    await operator.json('domains', 'add', 'go.example', '--account', id);
+    const file = await fileOf('a.csv', 'link,long_url\nhttps://go.example/x,https://a.example/x\n');
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-2)).toBe(
+      `a.csv, line 2: go.example is no host of this account: account ${id} has it (--account), or give --host go.example=HOST`,
+    );
+    expect(await operator.import(file, '--host', 'go.example=go.example')).toBe(1);
+    expect(operator.err.at(-2)).toMatch(
+      new RegExp(
+        `go\\.example, from .* is no host of this account: account ${id} has it \\(--account\\)$`,
+      ),
+    );
+  });
+
   test('a host that --host leads to two others is a usage error', async () => {
     const file = await fileOf('a.csv', 'link,long_url\nbit.ly/x,https://example.com/x\n');
     const [first, second] = ['--host', 'bit.ly=bit.example'];

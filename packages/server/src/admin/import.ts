@@ -59,6 +59,7 @@ export function registerImport(links: AdminCommand): void {
             [publicHost, ''],
             ...own.map(({ id, hostname }) => [hostname, id] as const),
           ]),
+          accounts: new Map(domains.map((domain) => [domain.hostname, domain.account_id])),
           rules: linkRules(domains, settings, accountId),
         });
         return { json: { ...counts, dry_run: dryRun } };

@@ -27,7 +27,8 @@ const MAX_ATTEMPTS = 5;
 /** Problems that are listed. */
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Pick<Reading, 'domains' | 'hosts' | 'now' | 'rules'> {
+export interface ImportSettings
+  extends Pick<Reading, 'domains' | 'accounts' | 'hosts' | 'now' | 'rules'> {
   accountId: string;
   /** @default found by the columns of each file */
   from?: SourceName | undefined;

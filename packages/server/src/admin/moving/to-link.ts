@@ -17,6 +17,8 @@ export interface Reading {
   rules: LinkRules;
   /** The id of the domain of each host that the account's links can be on; `''` is the default one. */
   domains: ReadonlyMap<string, string>;
+  /** The account of each host that is a custom domain. */
+  accounts: ReadonlyMap<string, string>;
   /** `--host OLD=OURS`, normalised. An empty OLD stands for paths without a host. */
   hosts: ReadonlyMap<string, string>;
   now: number;
@@ -123,27 +125,31 @@ function aliasOf(address: string, reading: Reading): Alias {
 export class UnknownHost extends Error {
   readonly host: string;
 
-  /** @param ours - What `--host` gives for it, if anything. */
-  constructor(host: string, ours: string | undefined) {
+  /**
+   * @param ours - What `--host` gives for it, if anything.
+   * @param owner - Another account that has it.
+   */
+  constructor(host: string, ours: string | undefined, owner: string | undefined) {
+    const todo = owner ? `account ${owner} has it (--account)` : 'add it with domains add';
     super(
       ours !== undefined
-        ? `${ours}, from --host ${host}=${ours}, is no host of this account: add it with domains add`
+        ? `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`
         : host === ''
           ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
-          : `${host} is no host of this account: add it with domains add, or give --host ${host}=HOST`,
+          : `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`,
     );
     this.host = host;
   }
 }
 
-function domainOf(authority: string, { hosts, domains }: Reading): string {
+function domainOf(authority: string, { hosts, domains, accounts }: Reading): string {
   // Most are written as they are stored.
   const known = hosts.size === 0 ? domains.get(authority) : undefined;
   if (known !== undefined) return known;
   const host = authority === '' ? '' : (normalizeHost(authority) ?? authority);
   const ours = hosts.get(host);
   const domain = domains.get(ours ?? host);
-  if (domain === undefined) throw new UnknownHost(host, ours);
+  if (domain === undefined) throw new UnknownHost(host, ours, accounts.get(ours ?? host));
   return domain;
 }
 
