@@ -568,6 +568,51 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.links()).toMatchObject([{ target_url: TARGET }]);
   });
 
+  const page = (n: number) => [{ long_url: TARGET, link: `https://bit.example/${n}` }];
+  test.each([
+    ['bitly', { links: page(1), pagination: { next: 'https://x', total: 2 } }, '1 of 2 links are'],
+    [
+      'bitly',
+      { links: page(1), pagination: { next: 'https://x', total: '' } },
+      'another page follows',
+    ],
+    ['bitly', { links: page(1), nextPageToken: 'x' }, 'another page follows'],
+    ['kutt', { limit: 1, skip: 0, total: 3, data: page(1) }, '1 of 3 links are'],
+    [
+      'shlink',
+      { shortUrls: { data: page(1), pagination: { currentPage: 1, pagesCount: 2 } } },
+      'another page follows',
+    ],
+    [
+      'shlink',
+      { shortUrls: { data: page(1), pagination: { currentPage: 2, totalItems: 9 } } },
+      '1 of 9 links are',
+    ],
+    ['yourls', { links: { link_1: page(1)[0] }, stats: { total_links: '4' } }, '1 of 4 links are'],
+  ])('one page of many is said: %s', async (_, document, said) => {
+    const text = JSON.stringify(document).replace(/(?<=(?:total|Page|Count)":\d)/g, '.0');
+    const file = await fileOf('page.json', text);
+    expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+    const where = said.endsWith('are') ? ' in' : '';
+    expect(operator.err).toContain(`warning: pages are missing: ${said}${where} page.json`);
+  });
+
+  test('all pages of a list are not said to be some', async () => {
+    const pages = [
+      { links: page(1), pagination: { next: 'https://x', total: 2 } },
+      { links: page(2), pagination: { next: '', total: 2 } },
+      { links: page(3), pagination: { next: 'https://x' } },
+      { links: page(4), pagination: { next: '' } },
+    ];
+    const files = await Promise.all(
+      pages.map((one, n) => fileOf(`${n}.json`, JSON.stringify(one))),
+    );
+    expect(await operator.run('links', 'import', ...files, '--account', operator.account)).toBe(0);
+    expect(operator.err.join('\n')).not.toContain('missing');
+    expect(await operator.import(files[2] ?? '')).toBe(0);
+    expect(operator.err).toContain('warning: pages are missing: another page follows 2.json');
+  });
+
   test.each(['\n', ''])(
     'pages in one file with %j between them say what to do',
     async (between) => {

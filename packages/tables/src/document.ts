@@ -12,16 +12,27 @@ const LISTS = ['links', 'data', 'shortUrls'];
 /** How a page of an API begins: with such a field, before which there are numbers and the like at most. */
 const PAGE = /^\{\s*(?:"\w+"\s*:\s*[\w".-]+\s*,\s*)*"(?:links|data|shortUrls)"\s*:\s*[[{]/;
 
+/** What a document says about the links that other pages have. */
+export interface Page {
+  /** Links of all pages. */
+  total?: number | undefined;
+  /** Whether another page follows this one. */
+  hasNext: boolean;
+}
+
 /**
- * The links of an input that is one JSON document: a list, also in one of the fields that APIs have it in. Undefined for any other input.
+ * An input that is one JSON document: a list of links, also in one of the fields that APIs have it in. Undefined for any other input.
  *
  * @throws InputError for several documents in one file
  */
-export async function readDocument(input: Input): Promise<object[] | undefined> {
+export async function readDocument(
+  input: Input,
+): Promise<({ links: object[] } & Page) | undefined> {
   const { name } = input;
   const text = await documentText(input);
   // An account without links is exported as no lines.
-  if (text === undefined || text === '') return text === '' ? [] : undefined;
+  if (text === '') return { links: [], hasNext: false };
+  if (text === undefined) return undefined;
   let document: unknown;
   try {
     document = parseExactly(text);
@@ -32,7 +43,26 @@ export async function readDocument(input: Input): Promise<object[] | undefined> 
       `${name} is not one JSON document. Name each page as a file of its own, or make lines of all links, such as with jq -c '.links[]'`,
     );
   }
-  return listIn(document);
+  const links = listIn(document);
+  return links && { links, ...pageIn(document) };
+}
+
+/** What Bitly, Kutt, Shlink, Short.io and YOURLS say about the pages of a list. */
+function pageIn(document: unknown): Page {
+  const fields = (value: unknown, name: string) => {
+    const inner = isObject(value) ? new Map(Object.entries(value)).get(name) : undefined;
+    return isObject(inner) ? inner : {};
+  };
+  const whole = Array.isArray(document) ? {} : Object(document);
+  const list = { ...fields(whole, 'shortUrls'), ...whole };
+  const about = { ...list, ...fields(list, 'pagination'), ...fields(list, 'stats') };
+  const { next, nextPageToken, total = about.totalItems ?? about.total_links } = about;
+  // A number such as `2.0` is an object that keeps its digits.
+  const number = (value: unknown) => Number(JSON.stringify(value)?.replaceAll('"', ''));
+  return {
+    total: number(total) || undefined,
+    hasNext: Boolean(next || nextPageToken) || number(about.currentPage) < number(about.pagesCount),
+  };
 }
 
 /** All of a text that could be a JSON document; undefined for any other, of which little is read, and for one that is too long. */

@@ -9,7 +9,7 @@ export {
   toCell,
   trimmed,
 } from './cells.ts';
-export { readDocument } from './document.ts';
+export { type Page, readDocument } from './document.ts';
 export { sheetNames } from './head.ts';
 export { detectTable, type TableLayout } from './layout.ts';
 export { ALIASES, columnKey, isOfOneService, isShortLinkColumn } from './map-columns.ts';

@@ -101,13 +101,13 @@ async function openLines(settings: TableSettings, stdin: ImportDeps['stdin']): P
   const { file, inputFormat } = settings;
   const input = await openInput(file, stdin);
   if (inputFormat !== 'auto' || LINES.test(file)) return input;
-  const links = await readDocument(input).catch(async (error: unknown) => {
+  const document = await readDocument(input).catch(async (error: unknown) => {
     await input.dispose();
     throw error;
   });
-  if (links === undefined) return input;
+  if (document === undefined) return input;
   await input.dispose();
-  const lines = Readable.from(links.map((link) => `${JSON.stringify(link)}\n`));
+  const lines = Readable.from(document.links.map((link) => `${JSON.stringify(link)}\n`));
   return { ...(await openInput('-', lines)), name: input.name };
 }
 

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
-import type { Source, SourceRow } from './read-source.ts';
+import { missingPages, type Source, type SourceRow } from './read-source.ts';
 import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
 import { Spool } from './spool.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
@@ -58,6 +58,7 @@ export async function importLinks(
     .filter((source) => !isEmpty(source))
     .map((source) => ({ source, from: sourceOf(source, settings.from) }));
   for (const { source, from } of files) settings.say(describe(source, from));
+  for (const what of missingPages(sources)) settings.say(`warning: pages are missing: ${what}`);
   const spool = await Spool.open<Group>();
   const run = new Import(store, settings, files);
   try {

@@ -3,6 +3,7 @@ import {
   detectTable,
   type Input,
   openInput,
+  type Page,
   readDocument,
   readRows,
 } from '@shortlink/tables';
@@ -28,6 +29,8 @@ export interface Source {
   columns: ReadonlySet<string>;
   /** Rows in arrays, so that nobody waits for each of them. */
   read: () => AsyncGenerator<SourceRow[]>;
+  /** Of a document, which may be one of many: its own links, and what it says about the others. */
+  page?: Page & { count: number };
   dispose: () => Promise<void>;
 }
 
@@ -89,18 +92,32 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
 }
 
 async function openDocument(input: Input) {
-  const links = await readDocument(input);
-  if (links === undefined) return undefined;
+  const document = await readDocument(input);
+  if (document === undefined) return undefined;
   const keyOf = keys();
+  const { links, ...others } = document;
   const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keyOf) }));
   return {
     ...{ name: input.name, unit: 'entry' as const },
+    page: { count: links.length, ...others },
     columns: new Set(rows.flatMap(({ values }) => [...values.keys()])),
     async *read() {
       yield rows;
     },
     dispose: input.dispose,
   };
+}
+
+/** What to say where the files are not all pages of a list. Those with the same total are pages of one. */
+export function missingPages(sources: readonly Source[]): string[] {
+  const pages = sources.flatMap(({ name, page }) => (page ? { name, ...page } : []));
+  return [...Map.groupBy(pages, ({ total }) => total)].flatMap(([total, files]) => {
+    const links = files.reduce((sum, { count }) => sum + count, 0);
+    const where = files.length === 1 ? files[0]?.name : `${files.length} files`;
+    if (links < (total ?? 0)) return `${links} of ${total} links are in ${where}`;
+    const isOpen = total === undefined && files.every(({ hasNext }) => hasNext);
+    return isOpen ? `another page follows ${where}` : [];
+  });
 }
 
 /** Makes the keys of columns, each once: many rows have the same. */
