@@ -273,6 +273,14 @@ test.each(EXPORTS)('%s: what it has is kept', async (_, name, content, differs) 
   expect(await operator.links()).toEqual(links);
 });
 
+test.each(['tags.json', 'tags.jsonl'])('tags of %s that are numbers are read', async (name) => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const link = `{"long_url":"${TARGET}","link":"bit.example/a","tags":[1.0,{"name":2.0},"b"]}`;
+  const file = await fileOf(name, name.endsWith('.json') ? `[${link}]` : link);
+  expect(await operator.import(file), operator.err.join('\n')).toBe(0);
+  expect(await operator.links()).toMatchObject([{ tags: ['1', '2', 'b'] }]);
+});
+
 /** Links as APIs list them, which don't lead anywhere today, or not everybody. */
 const PAST = '2021-01-02T03:04:05.000Z';
 const dub = { domain: 'bit.example', key: 'a', url: TARGET, shortLink: 'https://bit.example/a' };

@@ -130,9 +130,14 @@ function keys(): (name: string) => string {
   };
 }
 
-/** A number that the reader of tables keeps as it was written, such as `7.0`; as text where a number would lose digits. */
-function numberOf(text: string): number | string {
-  const number = Number(text);
+/** A number that the reader of tables keeps as it was written, such as `7.0`, also in a list; as text where a number would lose digits. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  if (!('rawJSON' in value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, plain(of)]));
+  }
+  const [text, number] = [String(value['rawJSON']), Number(value['rawJSON'])];
   return Number.isSafeInteger(number) ? number : text;
 }
 
@@ -141,8 +146,7 @@ function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(object)) {
     const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
-    if (!isObject(value)) values.set(key, value);
-    else if ('rawJSON' in value) values.set(key, numberOf(String(value['rawJSON'])));
+    if (!isObject(value) || 'rawJSON' in value) values.set(key, plain(value));
     else {
       const names = Object.keys(value);
       // Of targets by country, nobody knows all names.
