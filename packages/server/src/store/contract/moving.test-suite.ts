@@ -327,6 +327,21 @@ export function testMoving(useStore: UseStore): void {
       }
     });
 
+    test('with very many addresses take no longer than as many links', async () => {
+      const { accountId } = await newCaller(store());
+      const aliases = Array.from({ length: 40_000 }, (_, n) => ({
+        domain_id: '',
+        path: `/n/${n}`,
+      }));
+      const timeOf = async (links: ImportedLink[]) => {
+        const startedAt = performance.now();
+        await store().checkImport({ accountId, links });
+        return performance.now() - startedAt;
+      };
+      const many = await timeOf(aliases.map((alias) => imported('/n', { aliases: [alias] })));
+      expect(await timeOf([imported('/n', { aliases })])).toBeLessThan(3 * many);
+    });
+
     test('by the thousand, with a code each', async () => {
       const caller = await newCaller(store());
       const links = Array.from({ length: 1_000 }, (_, n) => imported(`/n/${n}`));

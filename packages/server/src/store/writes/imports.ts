@@ -88,12 +88,8 @@ function* planImport(
     const code = found[0]?.code ?? link.code ?? drawCode();
     // A link that exists under another code gets the code of this one as an alias: it may be printed.
     const wanted = found.length === 0 ? link.aliases : addresses;
-    const missing = wanted.filter(
-      (one, at) =>
-        one.domain_id !== ANY_DOMAIN &&
-        !known.has(keyOf(one)) &&
-        wanted.findIndex((other) => keyOf(other) === keyOf(one)) === at,
-    );
+    const unknown = wanted.filter((one) => one.domain_id !== ANY_DOMAIN && !known.has(keyOf(one)));
+    const missing = [...new Map(unknown.map((one) => [keyOf(one), one])).values()];
     const state = missing.length === 0 ? 'exists' : 'extended';
     plan.outcomes.push({ state: found.length === 0 ? 'created' : state });
     if (found.length === 0) plan.created.set(code, link);
