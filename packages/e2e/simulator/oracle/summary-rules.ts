@@ -56,6 +56,8 @@ export function checkSummary(check: SummaryToCheck): void {
   checkCompared(check);
 }
 
+const HOPELESS = 20;
+
 /** Of each exit code, what a run must have seen. */
 function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
   const { rejected, failed, unknown, unsent, stopped } = summary;
@@ -67,10 +69,14 @@ function checkExitCode({ summary, plan, own, exitCode }: SummaryToCheck): void {
   const isRefusal = refusalOf({ summary, error: undefined }) !== undefined;
   if (isRefusal && (exitCode !== 2 || own.some(isCreate)))
     throw new Error(`exit code ${exitCode} after a refusal: ${stopped?.message}`);
+  // A service that refuses this many single links with one message is taken to refuse all.
+  const isHopeless = failed >= HOPELESS && isRefused(/(?:)/, 400, 413);
   const isRight: Readonly<Record<number, boolean | undefined>> = {
     0: stopped === undefined && rejected + failed + unknown + left === 0,
     1: stopped !== undefined,
-    2: stopped !== undefined && (rejected > 0 || isRefusal || isExplained(stopped.error)),
+    2:
+      stopped !== undefined &&
+      (rejected > 0 || isRefusal || isHopeless || isExplained(stopped.error)),
     3: stopped === undefined && rejected + failed > 0 && unknown + left === 0,
     4: isRefused(/(?:)/, 401, 403),
     5: isRefused(/upgrade/, 403) || isRefused(/"links"/, 200),
