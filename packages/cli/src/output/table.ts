@@ -18,10 +18,7 @@ const PLAIN = Object.fromEntries(
     .map((name) => [name, '']),
 );
 
-/**
- * A table with borders on a terminal, as aligned lines elsewhere. Texts are cleaned before, since cli-table3 passes escape bytes on. It
- * is loaded only when a table is drawn.
- */
+/** A table with borders on a terminal, as aligned lines elsewhere. cli-table3 passes escape bytes on: clean texts first. */
 export async function renderTable({ head, rows, right, style }: TableOptions): Promise<string> {
   const { boxes, bold } = style;
   const { default: Table } = await import('cli-table3');

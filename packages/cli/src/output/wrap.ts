@@ -18,10 +18,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/**
- * Puts parts, which are never broken, on as few lines as possible: `gap` spaces between two, and `indent` spaces before a new line. Without
- * a `width` all are on one line.
- */
+/** Puts parts, which are never broken, on as few lines as possible, or on one without a `width`. */
 export function flow(parts: readonly string[], spacing: Spacing): string {
   const { width = Number.POSITIVE_INFINITY, gap = 1, indent = 0 } = spacing;
   const [first = '', ...rest] = parts;

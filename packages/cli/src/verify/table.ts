@@ -93,10 +93,7 @@ export async function openTable(settings: TableSettings, stdin: ImportDeps['stdi
 /** Each line is a document of its own. */
 const LINES = /\.(?:jsonl|ndjson)(?:\.gz)?$/i;
 
-/**
- * Opens an input. A JSON document, such as the response of another service's API, becomes lines of its links, unless the name or the user says
- * what the input is.
- */
+/** Opens an input. A JSON document becomes lines of its links, unless the name or the user says what the input is. */
 async function openLines(settings: TableSettings, stdin: ImportDeps['stdin']): Promise<Input> {
   const { file, inputFormat } = settings;
   const input = await openInput(file, stdin);

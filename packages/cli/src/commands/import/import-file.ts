@@ -95,10 +95,7 @@ function depsOf({ file }: ImportSettings, watch: FileWatch, run: DryRun): Import
   };
 }
 
-/**
- * Whether a file can be imported, as far as the files tell: nothing is written, and nobody is asked. Links of equal rows of the other files
- * may exist by then.
- */
+/** Whether a file can be imported after the `others`, as far as files tell: nothing is written, and nobody is asked. */
 export async function canBeImported(settings: ImportSettings, run: DryRun): Promise<boolean> {
   const shown = run.watch.begin(settings.file);
   try {

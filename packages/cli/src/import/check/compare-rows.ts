@@ -15,10 +15,7 @@ import { isFilled, readLinks } from './read-links.ts';
 /** How the rows compare with what exists. */
 export type Found = Comparison & Pick<Existing, 'new'>;
 
-/**
- * Gathers what this machine knows of links, best first: the journal, the results that an import has written beside the input, and the
- * files of `--known`.
- */
+/** Gathers what this machine knows of links, best first: the journal, results beside the input, files of `--known`. */
 export async function gatherEvidence(
   journal: Journal,
   settings: ImportSettings,

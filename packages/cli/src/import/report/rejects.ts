@@ -41,10 +41,7 @@ export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<Outpu
 /** A file with a longer first line stays. */
 const FIRST_BYTES = 64 * 1024;
 
-/**
- * Removes the rejects of an earlier run: otherwise somebody could correct and import them again. A file that was changed, or that holds
- * anything else, stays.
- */
+/** Removes the rejects of an earlier run, unless somebody has changed them: they could be imported again. */
 export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {
     if (!ownFiles.hasWritten(await fingerprint(path))) return;

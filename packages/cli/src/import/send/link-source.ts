@@ -41,10 +41,7 @@ export interface LinkSourceOptions {
   limit: number;
 }
 
-/**
- * The links of the new rows, for `createMany`. A plain object costs a third of an async generator. It keeps the links in flight, because
- * the journal records them by their batch.
- */
+/** The links of the new rows, at a third of the cost of an async generator. It keeps those in flight for the journal. */
 export class LinkSource implements AsyncIterator<NewLink, undefined> {
   readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
