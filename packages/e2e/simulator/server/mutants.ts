@@ -90,10 +90,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refund-of-one-window': one(
     'A request that fails is given back to the minute alone.',
     COUNTERS,
-    `for (const window of windows) {
-    yield* rowsOf(sql`,
-    `for (const window of windows.slice(0, 1)) {
-    yield* rowsOf(sql`,
+    'windowsAt(now).map((window)',
+    'windowsAt(now).slice(0, 1).map((window)',
   ),
   'refund-of-refused-batch': one(
     'A batch that the plan refuses is given back, although it counts.',
@@ -104,8 +102,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'shared-windows': one(
     'Every key has windows of its own.',
     COUNTERS,
-    'counters.requests(accountId, window)',
-    'counters.requests(keyId, window)',
+    ' windows.map((window) => counters.requests(accountId, window)',
+    ' windows.map((window) => counters.requests(keyId, window)',
   ),
 
   // --- totals of links ---
@@ -124,8 +122,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'refused-batch-takes-links': one(
     'A batch that does not fit takes its links from the total all the same.',
     COUNTERS,
-    '    if (exceeds(limits.links, total.used, links)) break;',
-    '    if (exceeds(limits.links, total.used, links)) {\n      add(total, links);\n      break;\n    }',
+    "    if (limit !== 'links' || exceeds(limits.links, total.used, links)) break;",
+    "    if (limit !== 'links' || exceeds(limits.links, total.used, links)) {\n      add(total, links);\n      break;\n    }",
   ),
 
   // --- idempotency ---

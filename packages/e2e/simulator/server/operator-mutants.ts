@@ -20,8 +20,8 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   'correction-not-seen': one(
     'Other processes go on with a link as it was before it was corrected.',
     'store/sqlite/migrations.ts',
-    'AFTER UPDATE OF code, target_url, redirect_type',
-    'AFTER UPDATE OF code, redirect_type',
+    'UPDATE OF code, target_url, redirect_type',
+    'UPDATE OF code, redirect_type',
   ),
   'moved-links-not-counted': one(
     'Links that move in are not in the total of their account.',
