@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { ioOf } from './command.ts';
 import type { Random } from './kernel/random.ts';
 import type { Ended, Programs } from './program.ts';
-import { parseResults, parseTable } from './scenario/file-text.ts';
+import { OTHERS_LINK, parseResults, parseTable } from './scenario/file-text.ts';
 import { outputFormat, type ResultRow } from './scenario/files.ts';
 import type { CommandTraits, UserTraits } from './scenario/scenario.ts';
 import { SHORT } from './services/look-up.ts';
@@ -29,8 +29,10 @@ export async function verifyResults(path: string, around: Surroundings): Promise
   const { world, user, random } = around;
   const text = world.disk.get(path)?.bytes.toString() ?? '';
   const rows = parseResults(text, outputFormat(user)) ?? [];
-  await verify(path, rows, around);
   const created = rows.filter(({ status }) => status === 'created');
+  // Without a link of ours, lines that name links of another service are an export of that one.
+  if (created.length === 0 && text.includes(OTHERS_LINK)) return;
+  await verify(path, rows, around);
   if (created.length === 0 || random.chance(0.5)) return;
   const { short_url: right } = random.pick(created);
   const wrong = right.replace(/.$/, (letter) => (letter === 'k' ? 'm' : 'k'));

@@ -2,6 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { cellsOf as ownCellsOf, type ResultRow, targetOf, titleOf } from './files.ts';
 import type { Dialect, Encoding, RowPlan, UserTraits } from './scenario.ts';
 
+/** A short URL of another service, in lines of its export. */
+export const OTHERS_LINK = 'https://example.com/not-this-one';
+
 const PLAIN: Dialect = {
   delimiter: ',',
   lineEnd: '\n',
@@ -127,7 +130,7 @@ function withKeys({ keys }: RowPlan, own: Readonly<Record<string, string>>): obj
     case 'a note':
       return { note: NOTE, ...own, empty: null };
     case 'other names':
-      return { ...others, long_url: url, link: 'https://example.com/not-this-one' };
+      return { ...others, long_url: url, link: OTHERS_LINK };
     case 'reversed':
       return Object.fromEntries(Object.entries(own).toReversed());
     case 'a short link':
