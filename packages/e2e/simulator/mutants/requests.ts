@@ -92,12 +92,6 @@ export const REQUESTS: readonly Mutant[] = [
     'idempotencyKey: () => idempotencyKey,',
     "idempotencyKey: () => idempotencyKey.concat('-2'),",
   ),
-  mutant(
-    'key of a larger batch used for its parts',
-    `${SEND}/batch-recorder.ts`,
-    '      this.#keys.delete(first);\n',
-    '',
-  ),
   mutant('key trusted for too long', `${SEND}/settle-open.ts`, '23 * 60', '50 * 60'),
   mutant(
     'skip taken for retry',
