@@ -12,6 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CommandFailed } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
 import { openStore } from '../src/open-store.ts';
 import { publicUrlOf } from '../src/settings.ts';
@@ -1088,6 +1089,16 @@ describe('an export', () => {
     expect(await readFile(`${file}.part`, 'utf8')).toBe('of somebody else');
     const parts = (await readdir(dirname(file))).filter((name) => name.endsWith('.part'));
     expect(parts).toEqual([basename(`${file}.part`)]);
+  });
+
+  test('that fails leaves the old file as it was, and no part of the new one', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`);
+    const file = `${path()}.csv`;
+    await writeFile(file, 'old');
+    operator.onExport = () => Promise.reject(new CommandFailed('the database is gone'));
+    expect(await operator.run('links', 'export', '-o', file)).toBe(1);
+    expect(await readFile(file, 'utf8')).toBe('old');
+    expect((await readdir(dirname(file))).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   test.each([
