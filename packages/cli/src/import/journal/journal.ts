@@ -98,7 +98,7 @@ export class Journal {
     const { size, firstLink } = this.batch(id);
     const { results, ids, isFinal } = decision;
     const entries = undecided(size);
-    const found = firstLink < this.firstNewLink ? this.#foundUrls() : new Set();
+    const found = firstLink < this.firstNewLink ? this.#urlsFoundElsewhere() : new Set();
     results.forEach((result, index) => {
       const at = ids === undefined ? index : (ids[index] ?? 0) - firstLink;
       // What became of a request of an earlier run may have been found elsewhere before its response: that is no second link.
@@ -249,8 +249,7 @@ export class Journal {
     return batch;
   }
 
-  /** The short URLs of links that were found elsewhere. */
-  #foundUrls(): Set<string | undefined> {
+  #urlsFoundElsewhere(): Set<string | undefined> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
     const links = found.flatMap((batch) => this.linksIn(batch));
     return new Set(links.map(({ result }) => urlOf(result)));
