@@ -38,7 +38,7 @@ export function targetNumber({ account_id, domain_id, target_url }: Targeted): n
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Records a write in the transaction that carries it out. It returns no row when that was done before, and waits for one that is still open. */
-export function recordWrite({ writer, number, now }: ClickWrite): Statement<string | number> {
+export function recordWrite({ writer, number, now }: ClickWrite): Statement {
   return sql`
     INSERT INTO click_writes (writer, number, written_at) VALUES (${writer}, ${number}, ${now})
     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at

@@ -1,6 +1,6 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
+import type { Engine } from './engine.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
-import type { Engine } from './writes/engine.ts';
 import { numberTargets } from './writes/targets.ts';
 
 type Tables = Pick<Engine, 'dailyTables' | 'unlessLocked'>;

@@ -15,6 +15,7 @@ import { readAsync, type Statement } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
 import { openPostgresStore } from './index.ts';
+import { table } from './operations/engine.ts';
 import { findLinks } from './operations/targets.ts';
 import { toPostgres } from './statement.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
@@ -130,7 +131,10 @@ test('the links of a target are found by the index of their numbers, and those w
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return [];
   };
-  await readAsync(findLinks(shortUrlMaker(PUBLIC_URL), 'acc_x', [target('x')], 21), explain);
+  await readAsync(
+    findLinks({ shortUrl: shortUrlMaker(PUBLIC_URL), table }, 'acc_x', [target('x')], 21),
+    explain,
+  );
   expect(plans[0]).toMatch(
     /Index Scan using links_target on links.*\n *Index Cond: \(\(target_number = .*\) AND \(id > /,
   );

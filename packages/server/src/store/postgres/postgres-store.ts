@@ -1,19 +1,15 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
-import { storeReads, storeWrites } from '../methods.ts';
+import type { Engine } from '../engine.ts';
+import { methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink, ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
-import { pendingJobs, unfinishedJobs } from '../queries/jobs.ts';
-import { listLinks } from '../queries/links.ts';
-import { carryOut, readAsync, sql, type Writing } from '../queries/reading.ts';
-import { usage } from '../queries/usage.ts';
+import { readAsync, sql, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { addClicks } from '../writes/clicks.ts';
 import { createLinks, firstOf } from '../writes/create.ts';
-import type { Engine, OnEngine } from '../writes/engine.ts';
-import { indexLinks, isIndexed } from '../writes/targets.ts';
+import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
 import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
 import { postgresEngine } from './operations/engine.ts';
@@ -28,15 +24,14 @@ export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { d
 
 export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
   const engine = postgresEngine(parts);
-  const { shortUrl } = engine;
   const queues = new Queues();
   const write = <T>(queue: string, begin: () => Writing<T>) =>
     queues.run(queue, () => db.write((run) => readAsync(begin(), run)));
   const requestsOf = ({ accountId }: Caller) => `requests of ${accountId}`;
 
   return closable({
-    ...storeReads((reading) => db.read(reading), engine),
-    ...carryOut<OnEngine<typeof storeWrites>>(storeWrites, (name, args) => {
+    ...readMethods(engine, (reading) => db.read(reading)),
+    ...methodsOf<Pick<Store, keyof typeof storeWrites>>(storeWrites, (name, args) => {
       const writing = storeWrites[name] as (...args: unknown[]) => Writing<unknown>;
       return write(queueOf(name, args), () => writing(engine, ...args));
     }),
@@ -67,26 +62,26 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
     },
 
     listLinks: (search) =>
-      db.snapshot((run) => readAsync(listLinks(shortUrl, search), run), 'search'),
+      db.snapshot((run) => readAsync(storeReads.listLinks(engine, search), run), 'search'),
     exportLinks: (search, onLinks) => exportLinks(db, engine, search, onLinks),
     // A node that lags behind may not know the newest jobs and links.
-    pendingJobs: () => db.readPrimary(pendingJobs()),
-    unfinishedJobs: (accountId) => db.readPrimary(unfinishedJobs(accountId)),
+    pendingJobs: () => db.readPrimary(storeReads.pendingJobs()),
+    unfinishedJobs: (accountId) => db.readPrimary(storeReads.unfinishedJobs(engine, accountId)),
     findLinks: (accountId, entries, most) =>
-      db.readPrimary(findLinks(shortUrl, accountId, entries, most)),
+      db.readPrimary(findLinks(engine, accountId, entries, most)),
     indexLinks: async () =>
       (await db.readPrimary(isIndexed()))
         ? { done: true }
-        : write('index', () => indexLinks(engine)),
+        : write('index', () => storeWrites.indexLinks(engine)),
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
-      const add = (run: Run) => readAsync(addClicks(engine, clicks), run);
+      const add = (run: Run) => readAsync(storeWrites.addClicks(engine, clicks), run);
       await queues.run('clicks', () => db.write(add, repeatable));
     },
 
     usage: (accountId, now) =>
-      db.snapshot((run) => readAsync(usage(shortUrl, accountId, now), run)),
+      db.snapshot((run) => readAsync(storeReads.usage(engine, accountId, now), run)),
     prune: async (now, signal) => {
       for (const step of [() => rollUpRequests(now), ...pruneSteps(now, engine)]) {
         while (!signal?.aborted && (await write('housekeeping', step))) {
@@ -114,7 +109,7 @@ function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
 /** A lost connection can't be replaced: another sees a later moment. An error of `onLinks` is none of the database, and is thrown at the end. */
 async function exportLinks(
   db: Database,
-  { shortUrl }: Engine,
+  engine: Engine,
   search: ExportSearch,
   onLinks: (links: readonly ExportedLink[]) => Promise<void>,
 ): Promise<void> {
@@ -125,7 +120,7 @@ async function exportLinks(
     // Whoever takes the links may be slow.
     await run(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
     for (;;) {
-      const links = await readAsync(exportPage(shortUrl, search, after), run);
+      const links = await readAsync(exportPage(engine, search, after), run);
       const last = links.at(-1);
       if (last === undefined) return;
       failed = await onLinks(links).then(
@@ -143,7 +138,7 @@ async function exportLinks(
 function closable({ isHealthy, connections, ...store }: Store): Store {
   const open = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
-  const guarded: unknown = carryOut(store, async (name, args) => {
+  const guarded: unknown = methodsOf(store, async (name, args) => {
     if (closing !== undefined) throw new StoreError('closed', 'The database was closed.');
     const method = store[name] as (...args: unknown[]) => Promise<unknown>;
     const running = method(...args);

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Reads } from '../engine.ts';
 import { type DomainUse, isoTime, type KeyRow, toKey } from '../operator-store.ts';
-import type { Account, ApiKey, Caller, Domain } from '../store.ts';
-import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
+import type { Account, Domain } from '../store.ts';
+import { rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
   limits: string;
@@ -10,80 +11,80 @@ type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
 
 const SELECT_ACCOUNT = sqlText('SELECT id, name, plan, limits, disabled_at FROM accounts');
 
-export function* listAccounts(): Reading<Account[]> {
-  const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY accounts.rowid`);
-  return rows.map((row) => toAccount(row));
-}
+export const accountReads = {
+  *listAccounts() {
+    const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY accounts.rowid`);
+    return rows.map((row) => toAccount(row));
+  },
 
-export function* findAccount(id: string): Reading<Account | undefined> {
-  const row = yield* rowOf<AccountRow>(sql`${SELECT_ACCOUNT} WHERE id = ${id}`);
-  return row && toAccount(row);
-}
+  *findAccount(_, id) {
+    const row = yield* rowOf<AccountRow>(sql`${SELECT_ACCOUNT} WHERE id = ${id}`);
+    return row && toAccount(row);
+  },
+
+  *listKeys(_, accountId) {
+    const rows = yield* rowsOf<KeyRow & { account_id: string }>(sql`
+      SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
+      FROM api_keys LEFT JOIN key_uses ON key_id = id
+      WHERE account_id = ${accountId} AND revoked_at IS NULL ORDER BY api_keys.rowid`);
+    return rows.map(toKey);
+  },
+
+  *findKeyByHash(_, hash) {
+    type Row = Pick<KeyRow, 'permissions' | 'expires_at'> & Omit<AccountRow, 'id' | 'name'>;
+    const row = yield* rowOf<Row & { key_id: string; account_id: string; hash: Uint8Array }>(sql`
+      SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
+      FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ${hash} AND revoked_at IS NULL`);
+    // The look-up in the index takes longer the more bytes match. That helps no attacker, since nobody can choose the bytes of a SHA-256.
+    if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined;
+    return {
+      keyId: row.key_id,
+      accountId: row.account_id,
+      permissions: JSON.parse(row.permissions),
+      plan: row.plan,
+      limits: JSON.parse(row.limits),
+      expiresAt: row.expires_at ?? undefined,
+      disabled: row.disabled_at === null ? undefined : true,
+    };
+  },
+
+  *listDomains(_, { removed } = { removed: false }) {
+    const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
+      SELECT id, hostname, account_id, removed_at FROM domains ORDER BY domains.rowid`);
+    return rows
+      .filter(({ removed_at }) => removed || removed_at === null)
+      .map(({ removed_at, ...domain }) =>
+        removed_at === null ? domain : { ...domain, removed: true },
+      );
+  },
+
+  *domainUse(_, hostname) {
+    const use = yield* rowOf<DomainUse>(sql`
+      SELECT (SELECT count(*) FROM links WHERE domain_id = domains.id) AS links,
+        (SELECT count(*) FROM aliases WHERE domain_id = domains.id) AS addresses
+      FROM domains WHERE hostname = ${hostname}`);
+    return use ?? { links: 0, addresses: 0 };
+  },
+
+  *ownedDomains(_, accountId) {
+    const owned = yield* rowsOf<{ id: string }>(sql`
+      SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL`);
+    return new Set(owned.map(({ id }) => id));
+  },
+
+  *countLinks(_, codes) {
+    const counts = new Map<string, { some: number; all: number }>();
+    for (const code of codes) {
+      const link = yield* rowOf<{ account_id: string; used: number }>(sql`
+        SELECT links.account_id, used FROM links JOIN link_totals ON link_totals.account_id = links.account_id WHERE code = ${code}`);
+      if (link === undefined) continue;
+      const some = counts.get(link.account_id)?.some ?? 0;
+      counts.set(link.account_id, { some: some + 1, all: link.used });
+    }
+    return counts;
+  },
+} satisfies Reads;
 
 function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
-}
-
-export function* listKeys(accountId: string): Reading<ApiKey[]> {
-  const rows = yield* rowsOf<KeyRow & { account_id: string }>(sql`
-    SELECT id, account_id, name, permissions, expires_at, replaced_by, used_at
-    FROM api_keys LEFT JOIN key_uses ON key_id = id
-    WHERE account_id = ${accountId} AND revoked_at IS NULL ORDER BY api_keys.rowid`);
-  return rows.map(toKey);
-}
-
-export function* findKeyByHash(hash: Uint8Array): Reading<Caller | undefined> {
-  type Row = Pick<KeyRow, 'permissions' | 'expires_at'> & Omit<AccountRow, 'id' | 'name'>;
-  const row = yield* rowOf<Row & { key_id: string; account_id: string; hash: Uint8Array }>(sql`
-    SELECT api_keys.id AS key_id, account_id, permissions, hash, plan, limits, expires_at, disabled_at
-    FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ${hash} AND revoked_at IS NULL`);
-  // The look-up in the index takes longer the more bytes match. That helps no attacker, since nobody can choose the bytes of a SHA-256.
-  if (row === undefined || !timingSafeEqual(row.hash, hash)) return undefined;
-  return {
-    keyId: row.key_id,
-    accountId: row.account_id,
-    permissions: JSON.parse(row.permissions),
-    plan: row.plan,
-    limits: JSON.parse(row.limits),
-    expiresAt: row.expires_at ?? undefined,
-    disabled: row.disabled_at === null ? undefined : true,
-  };
-}
-
-export function* listDomains({ removed = false } = {}): Reading<Domain[]> {
-  const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
-    SELECT id, hostname, account_id, removed_at FROM domains ORDER BY domains.rowid`);
-  return rows
-    .filter(({ removed_at }) => removed || removed_at === null)
-    .map(({ removed_at, ...domain }) =>
-      removed_at === null ? domain : { ...domain, removed: true },
-    );
-}
-
-export function* domainUse(hostname: string): Reading<DomainUse> {
-  const use = yield* rowOf<DomainUse>(sql`
-    SELECT (SELECT count(*) FROM links WHERE domain_id = domains.id) AS links,
-      (SELECT count(*) FROM aliases WHERE domain_id = domains.id) AS addresses
-    FROM domains WHERE hostname = ${hostname}`);
-  return use ?? { links: 0, addresses: 0 };
-}
-
-export function* ownedDomains(accountId: string): Reading<Set<string>> {
-  const owned = yield* rowsOf<{ id: string }>(sql`
-    SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL`);
-  return new Set(owned.map(({ id }) => id));
-}
-
-export function* countLinks(
-  codes: readonly string[],
-): Reading<Map<string, { some: number; all: number }>> {
-  const counts = new Map<string, { some: number; all: number }>();
-  for (const code of codes) {
-    const link = yield* rowOf<{ account_id: string; used: number }>(sql`
-      SELECT links.account_id, used FROM links JOIN link_totals ON link_totals.account_id = links.account_id WHERE code = ${code}`);
-    if (link === undefined) continue;
-    const some = counts.get(link.account_id)?.some ?? 0;
-    counts.set(link.account_id, { some: some + 1, all: link.used });
-  }
-  return counts;
 }

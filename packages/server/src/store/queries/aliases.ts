@@ -1,14 +1,14 @@
+import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
 import {
   type Correction,
   type ExportedLink,
   type ExportSearch,
   isoTime,
-  type LinkHistory,
 } from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
 import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
-import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
+import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 type RedirectRow = Omit<LinkRow, 'id' | 'title' | 'click_count' | 'tags' | 'created_at'>;
 
@@ -18,17 +18,39 @@ const REDIRECT =
 const OWNERS = sqlText(`JOIN accounts ON accounts.id = links.account_id
   LEFT JOIN domains ON domains.id = links.domain_id`);
 
-/** An alias has a slash, with the host of its custom domain in front (see `aliasAddress`). */
-export function* findRedirect(address: string): Reading<Redirect | undefined> {
-  const slash = address.indexOf('/');
-  if (slash >= 0) return yield* findAlias(address.slice(0, slash), address.slice(slash));
-  const row = yield* rowOf<RedirectRow>(sql`
-    SELECT ${REDIRECT} FROM links ${OWNERS} WHERE code = ${address}`);
-  return row && toRedirect(row, row.hostname, [row.domain_id]);
-}
+export const aliasReads = {
+  /** An alias has a slash, with the host of its custom domain in front (see `aliasAddress`). */
+  *findRedirect(_, address) {
+    const slash = address.indexOf('/');
+    if (slash >= 0) return yield* findAlias(address.slice(0, slash), address.slice(slash));
+    const row = yield* rowOf<RedirectRow>(sql`
+      SELECT ${REDIRECT} FROM links ${OWNERS} WHERE code = ${address}`);
+    return row && toRedirect(row, row.hostname, [row.domain_id]);
+  },
+
+  *linkHistory({ shortUrl }, code) {
+    const aliases = yield* rowsOf<AliasRow>(sql`
+      SELECT hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
+      WHERE code = ${code}`);
+    const corrections = yield* rowsOf<CorrectionRow>(sql`
+      SELECT at, made_by AS by, old_target, new_target, old_title, new_title FROM corrections
+      WHERE code = ${code} ORDER BY number`);
+    return {
+      aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
+      corrections: corrections.map(({ at, old_title, new_title, ...others }) => ({
+        at: isoTime(at) ?? '',
+        ...others,
+        ...(old_title !== new_title && {
+          old_title: JSON.parse(old_title),
+          new_title: JSON.parse(new_title),
+        }),
+      })),
+    };
+  },
+} satisfies Reads;
 
 function* findAlias(hostname: string, path: string): Reading<Redirect | undefined> {
-  const domain: Statement =
+  const domain =
     hostname === '' ? sql`''` : sql`(SELECT id FROM domains WHERE hostname = ${hostname})`;
   const row = yield* rowOf<
     RedirectRow & { alias_domain: string; alias_removed_at: number | null }
@@ -57,26 +79,6 @@ function toRedirect(
 
 type CorrectionRow = Record<Exclude<keyof Correction, 'at'>, string> & { at: number };
 
-export function* linkHistory(shortUrl: ShortUrl, code: string): Reading<LinkHistory> {
-  const aliases = yield* rowsOf<AliasRow>(sql`
-    SELECT hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
-    WHERE code = ${code}`);
-  const corrections = yield* rowsOf<CorrectionRow>(sql`
-    SELECT at, made_by AS by, old_target, new_target, old_title, new_title FROM corrections
-    WHERE code = ${code} ORDER BY number`);
-  return {
-    aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
-    corrections: corrections.map(({ at, old_title, new_title, ...others }) => ({
-      at: isoTime(at) ?? '',
-      ...others,
-      ...(old_title !== new_title && {
-        old_title: JSON.parse(old_title),
-        new_title: JSON.parse(new_title),
-      }),
-    })),
-  };
-}
-
 interface AliasRow {
   hostname: string | null;
   path: string;
@@ -90,7 +92,7 @@ const EXPORTED_TOGETHER = 1_000;
 
 /** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
 export function* exportPage(
-  shortUrl: ShortUrl,
+  { shortUrl }: ReadEngine,
   { accountId }: ExportSearch,
   after: string,
 ): Reading<ExportedLink[]> {

@@ -1,37 +1,50 @@
 import type { Link, TopLink } from '@shortlink/sdk/wire';
+import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
-import type { LinkSearch } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
-import type { Idempotency, LinkChanges } from '../store.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
-export function* findCreated(
-  accountId: string,
-  { key, fingerprint }: Idempotency,
-  now: number,
-): Reading<object | undefined> {
-  const row = yield* rowOf<{ answer: string }>(sql`
-    SELECT answer FROM idempotency_records WHERE account_id = ${accountId} AND key = ${key}
-      AND fingerprint = ${fingerprint} AND created_at > ${now - IDEMPOTENCY_RETENTION_MS}`);
-  return row === undefined ? undefined : JSON.parse(row.answer);
-}
+export const linkReads = {
+  *findCreated(_, accountId, { key, fingerprint }, now) {
+    const row = yield* rowOf<{ answer: string }>(sql`
+      SELECT answer FROM idempotency_records WHERE account_id = ${accountId} AND key = ${key}
+        AND fingerprint = ${fingerprint} AND created_at > ${now - IDEMPOTENCY_RETENTION_MS}`);
+    return row === undefined ? undefined : JSON.parse(row.answer);
+  },
+
+  /**
+   * What changed since the change `since`, from the rows of triggers; one with neither code nor owner stands for all links. If the first row is not that
+   * change, rows are missing: old ones were deleted, or the database is another one, such as a restored backup.
+   */
+  *linkChanges(_, since) {
+    const [known, ...changes] = yield* rowsOf<{ number: number; id: string | null }>(sql`
+      SELECT number, coalesce(code, owner) AS id FROM link_changes WHERE number >= ${since} ORDER BY number`);
+    const latest = changes.at(-1)?.number ?? known?.number ?? 0;
+    const ids = changes.map(({ id }) => id).filter((id) => id !== null);
+    const isWhole =
+      known?.number === since && ids.length === changes.length && ids.length < MISSED_CHANGES;
+    return { latest, changed: isWhole ? ids : 'all' };
+  },
+
+  *findLink({ shortUrl }, code) {
+    const row = yield* rowOf<LinkRow>(sql`${SELECT_LINK} WHERE code = ${code}`);
+    return row && toLink(shortUrl, row);
+  },
+
+  /** Links of an account, newest first: ids of links sort by their time. */
+  *listLinks({ shortUrl }, { accountId, query = '', limit, cursor = '' }) {
+    const rows = yield* rowsOf<LinkRow>(sql`
+      ${SELECT_LINK} WHERE code IN (
+        SELECT code FROM link_details WHERE account_id = ${accountId} AND (${cursor} = '' OR CAST(id AS text) < ${cursor})
+          ${query === '' ? NO_CONDITION : sql`AND (${contains(query)})`}
+        ORDER BY id DESC LIMIT ${limit})
+      ORDER BY link_details.id DESC`);
+    return rows.map((row) => toLink(shortUrl, row));
+  },
+} satisfies Reads;
 
 /** From so many missed changes on, all links count as changed. PostgreSQL keeps the rows of some more. */
 const MISSED_CHANGES = 1_000;
-
-/**
- * What changed since the change `since`, from the rows of triggers; one with neither code nor owner stands for all links. If the first row is not that
- * change, rows are missing: old ones were deleted, or the database is another one, such as a restored backup.
- */
-export function* linkChanges(since: number): Reading<LinkChanges> {
-  const [known, ...changes] = yield* rowsOf<{ number: number; id: string | null }>(sql`
-    SELECT number, coalesce(code, owner) AS id FROM link_changes WHERE number >= ${since} ORDER BY number`);
-  const latest = changes.at(-1)?.number ?? known?.number ?? 0;
-  const ids = changes.map(({ id }) => id).filter((id) => id !== null);
-  const isWhole =
-    known?.number === since && ids.length === changes.length && ids.length < MISSED_CHANGES;
-  return { latest, changed: isWhole ? ids : 'all' };
-}
 
 type AsShown = Pick<Link, 'code' | 'id' | 'target_url' | 'redirect_type' | 'click_count'>;
 
@@ -51,25 +64,6 @@ export const SELECT_LINK = sqlText(`
   SELECT code, link_details.id, link_details.account_id, domain_id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
-
-export function* findLink(shortUrl: ShortUrl, code: string): Reading<Link | undefined> {
-  const row = yield* rowOf<LinkRow>(sql`${SELECT_LINK} WHERE code = ${code}`);
-  return row && toLink(shortUrl, row);
-}
-
-/** Links of an account, newest first: ids of links sort by their time. */
-export function* listLinks(
-  shortUrl: ShortUrl,
-  { accountId, query = '', limit, cursor = '' }: LinkSearch,
-): Reading<Link[]> {
-  const rows = yield* rowsOf<LinkRow>(sql`
-    ${SELECT_LINK} WHERE code IN (
-      SELECT code FROM link_details WHERE account_id = ${accountId} AND (${cursor} = '' OR CAST(id AS text) < ${cursor})
-        ${query === '' ? NO_CONDITION : sql`AND (${contains(query)})`}
-      ORDER BY id DESC LIMIT ${limit})
-    ORDER BY link_details.id DESC`);
-  return rows.map((row) => toLink(shortUrl, row));
-}
 
 const NO_CONDITION = sqlText('');
 
@@ -104,7 +98,7 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
 /** Most clicked links of an account that are shown. */
 const TOP_LINKS = 10;
 
-export function* mostClicked(shortUrl: ShortUrl, accountId: string): Reading<TopLink[]> {
+export function* mostClicked({ shortUrl }: ReadEngine, accountId: string): Reading<TopLink[]> {
   const rows = yield* rowsOf<LinkRow>(sql`
     ${SELECT_LINK} WHERE code IN (SELECT code FROM top_links WHERE top_links.account_id = ${accountId})
     ORDER BY click_count DESC, code LIMIT ${TOP_LINKS}`);

@@ -1,19 +1,18 @@
 export type SqlValue = string | number | null | Uint8Array;
 
 /** A statement. Each `?` in its text stands for one of the values, in order. */
-export interface Statement<V = SqlValue> {
+export interface Statement {
   text: string;
-  values: readonly V[];
+  values: readonly SqlValue[];
 }
 
 /** Makes a statement: a value becomes a `?`, so that none is ever read as SQL. A statement becomes a part of the text, with its own values. */
-export function sql<P extends readonly unknown[]>(
+export function sql(
   texts: TemplateStringsArray,
-  ...parts: P
-): Statement<ValueIn<P[number]>>;
-export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement<unknown> {
+  ...parts: readonly (SqlValue | Statement)[]
+): Statement {
   const pieces: string[] = [];
-  const values: unknown[] = [];
+  const values: SqlValue[] = [];
   for (const part of parts) {
     if (isStatement(part)) {
       pieces.push(part.text);
@@ -35,14 +34,12 @@ export function sql(texts: TemplateStringsArray, ...parts: unknown[]): Statement
 /** The last text of each place in our code, so that a statement that runs thousands of times a second is joined once. */
 const lastTexts = new WeakMap<TemplateStringsArray, { pieces: readonly string[]; text: string }>();
 
-type ValueIn<P> = P extends Statement<infer V> ? V : P;
-
-function isStatement(part: unknown): part is Statement<unknown> {
+function isStatement(part: SqlValue | Statement): part is Statement {
   return typeof part === 'object' && part !== null && 'text' in part;
 }
 
 /** A text that is part of statements and has no value, such as the name of a table. */
-export function sqlText(text: string): Statement<never> {
+export function sqlText(text: string): Statement {
   return { text, values: [] };
 }
 
@@ -59,24 +56,6 @@ export type Reading<T> = Generator<Statement, T, readonly object[]>;
 
 /** The same for statements that write, all in one transaction. */
 export type Writing<T> = Reading<T>;
-
-export type CarriedOut<M> = {
-  [N in keyof M]: M[N] extends (...args: infer A) => Reading<infer T>
-    ? (...args: A) => Promise<T>
-    : never;
-};
-
-/** Makes the methods of a store: `run` carries a reading out, by its name. */
-export function carryOut<M>(
-  readings: Readonly<Record<keyof M, unknown>>,
-  run: (name: keyof M, args: unknown[]) => Promise<unknown>,
-): CarriedOut<M> {
-  const methods = Object.keys(readings).map((name) => [
-    name,
-    (...args: unknown[]) => run(name as keyof M, args),
-  ]);
-  return Object.fromEntries(methods) as CarriedOut<M>;
-}
 
 /** A reading whose result is known already. It is no generator, which would cost more than many a result. */
 export function known<T>(result: T): Reading<T> {

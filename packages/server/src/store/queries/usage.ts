@@ -1,10 +1,10 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
-import type { ShortUrl } from '../links.ts';
+import type { ReadEngine } from '../engine.ts';
 import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import { REFUSAL_RETENTION_MS } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
-import { findAccount } from './accounts.ts';
+import { accountReads } from './accounts.ts';
 import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
@@ -14,8 +14,8 @@ const USAGE_HISTORY_DAYS = 30;
 const ACCOUNT_HISTORY_DAYS = 90;
 
 /** Run it in a snapshot: the parts are of the same moment. */
-export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Reading<Usage> {
-  const account = yield* findAccount(accountId);
+export function* usage(engine: ReadEngine, accountId: string, now: number): Reading<Usage> {
+  const account = yield* accountReads.findAccount(engine, accountId);
   if (account === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
   const { name, plan, limits } = account;
   const windows = windowsAt(now);
@@ -43,7 +43,7 @@ export function* usage(shortUrl: ShortUrl, accountId: string, now: number): Read
     },
     batch_size: limits.batch_size,
     history: yield* accountHistory(accountId),
-    top_links: yield* mostClicked(shortUrl, accountId),
+    top_links: yield* mostClicked(engine, accountId),
     keys,
   };
 }

@@ -1,21 +1,18 @@
 import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.test-suite.ts';
 import { NO_ID, shortUrlMaker } from '../links.ts';
-import * as accounts from '../queries/accounts.ts';
-import { findRedirect, linkHistory } from '../queries/aliases.ts';
-import { findJob, pendingJobs, readJobResults } from '../queries/jobs.ts';
-import { findCreated, findLink, linkChanges, listLinks } from '../queries/links.ts';
+import { storeReads } from '../methods.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
-import { usage } from '../queries/usage.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
-import { sqliteEngine } from './operations/engine.ts';
+import { sqliteEngine, table } from './operations/engine.ts';
 import { perform } from './operations/operations.ts';
 import { linkFinder } from './operations/targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
 const shortUrl = shortUrlMaker(PUBLIC_URL);
+const reader = { shortUrl, table };
 
 interface PlanLine {
   detail: string;
@@ -44,21 +41,21 @@ async function planOf(readingOf: (accountId: string) => Reading<unknown>): Promi
 }
 
 test.each<[string, (accountId: string) => Reading<unknown>]>([
-  ['a redirect', () => findRedirect('Xk3pQ9z')],
-  ['an alias', () => findRedirect('go.example/sale')],
-  ['the history of a link', () => linkHistory(shortUrl, 'Xk3pQ9z')],
-  ['the changes of links', () => linkChanges(1)],
-  ['a link', () => findLink(shortUrl, 'Xk3pQ9z')],
-  ['a key', () => accounts.findKeyByHash(sha256('sl_x'))],
-  ['the keys of an account', (accountId) => accounts.listKeys(accountId)],
-  ['the domains of an account', (accountId) => accounts.ownedDomains(accountId)],
+  ['a redirect', () => storeReads.findRedirect(reader, 'Xk3pQ9z')],
+  ['an alias', () => storeReads.findRedirect(reader, 'go.example/sale')],
+  ['the history of a link', () => storeReads.linkHistory(reader, 'Xk3pQ9z')],
+  ['the changes of links', () => storeReads.linkChanges(reader, 1)],
+  ['a link', () => storeReads.findLink(reader, 'Xk3pQ9z')],
+  ['a key', () => storeReads.findKeyByHash(reader, sha256('sl_x'))],
+  ['the keys of an account', (accountId) => storeReads.listKeys(reader, accountId)],
+  ['the domains of an account', (accountId) => storeReads.ownedDomains(reader, accountId)],
   [
     'what a key created',
-    (accountId) => findCreated(accountId, { key: 'k', fingerprint: 'f' }, NOW),
+    (accountId) => storeReads.findCreated(reader, accountId, { key: 'k', fingerprint: 'f' }, NOW),
   ],
-  ['a job', (accountId) => findJob(accountId, 'x')],
-  ['the results of a job', () => readJobResults('x', 0)],
-  ['the unfinished jobs', () => pendingJobs()],
+  ['a job', (accountId) => storeReads.findJob(reader, accountId, 'x')],
+  ['the results of a job', () => storeReads.readJobResults(reader, 'x', 0)],
+  ['the unfinished jobs', () => storeReads.pendingJobs()],
 ])('%s: found by an index', async (_, readingOf) => {
   expect(await scansOf(readingOf)).toEqual([]);
 });
@@ -85,7 +82,7 @@ test('the links of a target are found by the index of their numbers, in its orde
 
 test('the usage of an account is found by indexes; only what was found is gone through', async () => {
   const tables = /\b(links|link_clicks|accounts|api_keys|key_days|key_refusals|request_counters)\b/;
-  const scans = await scansOf((accountId) => usage(shortUrl, accountId, NOW));
+  const scans = await scansOf((accountId) => storeReads.usage(reader, accountId, NOW));
   expect(scans.filter(({ detail }) => tables.test(detail))).toEqual([]);
 });
 
@@ -93,7 +90,9 @@ test.each(['', 'docs'])(
   'a list of links (query %j) goes through the links once; clicks, accounts and domains are read of those it shows only',
   async (query) => {
     const search = { query, limit: 50, cursor: '0198a1b2-0000-7000-8000-000000000000' };
-    const scans = await scansOf((accountId) => listLinks(shortUrl, { accountId, ...search }));
+    const scans = await scansOf((accountId) =>
+      storeReads.listLinks(reader, { accountId, ...search }),
+    );
     expect(scans.map(({ detail }) => detail)).toEqual(['SCAN links']);
     // The outer statement, which reads clicks, accounts and domains, finds the links by their codes.
     expect(scans[0]?.parent).not.toBe(0);
@@ -165,7 +164,7 @@ test.each([
   ['docs', true],
 ])('a list of links (query %j) compares texts: %j', (query, compares) => {
   const texts: string[] = [];
-  read(listLinks(shortUrl, { accountId: 'acc_x', query, limit: 50 }), ({ text }) => {
+  read(storeReads.listLinks(reader, { accountId: 'acc_x', query, limit: 50 }), ({ text }) => {
     texts.push(text);
     return [];
   });
@@ -174,7 +173,7 @@ test.each([
 });
 
 test('the usage of an account reads the last days of a key, not all that are kept', async () => {
-  const plan = await planOf((accountId) => usage(shortUrl, accountId, NOW));
+  const plan = await planOf((accountId) => storeReads.usage(reader, accountId, NOW));
   const readings = plan.map(({ detail }) => detail).filter((line) => line.includes(' key_days '));
   // The windows, and the two histories. For each history another reading finds the first day and ends there.
   expect(readings.filter((line) => line.includes('(key_id=? AND day>'))).toHaveLength(3);

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Link } from '@shortlink/sdk/wire';
 import { chunksOf } from '../../domain/chunks.ts';
 import { generateCode } from '../../domain/ids.ts';
+import type { ReadEngine } from '../engine.ts';
 import { type ShortUrl, shortUrlMaker } from '../links.ts';
-import { storeReads } from '../methods.ts';
+import { readMethods, storeReads } from '../methods.ts';
 import type { ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
-import { usage } from '../queries/usage.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
@@ -40,10 +40,11 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 /** The store on embedded SQLite: reads here, writes through the one writer. */
 export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, file, openReader } = parts;
+  const engine = { shortUrl, table };
   const { pruneSome, probe: _, ...writes } = writesOf(writer);
   return {
     // Asynchronous, so that what fails rejects.
-    ...storeReads(async (reading) => reader.read(reading), { shortUrl, table }),
+    ...readMethods(engine, async (reading) => reader.read(reading)),
 
     ...writes,
     indexLinks: async () => (reader.read(isIndexed()) ? { done: true } : writes.indexLinks()),
@@ -61,7 +62,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       const db = openReader?.();
       try {
         db?.exec('BEGIN');
-        const pages = exportPages(db ?? reader, shortUrl, search);
+        const pages = exportPages(db ?? reader, engine, search);
         // A database in memory has one connection, so all is read before anybody else can write.
         for (const links of db === undefined ? [...pages] : pages) await onLinks(links);
       } finally {
@@ -69,7 +70,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       }
     },
     usage: async (accountId, now) =>
-      reader.snapshot(() => reader.read(usage(shortUrl, accountId, now))),
+      reader.snapshot(() => reader.read(storeReads.usage(engine, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
     prune: async (now, signal) => {
       while (!signal?.aborted && !(await pruneSome(now)).done) {
@@ -84,9 +85,9 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
   };
 }
 
-function* exportPages(db: Database, shortUrl: ShortUrl, search: ExportSearch) {
+function* exportPages(db: Database, engine: ReadEngine, search: ExportSearch) {
   for (let after = ''; ; ) {
-    const links = db.read(exportPage(shortUrl, search, after));
+    const links = db.read(exportPage(engine, search, after));
     const last = links.at(-1);
     if (last === undefined) return;
     yield links;

@@ -1,7 +1,7 @@
+import type { Engine } from '../engine.ts';
 import { recordWrite } from '../links.ts';
 import { rowOf, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
-import type { Engine } from './engine.ts';
 
 /** Clicks of one write that make a link hot. Others are counted in slot 0, so that they have one row, not one per instance. */
 const HOT_CLICKS = 10;

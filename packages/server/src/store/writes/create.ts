@@ -1,17 +1,9 @@
-import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
+import type { Link } from '@shortlink/sdk/wire';
 import { exceeds } from '../../domain/limits.ts';
+import type { Engine, Writes } from '../engine.ts';
 import type { Writing } from '../queries/reading.ts';
-import type {
-  AcceptedJob,
-  Caller,
-  CreateJobRequest,
-  CreateOutcome,
-  CreateRequest,
-  NewLink,
-  PlanLimitReached,
-} from '../store.ts';
+import type { Caller, CreateOutcome, CreateRequest, NewLink, PlanLimitReached } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine } from './engine.ts';
 import { createIdempotently } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 import { insertJob, runJobChunk } from './jobs.ts';
@@ -37,36 +29,29 @@ export function createLinks(
   });
 }
 
-export function* createLink(
-  engine: Engine,
-  request: CreateRequest<NewLink>,
-): Writing<CreateOutcome<Link>> {
-  return firstOf(yield* createLinks(engine, [request]));
-}
+export const createWrites = {
+  *createLink(engine, request) {
+    return firstOf(yield* createLinks(engine, [request]));
+  },
 
-export function createBatch(
-  engine: Engine,
-  request: CreateRequest<readonly NewLink[]>,
-): Writing<CreateOutcome<BatchResultItem[]>> {
-  const { caller, input, now } = request;
-  return createMany(engine, request, input.length, function* () {
-    return (yield* insertLinks(engine, caller.accountId, input, now)).map(toResultItem);
-  });
-}
+  createBatch(engine, request) {
+    const { caller, input, now } = request;
+    return createMany(engine, request, input.length, function* () {
+      return (yield* insertLinks(engine, caller.accountId, input, now)).map(toResultItem);
+    });
+  },
 
-/** A job that runs now never has its inputs on the disk, and needs one commit. It runs only while nobody else waits. */
-export function createJob(
-  engine: Engine,
-  request: CreateJobRequest,
-): Writing<CreateOutcome<AcceptedJob>> {
-  const { caller, input, now } = request;
-  return createMany(engine, request, input.total, function* () {
-    const job = yield* insertJob(caller.accountId, input, now);
-    if (request.runNow !== true || !engine.isIdle(job.job_id)) return job;
-    const { processed } = yield* runJobChunk(engine, job.job_id, now);
-    return { ...job, processed };
-  });
-}
+  /** A job that runs now never has its inputs on the disk, and needs one commit. It runs only while nobody else waits. */
+  createJob(engine, request) {
+    const { caller, input, now } = request;
+    return createMany(engine, request, input.total, function* () {
+      const job = yield* insertJob(caller.accountId, input, now);
+      if (request.runNow !== true || !engine.isIdle(job.job_id)) return job;
+      const { processed } = yield* runJobChunk(engine, job.job_id, now);
+      return { ...job, processed };
+    });
+  },
+} satisfies Writes;
 
 /** One create of many links: all or none. It may have more links than the plan allows in one request. */
 function* createMany<T>(

@@ -1,7 +1,7 @@
+import type { Engine } from '../engine.ts';
 import { rowsOf, sql, sqlList, type Writing } from '../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { CreateOutcome, CreateRequest, Idempotency } from '../store.ts';
-import type { Engine } from './engine.ts';
 
 type StoredResponse = Idempotency & { answer: string };
 

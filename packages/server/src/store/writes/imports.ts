@@ -1,4 +1,5 @@
 import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../../domain/ids.ts';
+import type { Engine, ReadEngine } from '../engine.ts';
 import {
   type Alias,
   ANY_DOMAIN,
@@ -8,15 +9,12 @@ import {
 } from '../operator-store.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine } from './engine.ts';
 
 interface Found {
   code: string;
   account_id: string;
   target_url: string;
 }
-
-type Tables = Pick<Engine, 'table'>;
 
 interface Plan {
   outcomes: ImportOutcome[];
@@ -33,7 +31,7 @@ function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias
   return [...domains.map((domain) => ({ domain_id: domain, path: `/${code}` })), ...aliases];
 }
 
-export function* checkImport(engine: Tables, input: LinkImport): Reading<ImportOutcome[]> {
+export function* checkImport(engine: ReadEngine, input: LinkImport): Reading<ImportOutcome[]> {
   return (yield* planImport(engine, input, () => '')).outcomes;
 }
 
@@ -66,7 +64,7 @@ export function* importLinks(
 
 /** Links are taken in order, so that one of an earlier row exists for the later rows. */
 function* planImport(
-  engine: Tables,
+  engine: ReadEngine,
   { accountId, links }: LinkImport,
   drawCode: () => string,
 ): Reading<Plan> {
@@ -119,7 +117,7 @@ function* leadsElsewhere<F extends Found>(
 
 /** Where addresses lead, by alias or by code, by {@link keyOf}. Those that lead nowhere are left out. */
 function* findAddresses(
-  { table }: Tables,
+  { table }: ReadEngine,
   addresses: readonly Alias[],
 ): Reading<Map<string, Found>> {
   const paths = addresses.filter(({ domain_id }) => domain_id !== ANY_DOMAIN);

@@ -1,10 +1,10 @@
 import type { BatchResultItem, Link } from '@shortlink/sdk/wire';
 import { MAX_CODE_DRAWS, newUuid } from '../../domain/ids.ts';
+import type { Engine, StoredLink } from '../engine.ts';
 import { ownName } from '../links.ts';
 import { rowOf, sql, type Writing } from '../queries/reading.ts';
 import type { NewLink } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine, StoredLink } from './engine.ts';
 
 type Inserted = StoredLink & { short_url: string };
 

@@ -1,4 +1,5 @@
 import { newUuid } from '../../domain/ids.ts';
+import type { Engine } from '../engine.ts';
 import {
   rowOf,
   rowsOf,
@@ -10,7 +11,6 @@ import {
 } from '../queries/reading.ts';
 import type { AcceptedJob, JobInput, JobProgress } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine } from './engine.ts';
 import { insertLinks, toResultItem } from './insert-links.ts';
 
 /** Most chunks that share a commit, which writes each page of the index once: a whole job, if nobody waits. A request waits for one chunk and the commit. */

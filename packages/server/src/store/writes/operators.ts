@@ -1,215 +1,189 @@
-import type { Link, PlanLimits } from '@shortlink/sdk/wire';
+import type { PlanLimits } from '@shortlink/sdk/wire';
 import { chunksOf } from '../../domain/chunks.ts';
 import { newId } from '../../domain/ids.ts';
 import { exceeds } from '../../domain/limits.ts';
+import type { Writes } from '../engine.ts';
 import {
   type CorrectionOutcome,
   changedAccount,
   changedLink,
-  type DomainRemoval,
   isoTime,
   type KeyRow,
-  type LinkCorrection,
   type NewKey,
-  type OperatorStore,
-  type RevokedKey,
-  type RotationOutcome,
 } from '../operator-store.ts';
-import { findAccount } from '../queries/accounts.ts';
-import { findLink, type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
+import { accountReads } from '../queries/accounts.ts';
+import { type LinkRow, linkReads, SELECT_LINK, toLink } from '../queries/links.ts';
 import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
-import type { Account, ApiKey, Domain, Outcome } from '../store.ts';
+import type { ApiKey } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { Engine } from './engine.ts';
-
-// The writes of the operator's commands, in SQL that both engines run. Each runs in one transaction.
-
-type Input<N extends keyof OperatorStore> = Parameters<OperatorStore[N]>[0];
-
-export function* createAccount(_: Engine, input: Input<'createAccount'>): Writing<Account> {
-  const { name, plan, limits, now } = input;
-  const id = newId('acc_');
-  yield* rowsOf(sql`
-    INSERT INTO accounts (id, name, plan, limits, created_at)
-    VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
-  yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${id})`);
-  return { id, name, plan, limits };
-}
-
-export function* updateAccount(
-  _: Engine,
-  { id, change }: Input<'updateAccount'>,
-): Writing<Account | undefined> {
-  yield* lockAccount(id);
-  const account = yield* findAccount(id);
-  if (account === undefined) return undefined;
-  const changed = changedAccount(account, change);
-  const { name, plan, limits } = changed;
-  yield* rowsOf(sql`
-    UPDATE accounts SET name = ${name}, plan = ${plan}, limits = ${JSON.stringify(limits)} WHERE id = ${id}`);
-  return changed;
-}
-
-export function* setAccountDisabled(
-  _: Engine,
-  { id, disabled, now }: Input<'setAccountDisabled'>,
-): Writing<Account | undefined> {
-  const disabledAt = disabled ? sql`coalesce(disabled_at, ${now})` : sqlText('NULL');
-  yield* rowsOf(sql`UPDATE accounts SET disabled_at = ${disabledAt} WHERE id = ${id}`);
-  return yield* findAccount(id);
-}
-
-/** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
-export function* createKey(
-  _: Engine,
-  { accountId, ...key }: Input<'createKey'>,
-): Writing<Outcome<ApiKey>> {
-  const limits = yield* lockAccount(accountId);
-  if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-  const counted = yield* rowOf<{ keys: number }>(sql`
-    SELECT count(*) AS keys FROM api_keys WHERE account_id = ${accountId} AND revoked_at IS NULL
-      AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ${key.now})`);
-  const used = counted?.keys ?? 0;
-  const allowed = limits.api_keys;
-  if (allowed !== null && exceeds(allowed, used, 1)) {
-    return { ok: false, reason: 'plan_limit', limit: 'api_keys', used, allowed };
-  }
-  return { ok: true, value: yield* insertKey(accountId, key) };
-}
-
-export function* revokeKey(_: Engine, keyId: string, now: number): Writing<RevokedKey | undefined> {
-  // This locks the row on both engines, so that of two commands one says that it revoked the key.
-  const key = yield* rowOf<{ revoked_at: number | null }>(sql`
-    UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
-  if (key === undefined) return undefined;
-  yield* rowsOf(
-    sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`,
-  );
-  const owner = yield* rowOf<Omit<RevokedKey, 'before'>>(sql`
-    SELECT account_id, accounts.name AS account, api_keys.name
-    FROM api_keys JOIN accounts ON accounts.id = account_id WHERE api_keys.id = ${keyId}`);
-  return owner && { ...owner, before: isoTime(key.revoked_at) };
-}
-
-export function* rotateKey(_: Engine, input: Input<'rotateKey'>): Writing<RotationOutcome> {
-  const { keyId, hash, graceMs, expiresAt, now } = input;
-  // Changes nothing, but locks the row on both engines.
-  const old = yield* rowOf<Omit<KeyRow, 'used_at'> & { account_id: string }>(sql`
-    UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
-    RETURNING id, account_id, name, permissions, expires_at, replaced_by`);
-  if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
-    return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
-  }
-  if (old.replaced_by !== null) return { ok: false, reason: 'rotated' };
-  const { account_id, name, permissions, expires_at } = old;
-  const key = yield* insertKey(account_id, {
-    name,
-    permissions: JSON.parse(permissions),
-    hash,
-    expiresAt: expiresAt ?? expires_at ?? undefined,
-    now,
-  });
-  const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, now + graceMs);
-  yield* rowsOf(sql`
-    UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
-  return { ok: true, value: key };
-}
-
-export function* recordKeyUse(_: Engine, keyId: string, now: number): Writing<void> {
-  yield* rowsOf(sql`
-    INSERT INTO key_uses (key_id, used_at) SELECT id, ${now} FROM api_keys WHERE id = ${keyId}
-    ON CONFLICT (key_id) DO UPDATE SET
-      used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`);
-}
-
-export function* addDomain(_: Engine, input: Input<'addDomain'>): Writing<Domain | undefined> {
-  const { hostname, accountId, now } = input;
-  // No Host header has a slash in it, so the links of an earlier owner lead nowhere.
-  yield* rowsOf(sql`
-    UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
-  // An older database may have several such rows of one account: it gets the one that it had last.
-  const returned = yield* rowOf<{ id: string }>(sql`
-    UPDATE domains SET removed_at = NULL, hostname = ${hostname}
-    WHERE id = (SELECT id FROM domains
-        WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY removed_at DESC LIMIT 1)
-      AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id`);
-  if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
-  const inserted = yield* rowOf<{ id: string }>(sql`
-    INSERT INTO domains (id, hostname, account_id, created_at)
-    VALUES (${newId('dom_')}, ${hostname}, ${accountId}, ${now})
-    ON CONFLICT (hostname) DO NOTHING RETURNING id`);
-  return inserted && { id: inserted.id, hostname, account_id: accountId };
-}
-
-export function* removeDomain(_: Engine, input: Input<'removeDomain'>): Writing<DomainRemoval> {
-  const { hostname, force, now } = input;
-  const unlessUsed = sqlText(
-    force
-      ? ''
-      : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
-      AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
-  );
-  const removed = yield* rowOf<{ id: string; account_id: string }>(sql`
-    UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
-    RETURNING id, account_id`);
-  if (removed !== undefined) return { ok: true, value: { ...removed, hostname } };
-  const kept = yield* rowOf(sql`
-    SELECT id FROM domains WHERE hostname = ${hostname} AND removed_at IS NULL`);
-  return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
-}
-
-export function* setLinkActive(
-  { shortUrl }: Engine,
-  code: string,
-  active: boolean,
-): Writing<Link | undefined> {
-  // SQLite has no booleans.
-  yield* rowsOf(sql`UPDATE links SET is_active = (${active ? 1 : 0} = 1) WHERE code = ${code}`);
-  return yield* findLink(shortUrl, code);
-}
 
 /** Corrections that one statement writes. */
 const CORRECTED_TOGETHER = 1_000;
 
-/** All links are locked before they are read, in the order of their codes: of two calls, one waits for all of the other. */
-export function* updateLinks(
-  { shortUrl, title, table, locked }: Engine,
-  corrections: readonly LinkCorrection[],
-): Writing<CorrectionOutcome[]> {
-  const codes = sql`SELECT code FROM ${table(['code'], corrections)}`;
-  yield* rowsOf(sql`SELECT code FROM links WHERE code IN (${codes}) ORDER BY code ${locked}`);
-  const rows = yield* rowsOf<LinkRow>(sql`${SELECT_LINK} WHERE code IN (${codes})`);
-  const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
-  const outcomes = corrections.map((correction): CorrectionOutcome => {
-    const link = links.get(correction.code);
-    if (link === undefined) return { ok: false, reason: 'unknown' };
-    const { target_url } = link;
-    return target_url === (correction.ifTarget ?? target_url)
-      ? { ok: true, ...changedLink(link, correction) }
-      : { ok: false, reason: 'other_target', target_url };
-  });
-  if (!outcomes.every((outcome) => outcome.ok)) return outcomes;
-  const changes = corrections.flatMap(({ code, by, now }, at) => {
-    const [link, outcome] = [links.get(code), outcomes[at]];
-    if (link === undefined || !outcome?.changed) return [];
-    const { target_url, title } = outcome.value;
-    const old = { old_target: link.target_url, old_title: JSON.stringify(link.title) };
-    const made = { code, at: now, made_by: by };
-    return { ...made, ...old, new_target: target_url, new_title: JSON.stringify(title) };
-  });
-  for (const some of chunksOf(changes, CORRECTED_TOGETHER)) {
+/** The writes of the operator's commands, in SQL that both engines run. */
+export const operatorWrites = {
+  *createAccount(_, { name, plan, limits, now }) {
+    const id = newId('acc_');
     yield* rowsOf(sql`
-      UPDATE links SET target_url = new_target, title = ${title('new_title')}
-      FROM ${table(['code', 'new_target', 'new_title'], some)} WHERE links.code = listed.code`);
+      INSERT INTO accounts (id, name, plan, limits, created_at)
+      VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
+    yield* rowsOf(sql`INSERT INTO link_totals (account_id) VALUES (${id})`);
+    return { id, name, plan, limits };
+  },
+
+  *updateAccount(engine, { id, change }) {
+    yield* lockAccount(id);
+    const account = yield* accountReads.findAccount(engine, id);
+    if (account === undefined) return undefined;
+    const changed = changedAccount(account, change);
+    const { name, plan, limits } = changed;
     yield* rowsOf(sql`
-      INSERT INTO corrections (code, at, made_by, old_target, new_target, old_title, new_title)
-        SELECT code, CAST(at AS bigint), made_by, old_target, new_target, old_title, new_title FROM ${table(
-          ['code', 'at', 'made_by', 'old_target', 'new_target', 'old_title', 'new_title'],
-          some,
-        )}`);
-  }
-  return outcomes;
-}
+      UPDATE accounts SET name = ${name}, plan = ${plan}, limits = ${JSON.stringify(limits)} WHERE id = ${id}`);
+    return changed;
+  },
+
+  *setAccountDisabled(engine, { id, disabled, now }) {
+    const disabledAt = disabled ? sql`coalesce(disabled_at, ${now})` : sqlText('NULL');
+    yield* rowsOf(sql`UPDATE accounts SET disabled_at = ${disabledAt} WHERE id = ${id}`);
+    return yield* accountReads.findAccount(engine, id);
+  },
+
+  /** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
+  *createKey(_, { accountId, ...key }) {
+    const limits = yield* lockAccount(accountId);
+    if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+    const counted = yield* rowOf<{ keys: number }>(sql`
+      SELECT count(*) AS keys FROM api_keys WHERE account_id = ${accountId} AND revoked_at IS NULL
+        AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ${key.now})`);
+    const used = counted?.keys ?? 0;
+    const allowed = limits.api_keys;
+    if (allowed !== null && exceeds(allowed, used, 1)) {
+      return { ok: false, reason: 'plan_limit', limit: 'api_keys', used, allowed };
+    }
+    return { ok: true, value: yield* insertKey(accountId, key) };
+  },
+
+  *revokeKey(_, keyId, now) {
+    // This locks the row on both engines, so that of two commands one says that it revoked the key.
+    const key = yield* rowOf<{ revoked_at: number | null }>(sql`
+      UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
+    if (key === undefined) return undefined;
+    yield* rowsOf(
+      sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`,
+    );
+    const owner = yield* rowOf<Record<'account_id' | 'account' | 'name', string>>(sql`
+      SELECT account_id, accounts.name AS account, api_keys.name
+      FROM api_keys JOIN accounts ON accounts.id = account_id WHERE api_keys.id = ${keyId}`);
+    return owner && { ...owner, before: isoTime(key.revoked_at) };
+  },
+
+  *rotateKey(_, { keyId, hash, graceMs, expiresAt, now }) {
+    // Changes nothing, but locks the row on both engines.
+    const old = yield* rowOf<Omit<KeyRow, 'used_at'> & { account_id: string }>(sql`
+      UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
+      RETURNING id, account_id, name, permissions, expires_at, replaced_by`);
+    if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
+      return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
+    }
+    if (old.replaced_by !== null) return { ok: false, reason: 'rotated' };
+    const { account_id, name, permissions, expires_at } = old;
+    const key = yield* insertKey(account_id, {
+      name,
+      permissions: JSON.parse(permissions),
+      hash,
+      expiresAt: expiresAt ?? expires_at ?? undefined,
+      now,
+    });
+    const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, now + graceMs);
+    yield* rowsOf(sql`
+      UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
+    return { ok: true, value: key };
+  },
+
+  *recordKeyUse(_, keyId, now) {
+    yield* rowsOf(sql`
+      INSERT INTO key_uses (key_id, used_at) SELECT id, ${now} FROM api_keys WHERE id = ${keyId}
+      ON CONFLICT (key_id) DO UPDATE SET
+        used_at = CASE WHEN key_uses.used_at > excluded.used_at THEN key_uses.used_at ELSE excluded.used_at END`);
+  },
+
+  *addDomain(_, { hostname, accountId, now }) {
+    // No Host header has a slash in it, so the links of an earlier owner lead nowhere.
+    yield* rowsOf(sql`
+      UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
+    // An older database may have several such rows of one account: it gets the one that it had last.
+    const returned = yield* rowOf<{ id: string }>(sql`
+      UPDATE domains SET removed_at = NULL, hostname = ${hostname}
+      WHERE id = (SELECT id FROM domains
+          WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY removed_at DESC LIMIT 1)
+        AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id`);
+    if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
+    const inserted = yield* rowOf<{ id: string }>(sql`
+      INSERT INTO domains (id, hostname, account_id, created_at)
+      VALUES (${newId('dom_')}, ${hostname}, ${accountId}, ${now})
+      ON CONFLICT (hostname) DO NOTHING RETURNING id`);
+    return inserted && { id: inserted.id, hostname, account_id: accountId };
+  },
+
+  *removeDomain(_, { hostname, force, now }) {
+    const unlessUsed = sqlText(
+      force
+        ? ''
+        : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
+        AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
+    );
+    const removed = yield* rowOf<{ id: string; account_id: string }>(sql`
+      UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
+      RETURNING id, account_id`);
+    if (removed !== undefined) return { ok: true, value: { ...removed, hostname } };
+    const kept = yield* rowOf(sql`
+      SELECT id FROM domains WHERE hostname = ${hostname} AND removed_at IS NULL`);
+    return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
+  },
+
+  *setLinkActive(engine, code, active) {
+    // SQLite has no booleans.
+    yield* rowsOf(sql`UPDATE links SET is_active = (${active ? 1 : 0} = 1) WHERE code = ${code}`);
+    return yield* linkReads.findLink(engine, code);
+  },
+
+  /** All links are locked before they are read, in the order of their codes: of two calls, one waits for all of the other. */
+  *updateLinks({ shortUrl, title, table, locked }, corrections) {
+    const codes = sql`SELECT code FROM ${table(['code'], corrections)}`;
+    yield* rowsOf(sql`SELECT code FROM links WHERE code IN (${codes}) ORDER BY code ${locked}`);
+    const rows = yield* rowsOf<LinkRow>(sql`${SELECT_LINK} WHERE code IN (${codes})`);
+    const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
+    const outcomes = corrections.map((correction): CorrectionOutcome => {
+      const link = links.get(correction.code);
+      if (link === undefined) return { ok: false, reason: 'unknown' };
+      const { target_url } = link;
+      return target_url === (correction.ifTarget ?? target_url)
+        ? { ok: true, ...changedLink(link, correction) }
+        : { ok: false, reason: 'other_target', target_url };
+    });
+    if (!outcomes.every((outcome) => outcome.ok)) return outcomes;
+    const changes = corrections.flatMap(({ code, by, now }, at) => {
+      const [link, outcome] = [links.get(code), outcomes[at]];
+      if (link === undefined || !outcome?.changed) return [];
+      const { target_url, title } = outcome.value;
+      const old = { old_target: link.target_url, old_title: JSON.stringify(link.title) };
+      const made = { code, at: now, made_by: by };
+      return { ...made, ...old, new_target: target_url, new_title: JSON.stringify(title) };
+    });
+    for (const some of chunksOf(changes, CORRECTED_TOGETHER)) {
+      yield* rowsOf(sql`
+        UPDATE links SET target_url = new_target, title = ${title('new_title')}
+        FROM ${table(['code', 'new_target', 'new_title'], some)} WHERE links.code = listed.code`);
+      yield* rowsOf(sql`
+        INSERT INTO corrections (code, at, made_by, old_target, new_target, old_title, new_title)
+          SELECT code, CAST(at AS bigint), made_by, old_target, new_target, old_title, new_title FROM ${table(
+            ['code', 'at', 'made_by', 'old_target', 'new_target', 'old_title', 'new_title'],
+            some,
+          )}`);
+    }
+    return outcomes;
+  },
+} satisfies Writes;
 
 /** The limits of an account, whose row is locked until the transaction ends, on both engines. */
 function* lockAccount(id: string): Writing<PlanLimits | undefined> {

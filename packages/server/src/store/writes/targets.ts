@@ -1,6 +1,6 @@
+import type { Engine } from '../engine.ts';
 import { type Targeted, targetNumber } from '../links.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
-import type { Engine } from './engine.ts';
 
 /** Links of one step: other writes wait for some milliseconds, and no step holds many locks for long. */
 const STEP_LINKS = 1_000;

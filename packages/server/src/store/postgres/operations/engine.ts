@@ -1,8 +1,8 @@
 import { startOfDay, windowsAt } from '../../../domain/limits.ts';
+import type { Engine } from '../../engine.ts';
 import { targetNumber } from '../../links.ts';
 import { rowOf, rowsOf, sql, sqlText } from '../../queries/reading.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Engine } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import { arrayOf, listOf } from '../statement.ts';
 

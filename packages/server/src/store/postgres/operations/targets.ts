@@ -1,6 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LookupEntry } from '../../../domain/validate-link.ts';
-import { NO_ID, type ShortUrl, targetNumber } from '../../links.ts';
+import type { ReadEngine } from '../../engine.ts';
+import { NO_ID, targetNumber } from '../../links.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
 import { type Reading, rowsOf, sql } from '../../queries/reading.ts';
 import { arrayOf, listOf } from '../statement.ts';
@@ -14,7 +15,7 @@ const ASKED = {
 };
 
 export function* findLinks(
-  shortUrl: ShortUrl,
+  { shortUrl }: ReadEngine,
   account_id: string,
   entries: readonly LookupEntry[],
   most: number,

@@ -7,10 +7,10 @@ import {
   windowState,
   windowsAt,
 } from '../../../domain/limits.ts';
+import type { Slots } from '../../engine.ts';
 import { sql } from '../../queries/reading.ts';
 import type { Admission, Caller } from '../../store.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Slots } from '../../writes/engine.ts';
 import type { Database } from '../database.ts';
 
 export function admit(

@@ -1,6 +1,6 @@
+import type { Engine, StoredLink } from '../../engine.ts';
 import { targetNumber } from '../../links.ts';
 import { known, sql, sqlText } from '../../queries/reading.ts';
-import type { Engine, StoredLink } from '../../writes/engine.ts';
 import { hostnameLookup } from '../../writes/insert-links.ts';
 import type { Database } from '../database.ts';
 import { Counters, takeSlots } from './counters.ts';

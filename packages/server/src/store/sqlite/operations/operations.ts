@@ -1,15 +1,8 @@
-import { storeWrites } from '../../methods.ts';
-import {
-  type CarriedOut,
-  carryOut,
-  known,
-  rowsOf,
-  sql,
-  type Writing,
-} from '../../queries/reading.ts';
+import type { Engine } from '../../engine.ts';
+import { methodsOf, storeWrites } from '../../methods.ts';
+import { known, rowsOf, sql, type Writing } from '../../queries/reading.ts';
 import { pruneSteps } from '../../retention.ts';
-import type { Caller } from '../../store.ts';
-import type { Engine, OnEngine } from '../../writes/engine.ts';
+import type { Caller, Store } from '../../store.ts';
 import type { Writer } from '../write-core.ts';
 import { admit, refund } from './counters.ts';
 import type { SqliteEngine } from './engine.ts';
@@ -24,15 +17,19 @@ const operations = {
   ...{ pruneSome, probe },
 };
 
-type Operations = OnEngine<typeof operations>;
+interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'refund'> {
+  /** Deletes a bounded number of rows; `done` is false when there are more. */
+  pruneSome: (now: number) => Promise<{ done: boolean }>;
+  probe: () => Promise<void>;
+}
 export type OperationName = keyof Operations;
 /** Arguments and results can be posted between threads. */
 export type Args<N extends OperationName> = Parameters<Operations[N]>;
-export type Output<N extends OperationName> = Awaited<ReturnType<CarriedOut<Operations>[N]>>;
+export type Output<N extends OperationName> = Awaited<ReturnType<Operations[N]>>;
 
 /** A method for each write, which is sent to the writer. */
 export function writesOf(writer: Writer) {
-  return carryOut<Operations>(operations, (name, args) =>
+  return methodsOf<Operations>(operations, (name, args) =>
     writer.submit(name, ...(args as Args<typeof name>)),
   );
 }
@@ -43,7 +40,6 @@ export function perform(engine: SqliteEngine, name: OperationName, args: unknown
   return engine.db.read(operation(engine, ...args));
 }
 
-/** Deletes a bounded number of rows; `done` is false when there are more. */
 function* pruneSome(engine: Engine, now: number): Writing<{ done: boolean }> {
   let done = true;
   for (const step of pruneSteps(now, engine)) if (yield* step()) done = false;

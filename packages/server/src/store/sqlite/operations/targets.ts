@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one
  * after the other are a bucket, together in the index, so that new links are written to one part of it. A look-up looks into each bucket.
  */
-export function bucketOf(rowid: string): Statement<never> {
+export function bucketOf(rowid: string): Statement {
   return sqlText(`(${rowid} / 1000000 << 32)`);
 }
 

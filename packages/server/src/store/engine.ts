@@ -1,6 +1,6 @@
-import type { ShortUrl } from '../links.ts';
-import type { Reading, Statement, Writing } from '../queries/reading.ts';
-import type { Caller, NewLink } from '../store.ts';
+import type { ShortUrl } from './links.ts';
+import type { Reading, Statement, Writing } from './queries/reading.ts';
+import type { Caller, NewLink, Store } from './store.ts';
 
 /** What the writes of a store need, and what differs between the engines. */
 export interface Engine {
@@ -13,19 +13,19 @@ export interface Engine {
   /** The tables in which `key_days` is kept. */
   dailyTables: readonly string[];
   /** What locks rows until the end of the transaction. */
-  locked: Statement<never>;
+  locked: Statement;
   /** The same, and passes over those that another instance works on. */
-  unlessLocked: Statement<never>;
+  unlessLocked: Statement;
   /** A title in its column, of one that `column` has as JSON. */
-  title: (column: string) => Statement<never>;
+  title: (column: string) => Statement;
   /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
   isAlone: boolean;
   /** What is added to the number of the target of a link that has none. */
-  bucket: Statement<never>;
+  bucket: Statement;
   /** The row of a hot link in which this instance counts clicks. */
   clickSlot: number;
   /** A condition that one instance at a time fulfils, until the end of its transaction: then two can't deadlock. */
-  mayRank: Statement<never>;
+  mayRank: Statement;
   /** A table of texts, called `listed`, to read from. */
   table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
@@ -60,9 +60,14 @@ export interface Slots {
   used: number;
 }
 
-/** Writes without their first argument, the engine. */
-export type OnEngine<M> = {
-  [N in keyof M]: M[N] extends (engine: never, ...args: infer A) => infer R
-    ? (...args: A) => R
+/** What reads of a store need of its engine. */
+export type ReadEngine = Pick<Engine, 'shortUrl' | 'table'>;
+
+/** Methods of {@link Store} that are one reading each, or one transaction. They get their engine first. */
+type OnEngine<E> = {
+  [N in keyof Store]?: Store[N] extends (...args: infer A) => Promise<infer T>
+    ? (engine: E, ...args: A) => Reading<T>
     : never;
 };
+export type Reads = OnEngine<ReadEngine>;
+export type Writes = OnEngine<Engine>;
