@@ -227,20 +227,20 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'acknowledged-before-commit': one(
     'Writes are acknowledged although their commit fails.',
     WRITE_CORE,
-    'const replies = this.#performAll(requests);\n      this.#commit();',
-    'const replies = this.#performAll(requests);\n      try { this.#commit(); } catch { db.rollback(); }',
+    'const replies = this.#perform(requests);\n      this.#commit();',
+    'const replies = this.#perform(requests);\n      try { this.#commit(); } catch { db.rollback(); }',
   ),
-  'no-savepoint': one(
-    'A write that fails inside of a group leaves what it had done so far.',
+  'failed-write-stays': one(
+    'A write that fails leaves what it had done so far.',
     WRITE_CORE,
-    "        db.exec('ROLLBACK TO one_write');\n",
-    '',
+    '      db.rollback();\n',
+    "      if (requests.length === 1) try { db.exec('COMMIT'); } catch {}\n      db.rollback();\n",
   ),
   'group-done-twice': one(
     'When one write of a group fails, those before it are done twice.',
     WRITE_CORE,
-    "      db.rollback();\n      db.exec('BEGIN IMMEDIATE');\n      return requests.flatMap",
-    '      return requests.flatMap',
+    '      db.rollback();\n',
+    "      if (requests.length > 1) try { db.exec('COMMIT'); } catch {}\n      db.rollback();\n",
   ),
   'broken-commit-is-safe': one(
     'A commit that broke in the middle is said to have stored nothing.',

@@ -1,4 +1,5 @@
-import type { WriteCore, WriteReply, Writer } from '../../../server/src/store/sqlite/write-core.ts';
+import type { WriteCore, WriteReply } from '../../../server/src/store/sqlite/write-core.ts';
+import type { Writer } from '../../../server/src/store/sqlite/writers.ts';
 import type { Clock } from '../clock.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';

@@ -14,8 +14,8 @@ import type { OpenedFile } from './open-file.ts';
 import { table } from './operations/engine.ts';
 import { writesOf } from './operations/operations.ts';
 import { linkFinder } from './operations/targets.ts';
-import { WriteCore, type Writer } from './write-core.ts';
-import { InlineWriter } from './writers.ts';
+import { WriteCore } from './write-core.ts';
+import { InlineWriter, type Writer } from './writers.ts';
 
 /** Entries that are looked up in one turn of the event loop, about a millisecond. Redirects wait little longer for a look-up. */
 const LOOKED_UP_TOGETHER = 25;

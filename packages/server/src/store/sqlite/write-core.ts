@@ -1,16 +1,9 @@
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { toStoreError } from './database.ts';
 import type { OpenedFile } from './open-file.ts';
 import { Counters } from './operations/counters.ts';
 import { type SqliteEngine, sqliteEngine } from './operations/engine.ts';
-import { type Args, type OperationName, type Output, perform } from './operations/operations.ts';
-
-/** Runs writes one group after another, and resolves each when it is durable (see {@link WriteCore}). */
-export interface Writer {
-  submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>>;
-  readonly isHealthy: boolean;
-  /** Finishes what was submitted, then closes the connection. Later submits reject. */
-  close(): Promise<void>;
-}
+import { type OperationName, perform } from './operations/operations.ts';
 
 export interface WriteRequest {
   id: number;
@@ -25,15 +18,17 @@ export type WriteReply =
 
 /** Kinds of writes, in the order of their transactions: an admission is not durable on its own, and no request waits for background work. */
 const KINDS = ['relaxed', 'durable', 'background'] as const;
-const RELAXED: readonly OperationName[] = ['admit', 'recordKeyUse'];
-const BACKGROUND: readonly OperationName[] = [
-  ...(['importLinks', 'indexLinks', 'runJobChunk', 'pruneSome'] as const),
-];
+const KIND_OF: Partial<Record<OperationName, (typeof KINDS)[number]>> = {
+  admit: 'relaxed',
+  recordKeyUse: 'relaxed',
+  importLinks: 'background',
+  indexLinks: 'background',
+  runJobChunk: 'background',
+  pruneSome: 'background',
+};
 
-function kindOf(name: OperationName): (typeof KINDS)[number] {
-  if (RELAXED.includes(name)) return 'relaxed';
-  return BACKGROUND.includes(name) ? 'background' : 'durable';
-}
+/** Failures of one write, after which others may succeed. */
+export const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
 
 export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean {
   return name === 'runJobChunk' && args[0] === jobId;
@@ -65,7 +60,7 @@ export class WriteCore {
   run(requests: readonly WriteRequest[], reply: (replies: WriteReply[]) => void): WriteRequest[] {
     let left = [...requests];
     for (const kind of KINDS) {
-      const all = left.filter((request) => kindOf(request.name) === kind);
+      const all = left.filter(({ name }) => (KIND_OF[name] ?? 'durable') === kind);
       const group = new Set(kind === 'background' ? all.slice(0, 1) : all);
       left = left.filter((request) => !group.has(request));
       this.#left = left;
@@ -76,34 +71,24 @@ export class WriteCore {
     return left;
   }
 
+  /** When a write fails by itself, nothing of its group is kept, and each is tried alone. */
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
     const { db } = this.#engine;
     try {
       if (this.#file?.isInPlace() === false) throw this.#file.lost('unavailable');
       this.#setSynchronous(synchronous);
       db.exec('BEGIN IMMEDIATE');
-      const replies = this.#performAll(requests);
+      const replies = this.#perform(requests);
       this.#commit();
       // Checked again: what is acknowledged must be in the file that the next start opens.
       if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
       return replies;
     } catch (error) {
-      // The transaction was rolled back, and every write with it, also those that had succeeded.
       db.rollback();
-      return requests.map(({ id }) => failure(id, error));
-    }
-  }
-
-  /** Savepoints are used only when a write has failed: within one, SQLite copies every page before its first change, megabytes for a chunk of a job. */
-  #performAll(requests: readonly WriteRequest[]): WriteReply[] {
-    const { db } = this.#engine;
-    try {
-      return this.#perform(requests);
-    } catch (error) {
-      if (requests.length === 1) throw error;
-      db.rollback();
-      db.exec('BEGIN IMMEDIATE');
-      return requests.flatMap((request) => this.#performAlone(request));
+      const { reason, message } = toStoreError(error, db.path);
+      return requests.length > 1 && OF_ONE_WRITE.includes(reason)
+        ? requests.flatMap((request) => this.#commitTogether([request], synchronous))
+        : requests.map(({ id }) => ({ id, ok: false, reason, message }));
     }
   }
 
@@ -129,36 +114,10 @@ export class WriteCore {
     }
   }
 
-  /** Throws when the whole transaction is lost, as SQLite does on its own when the disk is full. */
-  #performAlone(request: WriteRequest): WriteReply[] {
-    const { db } = this.#engine;
-    db.exec('SAVEPOINT one_write');
-    try {
-      const replies = this.#perform([request]);
-      db.exec('RELEASE one_write');
-      return replies;
-    } catch (error) {
-      try {
-        db.exec('ROLLBACK TO one_write');
-        db.exec('RELEASE one_write');
-      } catch {
-        throw error;
-      }
-      return [failure(request.id, error)];
-    }
-  }
-
   /** With a write-ahead log, NORMAL leaves out the wait for the disk at commit, and a later FULL commit makes up for it. */
   #setSynchronous(level: 'FULL' | 'NORMAL'): void {
     if (this.#synchronous === level) return;
     this.#engine.db.exec(`PRAGMA synchronous = ${level}`);
     this.#synchronous = level;
   }
-}
-
-function failure(id: number, error: unknown): WriteReply {
-  if (error instanceof StoreError) {
-    return { id, ok: false, reason: error.reason, message: error.message };
-  }
-  return { id, ok: false, reason: 'internal', message: String(error) };
 }

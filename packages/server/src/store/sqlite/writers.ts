@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../start-thread.ts';
-import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { StoreError } from '../store-error.ts';
 import type { Args, OperationName, Output } from './operations/operations.ts';
-import type { WriteCore, WriteReply, WriteRequest, Writer } from './write-core.ts';
+import { OF_ONE_WRITE, type WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
 /** Writes sent before the turn ends, so that the writer commits the first of a long turn while the rest is still read and checked. */
@@ -17,14 +17,11 @@ interface Waiting {
 
 const PROBE_MS = 1_000;
 
-/** Failures of one write, after which others may succeed. */
-const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
-
 /**
  * Collects the writes of a turn, sends them together, and settles each promise when its reply comes. After a failure, it writes a page of its own every
  * second until one is taken, so that a service without requests learns too that there is space again.
  */
-export class WriteQueue implements Writer {
+export class WriteQueue {
   readonly #send: (requests: WriteRequest[]) => void;
   readonly #sent = new Map<number, Waiting>();
   #outbox: Waiting[] = [];
@@ -101,6 +98,9 @@ export class WriteQueue implements Writer {
     this.#probe.unref();
   }
 }
+
+/** Runs writes one group after another, and resolves each when it is durable (see `WriteCore`). */
+export type Writer = Pick<WriteQueue, 'submit' | 'isHealthy' | 'close'>;
 
 /** Writes on the thread that asks. For `:memory:`, where nothing waits for a disk and no second connection can see the data. */
 export class InlineWriter extends WriteQueue {

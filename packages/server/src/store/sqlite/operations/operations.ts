@@ -3,7 +3,7 @@ import { methodsOf, storeWrites } from '../../methods.ts';
 import { known, rowsOf, sql, type Writing } from '../../queries/reading.ts';
 import { pruneSteps } from '../../retention.ts';
 import type { Caller, Store } from '../../store.ts';
-import type { Writer } from '../write-core.ts';
+import type { Writer } from '../writers.ts';
 import { admit, refund } from './counters.ts';
 import type { SqliteEngine } from './engine.ts';
 
