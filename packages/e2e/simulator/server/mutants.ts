@@ -2,7 +2,7 @@ import { fleetMutants } from './fleet-mutants.ts';
 import { type Mutant, one } from './mutant.ts';
 import { operatorMutants } from './operator-mutants.ts';
 
-const COUNTERS = 'store/sqlite/operations/counters.ts';
+const COUNTERS = 'store/sqlite/counters.ts';
 const CREATE = 'store/writes/create.ts';
 const IDEMPOTENCY = 'store/writes/idempotency.ts';
 const RUN_CHUNK = 'store/writes/jobs.ts';

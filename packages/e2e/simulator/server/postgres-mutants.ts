@@ -2,7 +2,7 @@ import { type Mutant, one } from './mutant.ts';
 
 const NUMBERED = 'store/postgres/numbered-write.ts';
 const DATABASE = 'store/postgres/database.ts';
-const ENGINE = 'store/postgres/operations/engine.ts';
+const ENGINE = 'store/postgres/engine.ts';
 const CHANGES = 'store/postgres/migrations.ts';
 
 /** Planted bugs of the store on PostgreSQL. */

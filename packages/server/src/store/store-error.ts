@@ -20,6 +20,9 @@ export type StoreErrorReason =
   /** Anything else: a fault of ours. */
   | 'internal';
 
+/** Failures of one write, after which others may succeed. */
+export const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
+
 /** Thrown by every method of a store that fails. Nothing of the failed call was stored, except with `outcome_unknown`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';

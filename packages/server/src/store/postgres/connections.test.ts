@@ -4,7 +4,7 @@ import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-s
 import { shortUrlMaker } from '../links.ts';
 import { rowOf, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
-import { checkLimits } from './channel.ts';
+import { checkLimits } from './connection.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
 import { postgresStore } from './postgres-store.ts';

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { Gate } from '../../gate.ts';
 import { StoreError } from '../store-error.ts';
-import { Channel } from './channel.ts';
-import { connectionConfig, endSoon, type Use } from './connection.ts';
+import { Channel, connectionConfig, endSoon, type Use } from './connection.ts';
 import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
@@ -23,8 +22,8 @@ export interface ConnectionsOptions {
   /** Connections at most. Idle ones are closed after 10 s. */
   max: number;
   maxWaitMs: number;
-  /** Throws for a connection that must not be used, when it was just made. @default every connection will do */
-  check?: ((channel: Channel) => void) | undefined;
+  /** Throws for a connection that was just made and must not be used. */
+  onConnected: (channel: Channel) => void;
   /** Receives the outcome of each call: `undefined`, or the StoreError that it ended with. */
   onOutcome: (error: unknown) => void;
   /** Called when the database refuses the first connection: others of this process should end one of theirs. */
@@ -158,7 +157,7 @@ export class Connections {
   }
 
   async #connect(): Promise<Channel> {
-    const { use, name, check } = this.#options;
+    const { use, name, onConnected } = this.#options;
     for (;;) {
       const client = await this.#pool.connect();
       const known = this.#channels.get(client);
@@ -166,7 +165,7 @@ export class Connections {
       if (known === undefined) {
         try {
           const channel = await Channel.open(client, use, name);
-          check?.(channel);
+          onConnected(channel);
           this.#channels.set(client, { channel, generation: this.#generation });
           return channel;
         } catch (error) {

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Reading, readAsync, type Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import type { Channel } from './channel.ts';
-import { databaseName, driverLimit, type Use } from './connection.ts';
+import { type Channel, databaseName, driverLimit, type Use } from './connection.ts';
 import { Connections } from './connections.ts';
 import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
@@ -12,8 +11,8 @@ import { type Run, withoutNul } from './statement.ts';
 /** Connections of an instance: two during a rolling deployment of three, and some for commands, fit the 100 that PostgreSQL has by default. */
 export const DEFAULT_CONNECTIONS = 15;
 
-const READ_WAIT_MS = 2_000;
-const WRITE_WAIT_MS = 3_000;
+/** How long a call may wait for a connection, in milliseconds. */
+const WAIT_MS = { read: 2_000, write: 3_000 } as const;
 
 /** How long the outcome of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
 const OUTCOME_WAIT_MS = 10_000;
@@ -26,7 +25,7 @@ export interface DatabaseOptions {
   url: string;
   /** Connections at most: a third reads, the others write. At least 2. @default 15 */
   connections?: number | undefined;
-  /** How long a call may wait for a connection, in milliseconds. @default 2_000 to read, 3_000 to write */
+  /** @default 2_000 to read, 3_000 to write */
   maxWaitMs?: number | undefined;
   outcomeWaitMs?: number | undefined;
 }
@@ -38,36 +37,25 @@ export class Database {
   readonly #writes: Connections;
   readonly #writers = new Writers();
   readonly #outcomeWaitMs: number;
-  readonly #failing = new Map<'reads' | 'writes', StoreErrorReason>();
+  readonly #failing = new Map<'read' | 'write', StoreErrorReason>();
   #wasReadOnly = false;
 
   constructor(options: DatabaseOptions) {
     const { url, connections = DEFAULT_CONNECTIONS, outcomeWaitMs = OUTCOME_WAIT_MS } = options;
-    const { maxWaitMs } = options;
     this.#outcomeWaitMs = outcomeWaitMs;
     this.name = databaseName(url);
-    const { name } = this;
+    const open = (use: 'read' | 'write', max: number) =>
+      new Connections({
+        ...{ url, name: this.name, use, max: Math.max(1, max) },
+        maxWaitMs: options.maxWaitMs ?? WAIT_MS[use],
+        onOutcome: (error) => this.#learn(use, error),
+        onStarved: () => (use === 'read' ? this.#writes : this.#reads).giveOne(),
+        onConnected: (channel) => use === 'write' && this.#checkWritable(channel),
+      });
     // Reads and writes have their own, so that writes which wait for a lock never keep a redirect waiting.
     const reads = Math.max(1, Math.floor(connections / 3));
-    this.#reads = new Connections({
-      url,
-      name,
-      use: 'read',
-      onOutcome: (error) => this.#learn('reads', error),
-      onStarved: () => this.#writes.giveOne(),
-      max: reads,
-      maxWaitMs: maxWaitMs ?? READ_WAIT_MS,
-    });
-    this.#writes = new Connections({
-      url,
-      name,
-      use: 'write',
-      onOutcome: (error) => this.#learn('writes', error),
-      onStarved: () => this.#reads.giveOne(),
-      max: Math.max(1, connections - reads),
-      maxWaitMs: maxWaitMs ?? WRITE_WAIT_MS,
-      check: (channel) => this.#checkWritable(channel),
-    });
+    this.#reads = open('read', reads);
+    this.#writes = open('write', connections - reads);
   }
 
   get isHealthy(): boolean {
@@ -167,7 +155,7 @@ export class Database {
     this.#reads.renew();
   }
 
-  #learn(kind: 'reads' | 'writes', error: unknown): void {
+  #learn(kind: 'read' | 'write', error: unknown): void {
     if (error === undefined) this.#failing.delete(kind);
     if (!(error instanceof StoreError) || !OUTAGES.includes(error.reason)) return;
     this.#failing.set(kind, error.reason);
@@ -176,8 +164,8 @@ export class Database {
 
   /** From a read on a connection that can write. It shows that the database is there, but not that it takes writes. */
   #learnOfPrimary(error: unknown): void {
-    const failing = this.#failing.get('writes');
-    if (failing === undefined || failing === 'unavailable') this.#learn('writes', error);
+    const failing = this.#failing.get('write');
+    if (failing === undefined || failing === 'unavailable') this.#learn('write', error);
   }
 
   #runOn(connections: Connections, onOutcome?: (error: unknown) => void): Run {

@@ -14,9 +14,8 @@ import { shortUrlMaker } from '../links.ts';
 import { readAsync, type Statement } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
+import { findLinks, table } from './engine.ts';
 import { openPostgresStore } from './index.ts';
-import { table } from './operations/engine.ts';
-import { findLinks } from './operations/targets.ts';
 import { toPostgres } from './statement.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 

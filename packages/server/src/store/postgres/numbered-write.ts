@@ -3,7 +3,7 @@ import { newUuid } from '../../domain/ids.ts';
 import { recordWrite } from '../links.ts';
 import { sql } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
-import type { Channel } from './channel.ts';
+import type { Channel } from './connection.ts';
 import { toPostgres } from './statement.ts';
 
 /** Writes under one name. Each leaves an old version of its row, which later ones pass over while a snapshot, such as that of `pg_dump`, is open. */

@@ -1,4 +1,3 @@
-import type { Link } from '@shortlink/sdk/wire';
 import { startOfDay } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
 import { methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
@@ -6,14 +5,13 @@ import type { ExportedLink, ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import { readAsync, sql, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
-import type { Caller, CreateOutcome, CreateRequest, NewLink, Store } from '../store.ts';
+import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { createLinks, firstOf } from '../writes/create.ts';
+import { createLinks } from '../writes/create.ts';
 import { isIndexed } from '../writes/targets.ts';
+import { admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
-import { admissionGroup, admit, refund, rollUpRequests } from './operations/admit.ts';
-import { postgresEngine } from './operations/engine.ts';
-import { findLinks } from './operations/targets.ts';
+import { findLinks, postgresEngine } from './engine.ts';
 import { Queues } from './queues.ts';
 import type { Run } from './statement.ts';
 
@@ -25,8 +23,9 @@ export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { d
 export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
   const engine = postgresEngine(parts);
   const queues = new Queues();
+  const commit = <T>(begin: () => Writing<T>) => db.write((run) => readAsync(begin(), run));
   const write = <T>(queue: string, begin: () => Writing<T>) =>
-    queues.run(queue, () => db.write((run) => readAsync(begin(), run)));
+    queues.run(queue, () => commit(begin));
   const requestsOf = ({ accountId }: Caller) => `requests of ${accountId}`;
 
   return closable({
@@ -48,14 +47,12 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
       ),
     refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, { caller, now })),
 
-    createLink: async (request) => {
-      const { domain_id } = request.input;
-      // Here, so that an unknown domain is no failure of the others in its group.
-      if (domain_id !== null) await db.read(engine.hostnameOf(domain_id));
+    createLink: (request) => {
       const batching = {
         group: createGroup(request),
         most: CREATES_TOGETHER,
-        run: (requests: readonly CreateRequest<NewLink>[]) => createGrouped(db, engine, requests),
+        run: (requests: readonly CreateRequest<NewLink>[]) =>
+          commit(() => createLinks(engine, requests)),
       };
       // A copy: requests that share a transaction are told apart by their objects.
       return queues.runTogether(linksOf(request.caller), batching, { ...request });
@@ -155,29 +152,4 @@ function closable({ isHealthy, connections, ...store }: Store): Store {
 /** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
 function createGroup({ caller, now }: CreateRequest<NewLink>): string {
   return [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
-}
-
-/** Creates the links of a group in one transaction. When that fails because of one of them, each is tried alone, so that only that one fails. */
-async function createGrouped(
-  db: Database,
-  engine: Engine,
-  requests: readonly CreateRequest<NewLink>[],
-): Promise<(CreateOutcome<Link> | Promise<CreateOutcome<Link>>)[]> {
-  const create = (group: typeof requests) =>
-    db.write((run) => readAsync(createLinks(engine, group), run));
-  try {
-    return await create(requests);
-  } catch (error) {
-    const mayBeOneOfThem =
-      error instanceof StoreError && (error.reason === 'invalid' || error.reason === 'internal');
-    if (requests.length === 1 || !mayBeOneOfThem) throw error;
-  }
-  const outcomes: Promise<CreateOutcome<Link>>[] = [];
-  for (const request of requests) {
-    const alone = create([request]).then(firstOf);
-    outcomes.push(alone);
-    // One after the other, on one connection. What fails is known to the call that it belongs to.
-    await alone.catch(() => undefined);
-  }
-  return outcomes;
 }

@@ -9,9 +9,9 @@ function setUp(most = 100) {
   const runs: { inputs: readonly number[]; end: (error?: Error) => void }[] = [];
   const queues = new Queues();
   const run = (inputs: readonly number[]) =>
-    new Promise<(string | Promise<string>)[]>((resolve, reject) => {
-      const end = (error?: Error) =>
-        error === undefined ? resolve(inputs.map(outcomeOf)) : reject(error);
+    new Promise<string[]>((resolve, reject) => {
+      const end = (error = failureOf(inputs)) =>
+        error === undefined ? resolve(inputs.map((input) => `<${input}>`)) : reject(error);
       runs.push({ inputs: [...inputs], end });
     });
   let ended = 0;
@@ -32,9 +32,9 @@ function setUp(most = 100) {
   };
 }
 
-/** Input 0 fails, whatever becomes of the others. */
-function outcomeOf(input: number): string | Promise<string> {
-  return input === 0 ? Promise.reject(new Error('zero')) : `<${input}>`;
+/** A run with input 0 fails. */
+function failureOf(inputs: readonly number[]): Error | undefined {
+  return inputs.includes(0) ? new StoreError('invalid', 'zero') : undefined;
 }
 
 test('a call runs at once; those that come meanwhile run as one after it, in order', async () => {
@@ -70,10 +70,11 @@ test('a run is bounded', async () => {
   expect(await inputs()).toEqual([[1, 2], [3, 4], [5]]);
 });
 
-test('each call of a run has its own outcome', async () => {
-  const { together, end } = setUp();
+test('when a run fails because of one of its calls, each is run alone, and that one fails', async () => {
+  const { together, inputs, end } = setUp();
   const calls = Promise.allSettled([2, 0, 3].map((input) => together('a', input)));
-  await end();
+  for (let run = 0; run < 4; run += 1) await end();
+  expect(await inputs()).toEqual([[2, 0, 3], [2], [0], [3]]);
   expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 

@@ -1,5 +1,5 @@
 import { type Gate, Gates } from '../../gate.ts';
-import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { OF_ONE_WRITE, StoreError, type StoreErrorReason } from '../store-error.ts';
 
 /** Failures that the calls which wait behind the failed one would share: a locked row, a database that doesn't respond. */
 const SHARED: readonly StoreErrorReason[] = ['busy', 'unavailable', 'read_only'];
@@ -8,8 +8,8 @@ export interface Batching<I, O> {
   /** Calls with the same one may be run as one; those of one queue. */
   group: string;
   most: number;
-  /** One outcome for each input, in order. If it rejects, every call of the run does. */
-  run: (inputs: readonly I[]) => Promise<(O | Promise<O>)[]>;
+  /** One outcome for each input, in order. If it rejects because of one of them, each is run alone, so that only that one's call rejects. */
+  run: (inputs: readonly I[]) => Promise<O[]>;
 }
 
 /**
@@ -40,7 +40,7 @@ export class Queues {
         // The first call joins before anything is run.
         await undefined;
         begin();
-        return run(inputs);
+        return runOrEach(inputs, run);
       }).finally(begin);
       batch = { inputs, outcomes };
       this.#waiting.set(group, batch);
@@ -48,6 +48,23 @@ export class Queues {
     const index = batch.inputs.push(input) - 1;
     return (await batch.outcomes)[index] as O | Promise<O>;
   }
+}
+
+async function runOrEach<I, O>(inputs: readonly I[], run: Batching<I, O>['run']) {
+  try {
+    return await run(inputs);
+  } catch (error) {
+    const mayBeOneOfThem = error instanceof StoreError && OF_ONE_WRITE.includes(error.reason);
+    if (inputs.length === 1 || !mayBeOneOfThem) throw error;
+  }
+  const outcomes: Promise<O | undefined>[] = [];
+  for (const input of inputs) {
+    const alone = run([input]).then(([outcome]) => outcome);
+    outcomes.push(alone);
+    // One after the other, on one connection. What fails is known to the call that it belongs to.
+    await alone.catch(() => undefined);
+  }
+  return outcomes;
 }
 
 async function rejectBehind<T>(gate: Gate, call: () => Promise<T>): Promise<T> {

@@ -4,10 +4,9 @@ import { NO_ID, shortUrlMaker } from '../links.ts';
 import { storeReads } from '../methods.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
+import { perform, sqliteEngine, table } from './engine.ts';
 import { openSqliteStore } from './index.ts';
-import { sqliteEngine, table } from './operations/engine.ts';
-import { perform } from './operations/operations.ts';
-import { linkFinder } from './operations/targets.ts';
+import { linkFinder } from './targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();

@@ -10,10 +10,9 @@ import { exportPage } from '../queries/aliases.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
+import { table, writesOf } from './engine.ts';
 import type { OpenedFile } from './open-file.ts';
-import { table } from './operations/engine.ts';
-import { writesOf } from './operations/operations.ts';
-import { linkFinder } from './operations/targets.ts';
+import { linkFinder } from './targets.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, type Writer } from './writers.ts';
 

@@ -1,9 +1,8 @@
-import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { OF_ONE_WRITE, StoreError, type StoreErrorReason } from '../store-error.ts';
+import { Counters } from './counters.ts';
 import { toStoreError } from './database.ts';
+import { type OperationName, perform, type SqliteEngine, sqliteEngine } from './engine.ts';
 import type { OpenedFile } from './open-file.ts';
-import { Counters } from './operations/counters.ts';
-import { type SqliteEngine, sqliteEngine } from './operations/engine.ts';
-import { type OperationName, perform } from './operations/operations.ts';
 
 export interface WriteRequest {
   id: number;
@@ -26,9 +25,6 @@ const KIND_OF: Partial<Record<OperationName, (typeof KINDS)[number]>> = {
   runJobChunk: 'background',
   pruneSome: 'background',
 };
-
-/** Failures of one write, after which others may succeed. */
-export const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
 
 export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean {
   return name === 'runJobChunk' && args[0] === jobId;

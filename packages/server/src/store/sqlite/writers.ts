@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../start-thread.ts';
-import { StoreError } from '../store-error.ts';
-import type { Args, OperationName, Output } from './operations/operations.ts';
-import { OF_ONE_WRITE, type WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
+import { OF_ONE_WRITE, StoreError } from '../store-error.ts';
+import type { Args, OperationName, Output } from './engine.ts';
+import type { WriteCore, WriteReply, WriteRequest } from './write-core.ts';
 import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
 /** Writes sent before the turn ends, so that the writer commits the first of a long turn while the rest is still read and checked. */

@@ -87,7 +87,7 @@ function noSlots(
   return { ok: false, reason: 'plan_limit', limit, used, allowed: limits[limit] ?? used };
 }
 
-export function firstOf<T>(values: readonly T[]): T {
+function firstOf<T>(values: readonly T[]): T {
   const [first] = values;
   if (first === undefined) throw new StoreError('internal', 'A create has no outcome.');
   return first;

@@ -6,18 +6,19 @@ import {
   startOfDay,
   windowState,
   windowsAt,
-} from '../../../domain/limits.ts';
-import type { Slots } from '../../engine.ts';
-import { sql } from '../../queries/reading.ts';
-import type { Admission, Caller } from '../../store.ts';
-import { StoreError } from '../../store-error.ts';
-import type { Database } from '../database.ts';
+} from '../../domain/limits.ts';
+import type { Slots } from '../engine.ts';
+import { known, sql, type Writing } from '../queries/reading.ts';
+import type { Admission, Caller } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Database } from './database.ts';
+import type { SqliteEngine } from './engine.ts';
 
 export function admit(
-  counters: Counters,
+  { counters }: SqliteEngine,
   { accountId, keyId, limits }: Caller,
   now: number,
-): Admission {
+): Writing<Admission> {
   const windows = windowsAt(now);
   const counts = windows.map((window) => counters.requests(accountId, window));
   const states = windows.map((window, index) =>
@@ -26,17 +27,22 @@ export function admit(
   const refusedBy = refusingWindow(states);
   if (refusedBy !== undefined) {
     counters.refuse(keyId, refusedBy.name, now);
-    return { admitted: false, windows: states, refusedBy };
+    return known({ admitted: false, windows: states, refusedBy });
   }
   for (const count of [...counts, counters.keyDay(keyId, 'requests', now)]) add(count, 1);
   for (const state of states) state.used += 1;
-  return { admitted: true, windows: states };
+  return known({ admitted: true, windows: states });
 }
 
-export function refund(counters: Counters, { accountId, keyId }: Caller, now: number): void {
+export function refund(
+  { counters }: SqliteEngine,
+  { accountId, keyId }: Caller,
+  now: number,
+): Writing<void> {
   const counts = windowsAt(now).map((window) => counters.requests(accountId, window));
   const ofKey = (counts[1]?.used ?? 0) > 0 ? [counters.keyDay(keyId, 'requests', now)] : [];
   for (const count of [...counts.filter(({ used }) => used > 0), ...ofKey]) add(count, -1);
+  return known(undefined);
 }
 
 export function takeSlots(

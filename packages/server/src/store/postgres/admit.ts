@@ -6,12 +6,12 @@ import {
   type WindowName,
   windowState,
   windowsAt,
-} from '../../../domain/limits.ts';
-import { rowsOf, sql, type Writing } from '../../queries/reading.ts';
-import type { Admission, CreateRequest } from '../../store.ts';
-import { StoreError } from '../../store-error.ts';
-import type { Database } from '../database.ts';
-import { arrayOf } from '../statement.ts';
+} from '../../domain/limits.ts';
+import { rowsOf, sql, type Writing } from '../queries/reading.ts';
+import type { Admission, CreateRequest } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import type { Database } from './database.ts';
+import { arrayOf } from './statement.ts';
 
 export type AdmissionRequest = Pick<CreateRequest<unknown>, 'caller' | 'now'>;
 

@@ -1,10 +1,13 @@
-import { startOfDay, windowsAt } from '../../../domain/limits.ts';
-import type { Engine } from '../../engine.ts';
-import { targetNumber } from '../../links.ts';
-import { rowOf, rowsOf, sql, sqlText } from '../../queries/reading.ts';
-import { StoreError } from '../../store-error.ts';
-import { hostnameLookup } from '../../writes/insert-links.ts';
-import { arrayOf, listOf } from '../statement.ts';
+import type { Link } from '@shortlink/sdk/wire';
+import { startOfDay, windowsAt } from '../../domain/limits.ts';
+import type { LookupEntry } from '../../domain/validate-link.ts';
+import type { Engine, ReadEngine } from '../engine.ts';
+import { NO_ID, targetNumber } from '../links.ts';
+import { type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
+import { type Reading, rowOf, rowsOf, sql, sqlText } from '../queries/reading.ts';
+import { StoreError } from '../store-error.ts';
+import { hostnameLookup } from '../writes/insert-links.ts';
+import { arrayOf, listOf } from './statement.ts';
 
 /** Rows over which the clicks of a hot link are spread, so that instances seldom meet. Reading a link adds them up. */
 const CLICK_SLOTS = 16;
@@ -59,4 +62,39 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
       return row;
     },
   };
+}
+
+const ASKED = {
+  place: 'int',
+  number: 'bigint',
+  target_url: 'text',
+  domain_id: 'text',
+  after: 'uuid',
+};
+
+export function* findLinks(
+  { shortUrl }: ReadEngine,
+  account_id: string,
+  entries: readonly LookupEntry[],
+  most: number,
+): Reading<Link[][]> {
+  const codes = entries.map((entry) => ('code' in entry ? [entry.code] : []));
+  const asked = entries.flatMap((entry, place) => {
+    if ('code' in entry) return [];
+    const number = entry.number ?? targetNumber({ ...entry, account_id });
+    return [{ ...entry, after: entry.after ?? NO_ID, place, number }];
+  });
+  const found = yield* rowsOf<{ place: number; code: string }>(sql`
+    SELECT place, code
+    FROM ${listOf(ASKED, asked)}, LATERAL (
+        SELECT code, id FROM links WHERE target_number = number AND id > after
+          AND account_id = ${account_id} AND domain_id IS NOT DISTINCT FROM listed.domain_id AND target_url = listed.target_url
+        ORDER BY id LIMIT ${most}) AS links
+    ORDER BY place, id`);
+  for (const { place, code } of found) codes[place]?.push(code);
+  const rows = yield* rowsOf<LinkRow>(sql`
+    ${SELECT_LINK} WHERE code = ANY(${arrayOf(codes.flat())}::text[])
+      AND link_details.account_id = ${account_id}`);
+  const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
+  return codes.map((of) => of.map((code) => links.get(code)).filter((link) => link !== undefined));
 }

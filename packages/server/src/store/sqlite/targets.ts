@@ -1,9 +1,9 @@
 import type { Link } from '@shortlink/sdk/wire';
-import type { LookupEntry, LookupTarget } from '../../../domain/validate-link.ts';
-import { NO_ID, type ShortUrl, targetNumber } from '../../links.ts';
-import { type LinkRow, SELECT_LINK, toLink } from '../../queries/links.ts';
-import { type Statement, sql, sqlText } from '../../queries/reading.ts';
-import type { Database } from '../database.ts';
+import type { LookupEntry, LookupTarget } from '../../domain/validate-link.ts';
+import { NO_ID, type ShortUrl, targetNumber } from '../links.ts';
+import { type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
+import { type Statement, sql, sqlText } from '../queries/reading.ts';
+import type { Database } from './database.ts';
 
 /**
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one

@@ -1,0 +1,103 @@
+import type { Engine, StoredLink } from '../engine.ts';
+import { targetNumber } from '../links.ts';
+import { methodsOf, storeWrites } from '../methods.ts';
+import { known, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
+import { pruneSteps } from '../retention.ts';
+import type { Store } from '../store.ts';
+import { hostnameLookup } from '../writes/insert-links.ts';
+import { admit, Counters, refund, takeSlots } from './counters.ts';
+import type { Database } from './database.ts';
+import { bucketOf } from './targets.ts';
+import type { Writer } from './writers.ts';
+
+export interface SqliteEngine extends Engine {
+  db: Database;
+  /** The counters of the present transaction, which are written at its end. */
+  counters: Counters;
+}
+
+/** A link that was just inserted by another process makes no difference: its bucket exists already, or is found as soon as it does. */
+const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
+
+export const table: Engine['table'] = (columns, rows) => {
+  const extracted = sqlText(columns.map((name) => `value ->> '${name}' AS ${name}`).join());
+  return sql`(SELECT ${extracted} FROM json_each(${JSON.stringify(rows)})) AS listed`;
+};
+
+export function sqliteEngine(
+  parts: Pick<SqliteEngine, 'db' | 'shortUrl' | 'generateCode' | 'isIdle'>,
+): SqliteEngine {
+  const { db } = parts;
+  const engine: SqliteEngine = {
+    ...parts,
+    counters: new Counters(db),
+    hostnameOf: hostnameLookup(),
+    locked: sqlText(''),
+    unlessLocked: sqlText(''),
+    dailyTables: ['key_days'],
+    title: (column) => sqlText(`${column} ->> '$'`),
+    isAlone: true,
+    bucket: bucketOf('rowid'),
+    clickSlot: 0,
+    mayRank: sqlText('true'),
+    table,
+    insertRows: (rows) => known(insertRows(db, rows)),
+    takeSlots: (...args) => known(takeSlots(engine.counters, ...args)),
+  };
+  return engine;
+}
+
+function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
+  const inserted = new Set<string>();
+  for (const row of rows) {
+    const { code, id, account_id, domain_id, target_url, title, redirect_type } = row;
+    const changed = db.run(sql`
+      INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, is_active, tags, created_at, target_number)
+      SELECT ${code}, ${id}, ${account_id}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${row.is_active ? 1 : 0},
+        ${JSON.stringify(row.tags)}, ${row.created_at}, ${targetNumber(row)} + ${BUCKET_OF_NEW_LINK}
+      WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = ${domain_id ?? ''} AND path = ${`/${code}`})
+      ON CONFLICT (code) DO NOTHING`);
+    if (changed === 1) inserted.add(code);
+  }
+  return inserted;
+}
+
+/** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
+const operations = {
+  ...storeWrites,
+  ...{ admit, refund, pruneSome, probe },
+};
+
+interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'refund'> {
+  /** Deletes a bounded number of rows; `done` is false when there are more. */
+  pruneSome: (now: number) => Promise<{ done: boolean }>;
+  probe: () => Promise<void>;
+}
+export type OperationName = keyof Operations;
+/** Arguments and results can be posted between threads. */
+export type Args<N extends OperationName> = Parameters<Operations[N]>;
+export type Output<N extends OperationName> = Awaited<ReturnType<Operations[N]>>;
+
+/** A method for each write, which is sent to the writer. */
+export function writesOf(writer: Writer) {
+  return methodsOf<Operations>(operations, (name, args) =>
+    writer.submit(name, ...(args as Args<typeof name>)),
+  );
+}
+
+export function perform(engine: SqliteEngine, name: OperationName, args: unknown[]): unknown {
+  // `name` and `args` belong together, which the compiler can't follow into the union.
+  const operation = operations[name] as (...args: unknown[]) => Writing<unknown>;
+  return engine.db.read(operation(engine, ...args));
+}
+
+function* pruneSome(engine: Engine, now: number): Writing<{ done: boolean }> {
+  let done = true;
+  for (const step of pruneSteps(now, engine)) if (yield* step()) done = false;
+  return { done };
+}
+
+/** SQLite writes no page for a row that stays the same, but it does for this number, which nobody uses. To find out whether that can be done. */
+function* probe(): Writing<void> {
+  yield* rowsOf(sql`PRAGMA user_version = 0`);
+}
