@@ -7,34 +7,19 @@
  * - `key_days` is one table on SQLite. On PostgreSQL its parts are apart, so that an admission never waits for the disk behind a create
  *   of the same key.
  * - PostgreSQL's text can't hold U+0000, which titles of 0.1.0 may, so it stores them as JSON. SQLite has them as 0.1.0 reads them.
+ *
+ * `int` has 64 bits. `id` is that of a row in a table that is read in the order of insertion, in which `position` is the number of a row. A `code` is
+ * in the order of its bytes. `answer` is empty on PostgreSQL's 0.1.0 while the create is under way. `key` begins the key of a table that may be empty
+ * of everything else. `total` is the column of `accounts` for its total of links, if any. `ofAccount` follows the id of the account of a job. A table
+ * ends with `ordered` if it is read in the order of insertion, with `keyed` if its rows are found by their key, and with `changing` if they often change.
  */
-export interface Words {
-  types: {
-    /** A number of 64 bits, and bytes. */
-    int: string;
-    bytes: string;
-    /** The id of a row in a table that is read in the order of insertion. */
-    id: string;
-    /** A code, in the order of its bytes, and the number of a row in the order of insertion. */
-    code: string;
-    position: string;
-    /** The stored response to an idempotency key: on PostgreSQL, version 0.1.0 leaves it out while the create is under way. */
-    answer: string;
-  };
-  /** The key of a table that may be empty of everything else. */
-  key: string;
-  window: string;
-  /** The column of `accounts` that holds its total of links, if any. */
-  total: string;
-  /** What follows the id of the account of a job. */
-  ofAccount: string;
-  /** What ends a table that is read in the order of insertion, one that is found by its key, and one whose rows often change. */
-  ends: { ordered: string; keyed: string; changing: string };
-}
+export type Words = Record<Types | 'key' | 'window' | 'total' | 'ofAccount' | Ends, string>;
+type Types = 'int' | 'bytes' | 'id' | 'code' | 'position' | 'answer';
+type Ends = 'ordered' | 'keyed' | 'changing';
 
 /** The tables that both engines have had from the beginning. Times are milliseconds since the epoch. */
-export function initialTables({ types, key, window, total, ofAccount, ends }: Words): string {
-  const { int, bytes, id, answer } = types;
+export function initialTables(words: Words): string {
+  const { int, bytes, id, answer, key, window, total, ofAccount, ordered, changing } = words;
   return `
     CREATE TABLE accounts (
       id ${id},
@@ -43,7 +28,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       limits TEXT NOT NULL, -- JSON of PlanLimits
       ${total}
       created_at ${int} NOT NULL
-    ) ${ends.ordered};
+    ) ${ordered};
 
     CREATE TABLE api_keys (
       id ${id},
@@ -53,7 +38,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       hash ${bytes} NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
       created_at ${int} NOT NULL,
       revoked_at ${int}
-    ) ${ends.ordered};
+    ) ${ordered};
     CREATE INDEX api_keys_account ON api_keys (account_id);
 
     CREATE TABLE domains (
@@ -61,7 +46,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       hostname TEXT NOT NULL UNIQUE,
       account_id TEXT NOT NULL REFERENCES accounts (id),
       created_at ${int} NOT NULL
-    ) ${ends.ordered};
+    ) ${ordered};
 
     CREATE TABLE request_counters (
       account_id TEXT NOT NULL,
@@ -69,7 +54,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       starts_at ${int} NOT NULL,
       used ${int} NOT NULL,
       PRIMARY KEY (account_id, ${window}, starts_at)
-    ) ${ends.changing};
+    ) ${changing};
 
     CREATE TABLE idempotency_records (
       account_id TEXT NOT NULL,
@@ -78,7 +63,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       answer ${answer}, -- JSON
       created_at ${int} NOT NULL,
       ${key} (account_id, key)
-    ) ${ends.ordered};
+    ) ${ordered};
     CREATE INDEX idempotency_records_created_at ON idempotency_records (created_at);
 
     CREATE TABLE jobs (
@@ -88,7 +73,7 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       processed INTEGER NOT NULL DEFAULT 0,
       created_at ${int} NOT NULL,
       completed_at ${int}
-    ) ${ends.ordered};
+    ) ${ordered};
     CREATE INDEX jobs_completed_at ON jobs (completed_at);
 
     CREATE TABLE job_chunks (
@@ -97,12 +82,12 @@ export function initialTables({ types, key, window, total, ofAccount, ends }: Wo
       inputs TEXT, -- JSON array of NewLink; null once the links exist
       results TEXT, -- JSON of the result items, comma-separated, without the brackets
       ${key} (job_id, chunk)
-    ) ${ends.ordered};
+    ) ${ordered};
   `;
 }
 
 /** Refusals of each key, which came to SQLite after the others. */
-export function refusalsTable({ types: { int }, ends }: Words): string {
+export function refusalsTable({ int, changing }: Words): string {
   return `
     CREATE TABLE key_refusals (
       key_id TEXT NOT NULL,
@@ -110,13 +95,13 @@ export function refusalsTable({ types: { int }, ends }: Words): string {
       reason TEXT NOT NULL, -- the limit that refused
       count ${int} NOT NULL,
       PRIMARY KEY (key_id, minute, reason)
-    ) ${ends.changing};
+    ) ${changing};
     CREATE INDEX key_refusals_minute ON key_refusals (minute);
   `;
 }
 
 /** The columns and tables that both engines have had since 0.1.0. */
-export function addedTables({ types: { int, code, position }, ends }: Words): string {
+export function addedTables({ int, code, position, ordered, keyed, changing }: Words): string {
   return `
     ALTER TABLE accounts ADD COLUMN disabled_at ${int};
     ALTER TABLE api_keys ADD COLUMN expires_at ${int};
@@ -127,14 +112,14 @@ export function addedTables({ types: { int, code, position }, ends }: Words): st
     CREATE TABLE key_uses (
       key_id text NOT NULL PRIMARY KEY,
       used_at ${int} NOT NULL
-    ) ${ends.changing};
+    ) ${changing};
 
     -- Tells the caches of all instances which links to forget. At least the last thousand are kept: a reader that missed more reads everything again.
     CREATE TABLE link_changes (
       number ${position},
       code text, -- with no owner, null stands for all links
       owner text -- id of the account or domain whose links changed
-    ) ${ends.ordered};
+    ) ${ordered};
     INSERT INTO link_changes (code) VALUES (NULL);
 
     -- A bounded number of links of each account, so that showing the most clicked ones reads a few rows. A link enters with its next
@@ -144,14 +129,14 @@ export function addedTables({ types: { int, code, position }, ends }: Words): st
       code ${code} NOT NULL,
       clicks ${int} NOT NULL, -- when the link was last ranked
       PRIMARY KEY (account_id, code)
-    ) ${ends.changing};
+    ) ${changing};
 
     -- The last write of each writer, so that one whose commit was in doubt is not carried out again when it is repeated.
     CREATE TABLE click_writes (
       writer text NOT NULL PRIMARY KEY,
       number ${int} NOT NULL,
       written_at ${int} NOT NULL
-    ) ${ends.changing};
+    ) ${changing};
 
     -- The addresses that links had before: paths of a domain, as canonicalPath writes them.
     CREATE TABLE aliases (
@@ -159,7 +144,7 @@ export function addedTables({ types: { int, code, position }, ends }: Words): st
       path ${code} NOT NULL,
       code ${code} NOT NULL,
       PRIMARY KEY (domain_id, path)
-    ) ${ends.keyed};
+    ) ${keyed};
     CREATE INDEX aliases_code ON aliases (code);
 
     CREATE TABLE corrections (
@@ -171,7 +156,7 @@ export function addedTables({ types: { int, code, position }, ends }: Words): st
       new_target text NOT NULL,
       old_title text NOT NULL, -- JSON string
       new_title text NOT NULL
-    ) ${ends.ordered};
+    ) ${ordered};
     CREATE INDEX corrections_code ON corrections (code);
   `;
 }

@@ -3,19 +3,19 @@ import { addedTables, initialTables, refusalsTable, type Words } from '../tables
 import { minuteCounters } from './minute-counters.ts';
 
 const words: Words = {
-  types: {
-    int: 'bigint',
-    bytes: 'bytea',
-    id: 'text PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY',
-    code: 'text COLLATE "C"',
-    position: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-    answer: 'text',
-  },
+  int: 'bigint',
+  bytes: 'bytea',
+  id: 'text PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY',
+  code: 'text COLLATE "C"',
+  position: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  answer: 'text',
   key: 'PRIMARY KEY',
   window: 'period',
   total: '',
   ofAccount: '',
-  ends: { ordered: '', keyed: '', changing: 'WITH (fillfactor = 50)' },
+  ordered: '',
+  keyed: '',
+  changing: 'WITH (fillfactor = 50)',
 };
 
 /** Everything is only added, without rewriting a large table, so that the version before continues to work. Versions 3 to 14 were never released. */

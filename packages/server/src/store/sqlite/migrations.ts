@@ -2,20 +2,20 @@ import type { Migration } from '../migration.ts';
 import { addedTables, initialTables, refusalsTable, type Words } from '../tables.ts';
 
 const words: Words = {
-  types: {
-    int: 'INTEGER',
-    bytes: 'BLOB',
-    id: 'TEXT NOT NULL UNIQUE',
-    code: 'text',
-    position: 'INTEGER PRIMARY KEY',
-    answer: 'TEXT NOT NULL',
-  },
+  int: 'INTEGER',
+  bytes: 'BLOB',
+  id: 'TEXT NOT NULL UNIQUE',
+  code: 'text',
+  position: 'INTEGER PRIMARY KEY',
+  answer: 'TEXT NOT NULL',
   key: 'UNIQUE',
   window: 'window',
   total:
     'links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run',
   ofAccount: ' REFERENCES accounts (id)',
-  ends: { ordered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID', changing: 'STRICT, WITHOUT ROWID' },
+  ordered: 'STRICT',
+  keyed: 'STRICT, WITHOUT ROWID',
+  changing: 'STRICT, WITHOUT ROWID',
 };
 
 /** A trigger that records what changed (see `link_changes`). */
