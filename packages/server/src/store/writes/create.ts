@@ -3,8 +3,7 @@ import { exceeds } from '../../domain/limits.ts';
 import type { Engine, Writes } from '../engine.ts';
 import type { Writing } from '../queries/reading.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, PlanLimitReached } from '../store.ts';
-import { StoreError } from '../store-error.ts';
-import { createIdempotently } from './idempotency.ts';
+import { createIdempotently, firstOf } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 import { insertJob, runJobChunk } from './jobs.ts';
 
@@ -61,17 +60,12 @@ function* createMany<T>(
   create: () => Writing<T>,
 ): Writing<CreateOutcome<T>> {
   const { caller, now } = request;
-  const { limits } = caller;
-  const outcomes = yield* createIdempotently<T, CreateRequest<unknown>>(
-    engine,
-    [request],
-    function* () {
-      const limit = exceeds(limits.batch_size, 0, links) ? 'batch_size' : 'links';
-      const slots = yield* engine.takeSlots(caller, limit, [caller.keyId], links, now);
-      if (slots.granted === 1) return [created(yield* create())];
-      return [noSlots(caller, limit, limit === 'links' ? slots.used : links)];
-    },
-  );
+  const limit = exceeds(caller.limits.batch_size, 0, links) ? 'batch_size' : 'links';
+  const outcomes = yield* createIdempotently<T, typeof request>(engine, [request], function* () {
+    const slots = yield* engine.takeSlots(caller, limit, [caller.keyId], links, now);
+    if (slots.granted === 1) return [created(yield* create())];
+    return [noSlots(caller, limit, limit === 'links' ? slots.used : links)];
+  });
   return firstOf(outcomes);
 }
 
@@ -85,10 +79,4 @@ function noSlots(
   used: number,
 ): PlanLimitReached {
   return { ok: false, reason: 'plan_limit', limit, used, allowed: limits[limit] ?? used };
-}
-
-function firstOf<T>(values: readonly T[]): T {
-  const [first] = values;
-  if (first === undefined) throw new StoreError('internal', 'A create has no outcome.');
-  return first;
 }

@@ -2,6 +2,7 @@ import type { Engine } from '../engine.ts';
 import { rowsOf, sql, sqlList, type Writing } from '../queries/reading.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { CreateOutcome, CreateRequest, Idempotency } from '../store.ts';
+import { StoreError } from '../store-error.ts';
 
 type StoredResponse = Idempotency & { answer: string };
 
@@ -14,49 +15,29 @@ type Create<T, R> = (requests: readonly R[]) => Writing<CreateOutcome<T>[]>;
  * A request whose idempotency key had a response within the retention gets it, also where another of `requests` made it. `create` gets the others; their
  * outcomes are kept in the same transaction. A refusal is not kept: nothing was created, so the same request may pass later.
  */
-export function createIdempotently<T, R extends CreateRequest<unknown>>(
+export function* createIdempotently<T, R extends CreateRequest<unknown>>(
   engine: Tables,
   requests: readonly R[],
   create: Create<T, R>,
 ): Writing<CreateOutcome<T>[]> {
-  const isKeyed = requests.some(({ idempotency }) => idempotency !== undefined);
-  return isKeyed ? createKeyed(engine, requests, create) : create(requests);
-}
-
-function* createKeyed<T, R extends CreateRequest<unknown>>(
-  engine: Tables,
-  requests: readonly R[],
-  create: Create<T, R>,
-): Writing<CreateOutcome<T>[]> {
-  const outcomes = new Map<R, CreateOutcome<T>>();
+  if (requests.every(({ idempotency }) => idempotency === undefined))
+    return yield* create(requests);
+  const outcomes = new Map<R | undefined, CreateOutcome<T>>();
   for (let open = requests; open.length > 0; open = open.filter((one) => !outcomes.has(one))) {
-    const group = withoutDuplicates(open);
+    const firsts = new Map(open.toReversed().map((one) => [one.idempotency?.key ?? one, one]));
+    const group = open.filter((one) => firsts.get(one.idempotency?.key ?? one) === one);
     const earlier = yield* earlierResponses(engine, group);
-    const due: R[] = [];
     for (const request of group) {
-      const stored = earlier.get(request.idempotency?.key ?? '');
-      if (stored === undefined) due.push(request);
-      else outcomes.set(request, replay(request, stored));
+      const stored = earlier.get(request.idempotency?.key);
+      if (stored !== undefined) outcomes.set(request, replay(request, stored));
     }
+    const due = group.filter((one) => !outcomes.has(one));
     if (due.length === 0) continue;
     const created = yield* create(due);
     yield* keep(engine, due, created);
-    for (const [index, outcome] of created.entries()) {
-      const request = due[index];
-      if (request !== undefined) outcomes.set(request, outcome);
-    }
+    for (const [index, outcome] of created.entries()) outcomes.set(due[index], outcome);
   }
   return requests.flatMap((request) => outcomes.get(request) ?? []);
-}
-
-function withoutDuplicates<R extends CreateRequest<unknown>>(requests: readonly R[]): R[] {
-  const keys = new Set<string>();
-  return requests.filter(({ idempotency }) => {
-    if (idempotency === undefined) return true;
-    const isFirst = !keys.has(idempotency.key);
-    keys.add(idempotency.key);
-    return isFirst;
-  });
 }
 
 function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): CreateOutcome<T> {
@@ -72,8 +53,8 @@ function replay<T>(request: CreateRequest<unknown>, stored: StoredResponse): Cre
 function* earlierResponses(
   { table, isAlone }: Tables,
   requests: readonly CreateRequest<unknown>[],
-): Writing<Map<string, StoredResponse>> {
-  const { caller, now } = requests[0] ?? { caller: { accountId: '' }, now: 0 };
+): Writing<Map<string | undefined, StoredResponse>> {
+  const { caller, now } = firstOf(requests);
   const oldest = now - IDEMPOTENCY_RETENTION_MS;
   // Every instance claims keys in this order, so that no two wait for each other.
   const keys = requests
@@ -108,7 +89,7 @@ function* keep(
     if (outcome.ok) kept.push({ ...idempotency, answer: JSON.stringify(outcome.value) });
     else dropped.push(idempotency);
   }
-  const { caller, now } = requests[0] ?? { caller: { accountId: '' }, now: 0 };
+  const { caller, now } = firstOf(requests);
   const [first] = kept;
   if (first !== undefined) {
     // SQLite takes half the time for one row without a table.
@@ -126,4 +107,10 @@ function* keep(
       DELETE FROM idempotency_records
       WHERE account_id = ${caller.accountId} AND key IN (SELECT key FROM ${table(['key'], dropped)})`);
   }
+}
+
+export function firstOf<T>(values: readonly T[]): T {
+  const [first] = values;
+  if (first === undefined) throw new StoreError('internal', 'A create has no outcome.');
+  return first;
 }
