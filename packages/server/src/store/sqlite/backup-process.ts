@@ -1,13 +1,10 @@
-import { writeSync } from 'node:fs';
 import process, { argv } from 'node:process';
 import { sql } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { Database } from './database.ts';
 import { schemaVersion } from './migrate.ts';
 
-/** File descriptor of the pipe to the process that started this one. Standard output may get lines that are not ours. */
-const PARENT = 3;
-
+/** What this process sends to the one that started it, when it fails. */
 export interface BackupFailure {
   reason: StoreErrorReason;
   message: string;
@@ -31,7 +28,6 @@ try {
   copy(path, part);
 } catch (error) {
   if (!(error instanceof StoreError)) throw error;
-  const failure: BackupFailure = { reason: error.reason, message: error.message };
-  writeSync(PARENT, JSON.stringify(failure));
+  process.send?.({ reason: error.reason, message: error.message } satisfies BackupFailure);
   process.exitCode = 1;
 }

@@ -4,8 +4,6 @@ import { once } from 'node:events';
 import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../store-error.ts';
 import type { BackupFailure } from './backup-process.ts';
@@ -29,10 +27,9 @@ export async function backupSqlite(
   await checkFree(file);
   // SQLite would take a name that begins with "file:" for a URL.
   const part = `${resolve(file)}.${randomBytes(4).toString('hex')}.part`;
-  const copy = await open(part, 'wx', 0o600).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? error.code : error;
-    const message = `The backup file ${file} can not be made (${code}). Its folder must exist and be writable.`;
-    throw new StoreError('unavailable', message, { cause: error });
+  const copy = await open(part, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    const message = `The backup file ${file} can not be made (${cause.code ?? cause}). Its folder must exist and be writable.`;
+    throw new StoreError('unavailable', message, { cause });
   });
   try {
     await copyInProcess(absolutePath(path), part, signal).catch((error: unknown) => {
@@ -60,11 +57,7 @@ function checkName(file: string): void {
 /** Files beside it count too: SQLite would take an old one for changes of the backup, and carry them out in it. */
 async function checkFree(file: string): Promise<void> {
   for (const name of [file, `${file}-journal`, `${file}-wal`]) {
-    const isFree = await lstat(name).then(
-      () => false,
-      () => true,
-    );
-    if (!isFree) throw taken(name);
+    if ((await lstat(name).catch(() => undefined)) !== undefined) throw taken(name);
   }
 }
 
@@ -101,22 +94,22 @@ const PROGRAM = new URL(
 /** Copies in a process of its own, which alone can be stopped. It has ended when this settles, so that nobody writes the part any more. */
 async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
   const child = spawn(execPath, [fileURLToPath(PROGRAM), path, part], {
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C goes to all processes of a terminal's group. This one is ended from here.
     detached: true,
   });
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   if (signal?.aborted) kill();
-  // The types don't know what is behind the third descriptor.
-  const failure = child.stdio[3] as Readable;
-  const [output, [code, killer]] = await Promise.all([text(failure), once(child, 'close')]);
+  let failure: BackupFailure | undefined;
+  child.on('message', (message: BackupFailure) => {
+    failure = message;
+  });
+  const [code, killer] = await once(child, 'close');
   signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw new StoreError('unavailable', 'The backup was interrupted.');
   if (code === 0) return;
-  if (output === '') {
-    throw new StoreError('internal', `The process that copies ended with ${killer ?? code}.`);
-  }
-  const { reason, message }: BackupFailure = JSON.parse(output);
+  const { reason = 'internal', message = `The process that copies ended with ${killer ?? code}.` } =
+    failure ?? {};
   throw new StoreError(reason, message);
 }
