@@ -16,30 +16,27 @@ export interface MigrationReport {
   to: number;
 }
 
-/** The last step of a schema: of an empty database, version 0. */
-export type LastStep = Pick<Migration, 'version' | 'name'>;
+type LastStep = Pick<Migration, 'version' | 'name'>;
+
+const LAST_STEP = sql`SELECT version, name FROM schema_migrations ORDER BY version DESC LIMIT 1`;
 
 /** Throws for a schema of a newer program or with other steps, and, unless `mayMigrate`, for one that must be migrated. */
-export function checkVersion(
+function checkVersion(
   name: string,
   { version, name: step }: LastStep,
   steps: readonly Migration[],
-  mayMigrate = true,
+  mayMigrate: boolean,
 ) {
   const newest = steps.at(-1)?.version ?? 0;
   const found = `The database ${name} has schema version ${version}`;
   if (version > newest) {
-    throw new StoreError(
-      'too_new',
-      `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`,
-    );
+    const message = `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`;
+    throw new StoreError('too_new', message);
   }
   const isOurs = steps.some((one) => one.version === version && one.name === step);
   if (version > 0 && !isOurs) {
-    throw new StoreError(
-      'too_old',
-      `${found} (${step}), which no release had. Export its links with the program that made it, and import them into a new database.`,
-    );
+    const message = `${found} (${step}), which no release had. Export its links with the program that made it, and import them into a new database.`;
+    throw new StoreError('too_old', message);
   }
   if (mayMigrate || version === newest) return;
   const advice =
@@ -49,16 +46,23 @@ export function checkVersion(
   throw new StoreError('too_old', `${advice}, run: shortlink-server migrate`);
 }
 
-/** Throws for the tables of another program. */
-export function* readLastStep(name: string, allTables: Statement): Reading<LastStep> {
+/**
+ * The version of the schema, 0 of an empty database. It is checked where there are `steps`.
+ * @throws StoreError for the tables of another program
+ */
+export function* readVersion(
+  name: string,
+  allTables: Statement,
+  steps?: readonly Migration[],
+  mayMigrate = true,
+): Reading<number> {
   const tables = yield* rowsOf<{ name: string }>(allTables);
-  const none = { version: 0, name: '' };
-  if (tables.length === 0) return none;
-  if (!tables.some((table) => table.name === 'schema_migrations')) {
+  if (tables.length > 0 && !tables.some((table) => table.name === 'schema_migrations')) {
     const message = `The database ${name} holds other tables; it isn't one of shortlink-server.`;
     throw new StoreError('corrupt', message);
   }
-  const last = yield* rowOf<LastStep>(sql`
-    SELECT version, name FROM schema_migrations ORDER BY version DESC LIMIT 1`);
-  return last ?? none;
+  let last: LastStep = { version: 0, name: '' };
+  if (tables.length > 0) last = (yield* rowOf<LastStep>(LAST_STEP)) ?? last;
+  if (steps !== undefined) checkVersion(name, last, steps, mayMigrate);
+  return last.version;
 }

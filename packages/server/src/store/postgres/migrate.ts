@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientBase } from 'pg';
-import { checkVersion, type Migration, type MigrationReport, readLastStep } from '../migration.ts';
+import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS } from './connection.ts';
@@ -14,6 +14,9 @@ export const MIGRATION_LOCK = 7_305_812_447;
 
 /** Without parameters: PostgreSQL keeps the snapshot of a statement with them, and an index that is built concurrently waits for that. */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
+
+const HOLDER_OF_LOCK = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATION_LOCK} AND pid <> pg_backend_pid()`;
 
 /** How long a look at the schema may take, in milliseconds: a database that takes longer counts as unreachable. */
 const LOOK_MS = 4_000;
@@ -39,6 +42,8 @@ const VERSION_TABLE = `
     applied_at bigint NOT NULL
   )`;
 
+const INSERT_STEP = 'INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)';
+
 export interface MigrateOptions {
   name: string;
   now: number;
@@ -60,19 +65,14 @@ export async function migrate(
   migrations: readonly Migration[],
   options: MigrateOptions,
 ): Promise<MigrationReport> {
-  const newest = migrations.at(-1)?.version ?? 0;
-  const last = await lastStep(client, options.name);
-  const found = last.version;
-  checkVersion(options.name, last, migrations, options.mayMigrate);
-  if (found === newest) return { from: newest, to: newest };
+  const { name, now, mayMigrate } = options;
+  const to = migrations.at(-1)?.version ?? 0;
+  const found = await schemaVersion(client, name, migrations, mayMigrate);
+  if (found === to) return { from: to, to };
   await lock(options);
-  const now = await lastStep(client, options.name);
-  const from = now.version;
-  checkVersion(options.name, now, migrations);
-  for (const migration of migrations) {
-    if (migration.version > from) await apply(client, migration, options.now);
-  }
-  return { from, to: newest };
+  const from = await schemaVersion(client, name, migrations);
+  for (const one of migrations) if (one.version > from) await apply(client, one, now);
+  return { from, to };
 }
 
 async function look<R extends object>(client: ClientBase, text: string): Promise<R[]> {
@@ -97,9 +97,8 @@ async function lock(options: MigrateOptions): Promise<void> {
       throw new StoreError('busy', `${message} Try again when it has ended.`);
     }
     if (waitedMs >= REPORT_AFTER_MS) {
-      onWait?.(
-        `waiting for ${await holderOfLock(client)}, which is changing the schema of the database ${name}`,
-      );
+      const holder = await holderOfLock(client);
+      onWait?.(`waiting for ${holder}, which is changing the schema of the database ${name}`);
       onWait = undefined;
     }
     await delay(ASK_MS);
@@ -107,24 +106,15 @@ async function lock(options: MigrateOptions): Promise<void> {
 }
 
 async function holderOfLock(client: Client): Promise<string> {
-  const [holder] = await look<{ pid: number }>(
-    client,
-    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
-       AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATION_LOCK} AND pid <> pg_backend_pid()`,
-  );
-  return holder === undefined
-    ? 'another process'
-    : `another process (PostgreSQL's pid ${holder.pid})`;
+  const [holder] = await look<{ pid: number }>(client, HOLDER_OF_LOCK);
+  return holder ? `another process (PostgreSQL's pid ${holder.pid})` : 'another process';
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
   const { version, name, sql, concurrently } = migration;
   const record = async () => {
     await client.query(VERSION_TABLE);
-    await client.query(
-      'INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)',
-      [version, name, now],
-    );
+    await client.query(INSERT_STEP, [version, name, now]);
   };
   await unlessLocked(() =>
     transaction(client, async () => {
@@ -163,10 +153,12 @@ async function unlessLocked(act: () => Promise<void>): Promise<void> {
 /** Tables in the schema that we work in. */
 const TABLES = sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
 
-export async function schemaVersion(client: ClientBase, name: string): Promise<number> {
-  return (await lastStep(client, name)).version;
-}
-
-function lastStep(client: ClientBase, name: string) {
-  return readAsync(readLastStep(name, TABLES), ({ text }) => look(client, text));
+export function schemaVersion(
+  client: ClientBase,
+  name: string,
+  steps?: readonly Migration[],
+  mayMigrate?: boolean,
+): Promise<number> {
+  const reading = readVersion(name, TABLES, steps, mayMigrate);
+  return readAsync(reading, ({ text }) => look(client, text));
 }

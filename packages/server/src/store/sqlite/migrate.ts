@@ -1,4 +1,4 @@
-import { checkVersion, type Migration, type MigrationReport, readLastStep } from '../migration.ts';
+import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations.ts';
@@ -29,9 +29,7 @@ export function migrate(
   pause: () => unknown = wait,
 ): MigrationReport {
   const newest = migrations.at(-1)?.version ?? 0;
-  const last = lastStep(db);
-  const from = last.version;
-  checkVersion(db.path, last, migrations, mayMigrate);
+  const from = schemaVersion(db, migrations, mayMigrate);
   // The common case begins no transaction, which would wait for a writer in another process.
   for (let version = from; version < newest; ) {
     version = runSteps(db, migrations, now);
@@ -63,10 +61,6 @@ function runSteps(db: Database, migrations: readonly Migration[], now: number): 
 
 const TABLES = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
 
-export function schemaVersion(db: Database): number {
-  return lastStep(db).version;
-}
-
-function lastStep(db: Database) {
-  return db.read(readLastStep(db.path, TABLES));
+export function schemaVersion(db: Database, steps?: readonly Migration[], mayMigrate?: boolean) {
+  return db.read(readVersion(db.path, TABLES, steps, mayMigrate));
 }
