@@ -1,5 +1,6 @@
 import initSqlJs, { type Database as Memory, type SqlJsStatic } from 'sql.js';
-import { Database, type SqliteConnection, type SqliteValue } from '../store/sqlite/database.ts';
+import type { SqlValue } from '../store/queries/reading.ts';
+import { Database, type SqliteConnection } from '../store/sqlite/database.ts';
 
 /** SQLite's WebAssembly, compiled or in bytes. */
 export type Wasm = WebAssembly.Module | ArrayBuffer | Uint8Array<ArrayBuffer>;
@@ -97,18 +98,18 @@ function toConnection(memory: Memory): SqliteConnection & { export: () => Uint8A
   const prepare = (sql: string) => {
     let statement = memory.prepare(sql);
     let preparedAt = exports;
-    const rows = (values: SqliteValue[]) => {
+    const rows = (values: SqlValue[]) => {
       if (preparedAt !== exports) statement = memory.prepare(sql);
       preparedAt = exports;
       const found: unknown[] = [];
-      statement.bind(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+      statement.bind(values);
       while (statement.step()) found.push(statement.getAsObject());
       statement.reset();
       return found;
     };
     return {
-      all: (...values: SqliteValue[]) => rows(values),
-      run: (...values: SqliteValue[]) => {
+      all: (...values: SqlValue[]) => rows(values),
+      run: (...values: SqlValue[]) => {
         rows(values);
         return { changes: memory.getRowsModified() };
       },

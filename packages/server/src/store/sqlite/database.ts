@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Reading, read, type Statement, sqlText } from '../queries/reading.ts';
+import { type Reading, read, type SqlValue, type Statement, sqlText } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -16,11 +16,9 @@ export interface SqliteConnection {
 }
 
 interface SqliteStatement {
-  all: (...values: SqliteValue[]) => unknown[];
-  run: (...values: SqliteValue[]) => { changes: number | bigint };
+  all: (...values: SqlValue[]) => unknown[];
+  run: (...values: SqlValue[]) => { changes: number | bigint };
 }
-
-export type SqliteValue = string | number | bigint | Uint8Array | null;
 
 export type Connect = (path: string, options: { readOnly: boolean }) => SqliteConnection;
 
@@ -40,13 +38,9 @@ export class Database {
   #closed = false;
 
   constructor(options: DatabaseOptions) {
-    this.path = options.path;
-    const { path, connect, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
-    this.#connection = this.#guard(() =>
-      connect === undefined
-        ? new (databaseClass())(path, { readOnly })
-        : connect(path, { readOnly }),
-    );
+    const { path, connect = toNode, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    this.path = path;
+    this.#connection = this.#guard(() => connect(path, { readOnly }));
     try {
       this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
       this.exec('PRAGMA foreign_keys = ON');
@@ -131,22 +125,23 @@ function toStatement(statement: Statement | string): Statement {
   return typeof statement === 'string' ? sqlText(statement) : statement;
 }
 
+/** Connects with the driver, which is loaded when it is first needed. */
+const toNode: Connect = (path, options) => new (databaseClass())(path, options);
+
 type DatabaseClass = typeof DatabaseSync;
 
-/** Loads the driver when first needed: as `DatabaseSync` up to Node 24, as `Database` from Node 26 on. */
+/** The class of a connection: `DatabaseSync` up to Node 24, `Database` from Node 26 on. */
 function databaseClass(): DatabaseClass {
   const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver() ?? {};
   const found = driver.DatabaseSync ?? driver.Database;
-  if (found === undefined) {
-    throw new Error(
-      'This runtime has no `node:sqlite`, which is in Node since 22.13. `startPageService` of @shortlink/server/browser runs without it.',
-    );
-  }
-  return found;
+  if (found !== undefined) return found;
+  throw new Error(
+    'This runtime has no `node:sqlite`, which is in Node since 22.13. `startPageService` of @shortlink/server/browser runs without it.',
+  );
 }
 
 /** Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded, as the first line of every command. This keeps back that one alone. */
-function loadDriver(): typeof import('node:sqlite') | undefined {
+function loadDriver() {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
