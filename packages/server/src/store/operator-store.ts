@@ -240,13 +240,8 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
 }
 
 /** A link after a correction, and whether that is another one. */
-export function changedLink(
-  link: Link,
-  {
-    target_url = link.target_url,
-    title = link.title,
-  }: Pick<LinkCorrection, 'target_url' | 'title'>,
-): { value: Link; changed: boolean } {
+export function changedLink(link: Link, change: Pick<LinkCorrection, 'target_url' | 'title'>) {
+  const { target_url = link.target_url, title = link.title } = change;
   const changed = target_url !== link.target_url || title !== link.title;
   return { value: { ...link, target_url, title }, changed };
 }

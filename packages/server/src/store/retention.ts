@@ -3,8 +3,6 @@ import type { Engine } from './engine.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 import { numberTargets } from './writes/targets.ts';
 
-type Tables = Pick<Engine, 'dailyTables' | 'unlessLocked'>;
-
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -38,11 +36,12 @@ export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>
   const aged = now - COUNTER_RETENTION_MS;
   const day = sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
   const rows = (table: string, key: string, condition: Statement) => () =>
-    deleteRows(table, key, condition, engine);
+    deleteRows(engine, sqlText(table), sqlText(key), condition);
   const counters = (name: WindowName, start: number) => {
     const condition = sql`period = ${name} AND starts_at < ${start}`;
     return rows('request_counters', 'account_id, period, starts_at', condition);
   };
+  const forgotten = sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`;
   return [
     () => numberTargets(engine),
     () => deleteJobs(now, engine),
@@ -50,30 +49,25 @@ export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>
     counters('day', startOfDay(aged)),
     counters('month', startOfMonth(aged)),
     ...engine.dailyTables.map((table) => rows(table, 'key_id, day', day)),
-    rows(
-      'idempotency_records',
-      'account_id, key',
-      sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`,
-    ),
+    rows('idempotency_records', 'account_id, key', forgotten),
     rows('key_refusals', 'key_id, minute, reason', sql`minute < ${now - REFUSAL_RETENTION_MS}`),
     rows('click_writes', 'writer', sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`),
   ];
 }
 
 function* deleteRows(
-  name: string,
-  columns: string,
+  { unlessLocked }: Engine,
+  table: Statement,
+  key: Statement,
   condition: Statement,
-  { unlessLocked }: Tables,
 ): Writing<boolean> {
-  const [table, key] = [sqlText(name), sqlText(columns)];
   const deleted = yield* rowsOf(sql`
     DELETE FROM ${table} WHERE (${key}) IN (
       SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS} ${unlessLocked}) RETURNING 1 AS deleted`);
   return deleted.length === STEP_ROWS;
 }
 
-function* deleteJobs(now: number, { unlessLocked }: Tables): Writing<boolean> {
+function* deleteJobs(now: number, { unlessLocked }: Engine): Writing<boolean> {
   const jobs = yield* rowsOf<{ id: string }>(sql`
     SELECT id FROM jobs WHERE completed_at <= ${now - JOB_RETENTION_MS} LIMIT ${STEP_JOBS} ${unlessLocked}`);
   for (const { id } of jobs) {

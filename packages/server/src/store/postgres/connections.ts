@@ -57,7 +57,7 @@ export class Connections {
     this.#pool.on('connect', (client) => client.on('error', ignore));
   }
 
-  get counts(): { busy: number; idle: number; free: number } {
+  get counts() {
     const { totalCount, idleCount: idle } = this.#pool;
     return { busy: totalCount - idle, idle, free: this.#options.max - totalCount };
   }

@@ -62,13 +62,9 @@ export class Database {
     return this.#failing.size === 0;
   }
 
-  get connections(): { busy: number; idle: number; free: number } {
-    const [reads, writes] = [this.#reads.counts, this.#writes.counts];
-    return {
-      busy: reads.busy + writes.busy,
-      idle: reads.idle + writes.idle,
-      free: reads.free + writes.free,
-    };
+  get connections() {
+    const [a, b] = [this.#reads.counts, this.#writes.counts];
+    return { busy: a.busy + b.busy, idle: a.idle + b.idle, free: a.free + b.free };
   }
 
   /** Each statement of a reading by itself. One that loses its connection is run again. */
@@ -135,7 +131,10 @@ export class Database {
       } catch (error) {
         if (open === undefined) throw error;
         giveUpAt ??= performance.now() + this.#outcomeWaitMs;
-        if (performance.now() >= giveUpAt) throw this.#unknownOutcome(error);
+        if (performance.now() >= giveUpAt) {
+          const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
+          throw new StoreError('outcome_unknown', message, { cause: error });
+        }
         await delay(OUTCOME_RETRY_MS);
       }
     }
@@ -172,10 +171,5 @@ export class Database {
     return withoutNul((statement) =>
       connections.run(isConnectionLost, (channel) => channel.single(statement), onOutcome),
     );
-  }
-
-  #unknownOutcome(cause: unknown): StoreError {
-    const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
-    return new StoreError('outcome_unknown', message, { cause });
   }
 }

@@ -10,13 +10,11 @@ import { type MigrateOptions, migrate, migrations, schemaVersion } from './migra
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends Pick<MigrateOptions, 'onWait'> {
   /** `postgres://user:password@host:port/database`. The database must exist. */
   url: string;
   publicUrl: string;
   connections?: number | undefined;
-  /** Receives a line for a person when opening has to wait for another process. @default nothing is said */
-  onWait?: ((message: string) => void) | undefined;
   /** `false`: the schema is not changed, and opening rejects where it has to be. @default true */
   migrate?: boolean | undefined;
   generateCode?: (() => string) | undefined;

@@ -77,9 +77,9 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
 
 type DayRow = Omit<KeyDay, 'date'> & { day: number };
 
-const toDay = ({ day, requests, refused, links }: DayRow): KeyDay => {
+function toDay({ day, requests, refused, links }: DayRow): KeyDay {
   return { date: dateOf(day), requests, refused, links };
-};
+}
 
 /**
  * The last `count` days of the keys for which the condition holds, in parts to be added. The first days are found before the others are read:

@@ -57,17 +57,16 @@ export function linkFinder(
         AND link_details.account_id = ${account_id} LIMIT ${sqlText(String(MAX_ROWS))}`);
     const ofCode = Map.groupBy(withCodes, ({ code }) => code);
     const ofTarget = Map.groupBy(rows, ({ target_url }) => target_url);
+    const rowsFor = (entry: LookupEntry) => {
+      if ('code' in entry) return ofCode.get(entry.code) ?? [];
+      const ofUrl = ofTarget.get(entry.target_url) ?? [];
+      const found = ofUrl.filter((row) => row.domain_id === entry.domain_id);
+      const mayBeMore = rows.length === MAX_ROWS || found.length >= most;
+      return mayBeMore || entry.after !== undefined ? read(entry) : found;
+    };
     return entries.map((entry) => {
-      let found: LinkRow[] | undefined;
-      if ('code' in entry) found = ofCode.get(entry.code);
-      else {
-        const { target_url, domain_id } = entry;
-        found = ofTarget.get(target_url)?.filter((row) => row.domain_id === domain_id);
-        const mayBeMore = rows.length === MAX_ROWS || (found?.length ?? 0) >= most;
-        if (mayBeMore || entry.after !== undefined) found = read(entry);
-      }
-      found?.sort((a, b) => (a.id < b.id ? -1 : 1));
-      return found?.slice(0, most).map((row) => toLink(shortUrl, row)) ?? [];
+      const found = rowsFor(entry).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      return found.slice(0, most).map((row) => toLink(shortUrl, row));
     });
   };
 }

@@ -161,13 +161,9 @@ export class ThreadWriter extends WriteQueue {
     });
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
-      this.fail(
-        new StoreError(
-          ready ? 'outcome_unknown' : 'unavailable',
-          `The writer thread ended${cause instanceof Error ? `: ${cause.message}` : '.'}`,
-          { cause },
-        ),
-      );
+      const reason = ready ? 'outcome_unknown' : 'unavailable';
+      const detail = cause instanceof Error ? `: ${cause.message}` : '.';
+      this.fail(new StoreError(reason, `The writer thread ended${detail}`, { cause }));
     });
     return worker;
   }

@@ -1,14 +1,6 @@
 import { newUuid } from '../../domain/ids.ts';
 import type { Engine } from '../engine.ts';
-import {
-  rowOf,
-  rowsOf,
-  type Statement,
-  sql,
-  sqlList,
-  sqlText,
-  type Writing,
-} from '../queries/reading.ts';
+import { rowOf, rowsOf, sql, sqlList, sqlText, type Writing } from '../queries/reading.ts';
 import type { AcceptedJob, JobInput, JobProgress } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { insertLinks, toResultItem } from './insert-links.ts';
@@ -25,7 +17,7 @@ export function* insertJob(
   const job_id = newUuid();
   yield* rowsOf(sql`
     INSERT INTO jobs (id, account_id, total, created_at) VALUES (${job_id}, ${accountId}, ${total}, ${now})`);
-  const rows = chunks.map((inputs, chunk): Statement => sql`(${job_id}, ${chunk}, ${inputs})`);
+  const rows = chunks.map((inputs, chunk) => sql`(${job_id}, ${chunk}, ${inputs})`);
   yield* rowsOf(sql`INSERT INTO job_chunks (job_id, chunk, inputs) VALUES ${sqlList(rows)}`);
   return { job_id, total, processed: 0 };
 }
