@@ -37,11 +37,16 @@ export function methodsOf<M>(
   return Object.fromEntries(methods);
 }
 
+/** Begins an operation. Its name and `args` belong together, which the compiler can't follow into the union. */
+export function begin<E, M>(operations: M, engine: E, name: keyof M, args: readonly unknown[]) {
+  const operation = operations[name] as (engine: E, ...args: unknown[]) => Reading<unknown>;
+  return operation(engine, ...args);
+}
+
 type ReadMethods = Pick<Store, keyof typeof storeReads>;
 
 export function readMethods(engine: ReadEngine, read: <T>(reading: Reading<T>) => Promise<T>) {
-  return methodsOf<ReadMethods>(storeReads, (name, args) => {
-    const reading = storeReads[name] as (...args: unknown[]) => Reading<unknown>;
-    return read(reading(engine, ...args));
-  });
+  return methodsOf<ReadMethods>(storeReads, (name, args) =>
+    read(begin(storeReads, engine, name, args)),
+  );
 }

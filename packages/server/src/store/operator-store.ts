@@ -9,23 +9,14 @@ import type { Account, ApiKey, Domain, NewLink, Outcome } from './store.ts';
 
 /** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
 export interface OperatorStore {
-  createAccount(input: {
-    name: string;
-    plan: Plan;
-    limits: PlanLimits;
-    now: number;
-  }): Promise<Account>;
+  createAccount(input: Omit<Account, 'id' | 'disabled_at'> & { now: number }): Promise<Account>;
   /** Oldest first. */
   listAccounts(): Promise<Account[]>;
   findAccount(id: string): Promise<Account | undefined>;
   /** Holds for the next request of the account, on every instance. `undefined` for an unknown account. */
   updateAccount(input: { id: string; change: AccountChange }): Promise<Account | undefined>;
   /** Keys of a disabled account are rejected, its links don't redirect. Disabling again keeps the first time. `undefined`: unknown account. */
-  setAccountDisabled(input: {
-    id: string;
-    disabled: boolean;
-    now: number;
-  }): Promise<Account | undefined>;
+  setAccountDisabled(input: Disabling): Promise<Account | undefined>;
 
   /** Checks the plan's number of API keys, without revoked, expired and replaced ones, and inserts, in one step. */
   createKey(input: NewKey & { accountId: string }): Promise<Outcome<ApiKey>>;
@@ -42,11 +33,7 @@ export interface OperatorStore {
    * `undefined` when the hostname is taken, by any account. An account that had the hostname before gets its old id and
    * links back, whoever had it since. For any other account it is a new domain, and the old links stay without a host.
    */
-  addDomain(input: {
-    hostname: string;
-    accountId: string;
-    now: number;
-  }): Promise<Domain | undefined>;
+  addDomain(input: NewDomain): Promise<Domain | undefined>;
   /** Oldest first; with `removed`, also those that were removed. */
   listDomains(which?: { removed: boolean }): Promise<Domain[]>;
   /** Takes a hostname out of service: no link can be created on it, and its links are inactive. One that has links needs `force`. */
@@ -135,6 +122,9 @@ export interface AccountChange {
   plan?: Plan | undefined;
   limits?: Partial<PlanLimits> | undefined;
 }
+
+export type Disabling = { id: string; disabled: boolean; now: number };
+export type NewDomain = { hostname: string; accountId: string; now: number };
 
 export interface NewKey {
   name: string;

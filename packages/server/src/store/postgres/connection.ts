@@ -59,10 +59,7 @@ export function driverLimit(use: Use): { query_timeout: number } {
 
 /** The database in words for messages: server and database, never user, password or options. */
 export function databaseName(url: string): string {
-  const parsed = URL.parse(url);
-  if (parsed === null)
-    throw new StoreError('unavailable', 'The address of the database is no URL.');
-  const { protocol, host, pathname } = parsed;
+  const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 

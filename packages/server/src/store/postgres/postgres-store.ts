@@ -1,6 +1,6 @@
 import { startOfDay } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
-import { methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
+import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink, ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import { readAsync, sql, type Writing } from '../queries/reading.ts';
@@ -9,7 +9,7 @@ import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { createLinks } from '../writes/create.ts';
 import { isIndexed } from '../writes/targets.ts';
-import { admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
+import { type AdmissionRequest, admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
 import { findLinks, postgresEngine } from './engine.ts';
 import { Queues } from './queues.ts';
@@ -30,30 +30,22 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
 
   return closable({
     ...readMethods(engine, (reading) => db.read(reading)),
-    ...methodsOf<Pick<Store, keyof typeof storeWrites>>(storeWrites, (name, args) => {
-      const writing = storeWrites[name] as (...args: unknown[]) => Writing<unknown>;
-      return write(queueOf(name, args), () => writing(engine, ...args));
-    }),
+    ...methodsOf<Pick<Store, keyof typeof storeWrites>>(storeWrites, (name, args) =>
+      write(queueOf(name, args), () => begin(storeWrites, engine, name, args)),
+    ),
 
-    admit: (caller, now) =>
-      queues.runTogether(
-        requestsOf(caller),
-        {
-          group: admissionGroup({ caller, now }),
-          most: ADMISSIONS_TOGETHER,
-          run: (requests) => admit(db, requests),
-        },
-        { caller, now },
-      ),
+    admit: (caller, now) => {
+      const request = { caller, now };
+      const run = (requests: readonly AdmissionRequest[]) => admit(db, requests);
+      const batching = { group: admissionGroup(request), most: ADMISSIONS_TOGETHER, run };
+      return queues.runTogether(requestsOf(caller), batching, request);
+    },
     refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, { caller, now })),
 
     createLink: (request) => {
-      const batching = {
-        group: createGroup(request),
-        most: CREATES_TOGETHER,
-        run: (requests: readonly CreateRequest<NewLink>[]) =>
-          commit(() => createLinks(engine, requests)),
-      };
+      const run = (requests: readonly CreateRequest<NewLink>[]) =>
+        commit(() => createLinks(engine, requests));
+      const batching = { group: createGroup(request), most: CREATES_TOGETHER, run };
       // A copy: requests that share a transaction are told apart by their objects.
       return queues.runTogether(linksOf(request.caller), batching, { ...request });
     },

@@ -19,11 +19,7 @@ export function prepared(sql: string): { name: string; text: string } {
 
 /** The text of a statement as PostgreSQL wants it: `?` becomes `$1`, `$2` and so on. */
 export function toPostgres(text: string): string {
-  let number = 0;
-  return text.replace(/\?/g, () => {
-    number += 1;
-    return `$${number}`;
-  });
+  return text.split('?').reduce((before, after, number) => `${before}$${number}${after}`);
 }
 
 export function arrayOf(values: readonly unknown[]): string {

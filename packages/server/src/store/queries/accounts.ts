@@ -72,16 +72,13 @@ export const accountReads = {
     return new Set(owned.map(({ id }) => id));
   },
 
-  *countLinks(_, codes) {
-    const counts = new Map<string, { some: number; all: number }>();
-    for (const code of codes) {
-      const link = yield* rowOf<{ account_id: string; used: number }>(sql`
-        SELECT links.account_id, used FROM links JOIN link_totals ON link_totals.account_id = links.account_id WHERE code = ${code}`);
-      if (link === undefined) continue;
-      const some = counts.get(link.account_id)?.some ?? 0;
-      counts.set(link.account_id, { some: some + 1, all: link.used });
-    }
-    return counts;
+  *countLinks({ table }, codes) {
+    const listed = codes.map((code) => ({ code }));
+    const counts = yield* rowsOf<{ account_id: string; some: number; all: number }>(sql`
+      SELECT links.account_id, count(*) AS "some", max(used) AS "all"
+      FROM ${table(['code'], listed)} CROSS JOIN links JOIN link_totals ON link_totals.account_id = links.account_id
+      WHERE links.code = listed.code GROUP BY links.account_id`);
+    return new Map(counts.map(({ account_id, ...count }) => [account_id, count]));
   },
 } satisfies Reads;
 

@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   busyTimeoutMs?: number | undefined;
   /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
+  /** Settings beside those that every connection has. @default none */
+  pragmas?: readonly string[] | undefined;
 }
 
 /** One connection to SQLite. Statements are prepared once and kept, so their texts must be constants. Every failure is a `StoreError`. */
@@ -38,13 +40,17 @@ export class Database {
   #closed = false;
 
   constructor(options: DatabaseOptions) {
-    const { path, connect = toNode, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    const { path, connect = toNode, readOnly = false, pragmas = [] } = options;
+    const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
     this.path = path;
     this.#connection = this.#guard(() => connect(path, { readOnly }));
+    const own = [
+      `busy_timeout = ${busyTimeoutMs}`,
+      'foreign_keys = ON',
+      `cache_size = -${CACHE_KIB}`,
+    ];
     try {
-      this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-      this.exec('PRAGMA foreign_keys = ON');
-      this.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+      for (const pragma of [...own, ...pragmas]) this.exec(`PRAGMA ${pragma}`);
     } catch (error) {
       this.close();
       throw error;

@@ -1,6 +1,6 @@
 import type { Engine, StoredLink } from '../engine.ts';
 import { targetNumber } from '../links.ts';
-import { methodsOf, storeWrites } from '../methods.ts';
+import { begin, methodsOf, storeWrites } from '../methods.ts';
 import { known, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Store } from '../store.ts';
@@ -86,9 +86,7 @@ export function writesOf(writer: Writer) {
 }
 
 export function perform(engine: SqliteEngine, name: OperationName, args: unknown[]): unknown {
-  // `name` and `args` belong together, which the compiler can't follow into the union.
-  const operation = operations[name] as (...args: unknown[]) => Writing<unknown>;
-  return engine.db.read(operation(engine, ...args));
+  return engine.db.read(begin(operations, engine, name, args));
 }
 
 function* pruneSome(engine: Engine, now: number): Writing<{ done: boolean }> {

@@ -8,7 +8,7 @@ import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtu
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';
-import { OpenedFile } from './open-file.ts';
+import { watchPlace } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 import { WriteCore, type WriteReply } from './write-core.ts';
 
@@ -162,7 +162,7 @@ test('a database file that is moved away and back is used again', async () => {
 test('a create whose file is deleted before the response is never acknowledged', async () => {
   const db = new Database({ path: path() });
   migrate(db, migrations, NOW);
-  const opened = new OpenedFile(path());
+  const opened = watchPlace(path());
   const exec = db.exec.bind(db);
   vi.spyOn(db, 'exec').mockImplementation((sql) => {
     exec(sql);

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { migrate, migrations, schemaVersion } from './migrate.ts';
-import { absolutePath, checkExists, OpenedFile, openFile } from './open-file.ts';
+import { absolutePath, checkExists, openFile, watchPlace } from './open-file.ts';
 import { inlineStore, sqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './writers.ts';
 
@@ -41,9 +41,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
     // On a busy machine a thread may need a second to start, which is longer than clicks may wait.
     await writer.started;
-    const file = new OpenedFile(path);
     const openReader = () => new Database({ path, readOnly: true });
-    return sqliteStore({ reader, writer, shortUrl: shortUrlMaker(publicUrl), file, openReader });
+    const parts = { shortUrl: shortUrlMaker(publicUrl), isInPlace: watchPlace(path), openReader };
+    return sqliteStore({ reader, writer, ...parts });
   } catch (error) {
     reader.close();
     throw error;

@@ -18,17 +18,10 @@ export function checkExists(path: string): void {
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. */
 export function openFile(options: { path: string; busyTimeoutMs: number }): Database {
   if (options.path !== ':memory:') makePrivate(options.path);
-  const db = new Database(options);
-  try {
-    db.exec('PRAGMA journal_mode = WAL');
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    // A backup lets the log grow. Without a limit it keeps that size.
-    db.exec(`PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  const log = ['journal_mode = WAL', `wal_autocheckpoint = ${CHECKPOINT_PAGES}`];
+  // A backup lets the log grow. Without a limit it keeps that size.
+  const limit = `journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`;
+  return new Database({ ...options, pragmas: [...log, limit] });
 }
 
 /**
@@ -47,28 +40,11 @@ function makePrivate(path: string): void {
   }
 }
 
-/** Tells whether an open database and its log are still the files of these names. Deleted ones take writes that are gone with the process. */
-export class OpenedFile {
-  readonly #path: string;
-  readonly #identity: string;
-
-  constructor(path: string) {
-    this.#path = path;
-    this.#identity = this.#identityNow();
-  }
-
-  isInPlace(): boolean {
-    return this.#identityNow() === this.#identity;
-  }
-
-  lost(reason: 'unavailable' | 'outcome_unknown'): StoreError {
-    const message = `The database ${this.#path} was deleted or replaced while it was open.`;
-    return new StoreError(reason, message);
-  }
-
-  #identityNow(): string {
-    return [this.#path, `${this.#path}-wal`].map(identityOf).join(' ');
-  }
+/** Makes what tells whether an open database and its log are still the files of these names. Deleted ones take writes that are gone with the process. */
+export function watchPlace(path: string): () => boolean {
+  const identity = () => [path, `${path}-wal`].map(identityOf).join(' ');
+  const opened = identity();
+  return () => identity() === opened;
 }
 
 function identityOf(file: string): string {

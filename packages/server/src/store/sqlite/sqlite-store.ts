@@ -11,7 +11,6 @@ import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
 import { table, writesOf } from './engine.ts';
-import type { OpenedFile } from './open-file.ts';
 import { linkFinder } from './targets.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, type Writer } from './writers.ts';
@@ -24,7 +23,7 @@ export interface SqliteStoreParts {
   reader: Database;
   writer: Writer;
   shortUrl: ShortUrl;
-  file?: OpenedFile | undefined;
+  isInPlace?: (() => boolean) | undefined;
   /** Opens another connection for reads; `undefined` for a database in memory. */
   openReader?: (() => Database) | undefined;
 }
@@ -38,7 +37,7 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 
 /** The store on embedded SQLite: reads here, writes through the one writer. */
 export function sqliteStore(parts: SqliteStoreParts): Store {
-  const { reader, writer, shortUrl, file, openReader } = parts;
+  const { reader, writer, shortUrl, isInPlace = () => true, openReader } = parts;
   const engine = { shortUrl, table };
   const { pruneSome, probe: _, ...writes } = writesOf(writer);
   return {
@@ -76,7 +75,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
         // There is more.
       }
     },
-    isHealthy: () => writer.isHealthy && file?.isInPlace() !== false,
+    isHealthy: () => writer.isHealthy && isInPlace(),
     close: async () => {
       await writer.close();
       reader.close();

@@ -2,7 +2,6 @@ import { OF_ONE_WRITE, StoreError, type StoreErrorReason } from '../store-error.
 import { Counters } from './counters.ts';
 import { toStoreError } from './database.ts';
 import { type OperationName, perform, type SqliteEngine, sqliteEngine } from './engine.ts';
-import type { OpenedFile } from './open-file.ts';
 
 export interface WriteRequest {
   id: number;
@@ -33,20 +32,21 @@ export function isChunkOf(jobId: string, { name, args }: WriteRequest): boolean 
 /** The one writer of a connection. What arrived together is committed together, and waits once for the disk; what fails takes nothing with it. */
 export class WriteCore {
   readonly #engine: SqliteEngine;
-  readonly #file: OpenedFile | undefined;
+  readonly #isInPlace: () => boolean;
   #synchronous: 'FULL' | 'NORMAL' | undefined;
   /** Writes that wait for those that run. */
   #left: readonly WriteRequest[] = [];
   /** Whether the write that runs shares its transaction with others. */
   #isShared = false;
 
-  constructor(parts: Parameters<typeof sqliteEngine>[0], file?: OpenedFile) {
+  /** @param isInPlace - Whether the database is still the file of its name. */
+  constructor(parts: Parameters<typeof sqliteEngine>[0], isInPlace = () => true) {
     const isIdle = (jobId: string) =>
       !this.#isShared &&
       this.#left.every((request) => isChunkOf(jobId, request)) &&
       parts.isIdle(jobId);
     this.#engine = sqliteEngine({ ...parts, isIdle });
-    this.#file = file;
+    this.#isInPlace = isInPlace;
   }
 
   /**
@@ -71,13 +71,13 @@ export class WriteCore {
   #commitTogether(requests: readonly WriteRequest[], synchronous: 'FULL' | 'NORMAL'): WriteReply[] {
     const { db } = this.#engine;
     try {
-      if (this.#file?.isInPlace() === false) throw this.#file.lost('unavailable');
+      this.#checkPlace('unavailable');
       this.#setSynchronous(synchronous);
       db.exec('BEGIN IMMEDIATE');
       const replies = this.#perform(requests);
       this.#commit();
       // Checked again: what is acknowledged must be in the file that the next start opens.
-      if (this.#file?.isInPlace() === false) throw this.#file.lost('outcome_unknown');
+      this.#checkPlace('outcome_unknown');
       return replies;
     } catch (error) {
       db.rollback();
@@ -96,6 +96,12 @@ export class WriteCore {
     });
     this.#engine.counters.flush();
     return replies;
+  }
+
+  #checkPlace(reason: StoreErrorReason): void {
+    if (this.#isInPlace()) return;
+    const message = `The database ${this.#engine.db.path} was deleted or replaced while it was open.`;
+    throw new StoreError(reason, message);
   }
 
   /** A disk that fails in mid-commit may hold all of it: recovery after a crash would find it and keep it. */

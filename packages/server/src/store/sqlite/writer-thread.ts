@@ -1,7 +1,7 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { generateCode } from '../../domain/ids.ts';
 import { shortUrlMaker } from '../links.ts';
-import { OpenedFile, openFile } from './open-file.ts';
+import { openFile, watchPlace } from './open-file.ts';
 import { isChunkOf, WriteCore, type WriteReply, type WriteRequest } from './write-core.ts';
 
 export type WriterThreadData = Parameters<typeof openFile>[0] & { publicUrl: string };
@@ -40,7 +40,7 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
     return waiting.every((request) => isChunkOf(jobId, request));
   };
   const shortUrl = shortUrlMaker(data.publicUrl);
-  const core = new WriteCore({ db, generateCode, shortUrl, isIdle }, new OpenedFile(data.path));
+  const core = new WriteCore({ db, generateCode, shortUrl, isIdle }, watchPlace(data.path));
   port.on('message', (first: WriterThreadMessage) => {
     receive(first);
     while (waiting.length > 0) {

@@ -6,7 +6,7 @@ import { rowOf, sql, type Writing } from '../queries/reading.ts';
 import type { NewLink } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-type Inserted = StoredLink & { short_url: string };
+type Inserted = StoredLink & { hostname: string | null; short_url: string };
 
 /**
  * Inserts links of one account, in order, for which slots were taken, each under a new code. The unique index says whether it is free: asking first
@@ -18,13 +18,12 @@ export function* insertLinks(
   inputs: readonly NewLink[],
   created_at: number,
 ): Writing<Inserted[]> {
-  const hostnames = new Map<string | null, string | null>([[null, null]]);
-  for (const { domain_id } of inputs) {
-    if (domain_id === null || hostnames.has(domain_id)) continue;
-    hostnames.set(domain_id, yield* engine.hostnameOf(domain_id));
-  }
   const made = { account_id, is_active: true, created_at, code: '', short_url: '' };
-  const links: Inserted[] = inputs.map((input) => ({ ...input, ...made, id: newUuid() }));
+  const links: Inserted[] = [];
+  for (const input of inputs) {
+    const hostname = input.domain_id && (yield* engine.hostnameOf(input.domain_id));
+    links.push({ ...input, ...made, hostname, id: newUuid() });
+  }
   let open: readonly Inserted[] = links;
   for (let draw = 0; open.length > 0; draw += 1) {
     if (draw === MAX_CODE_DRAWS) {
@@ -34,9 +33,7 @@ export function* insertLinks(
     const inserted = yield* engine.insertRows([...drawn.values()]);
     open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
   }
-  for (const link of links) {
-    link.short_url = engine.shortUrl(link.code, hostnames.get(link.domain_id) ?? null);
-  }
+  for (const link of links) link.short_url = engine.shortUrl(link.code, link.hostname);
   return links;
 }
 
@@ -50,7 +47,6 @@ function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<st
   return drawn;
 }
 
-/** See `Engine.hostnameOf`. */
 export function hostnameLookup(): Engine['hostnameOf'] {
   const known = new Map<string, string>();
   return function* (domainId) {

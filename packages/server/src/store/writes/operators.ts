@@ -10,6 +10,7 @@ import {
   isoTime,
   type KeyRow,
   type NewKey,
+  type RevokedKey,
 } from '../operator-store.ts';
 import { accountReads } from '../queries/accounts.ts';
 import { type LinkRow, linkReads, SELECT_LINK, toLink } from '../queries/links.ts';
@@ -65,16 +66,14 @@ export const operatorWrites = {
 
   *revokeKey(_, keyId, now) {
     // This locks the row on both engines, so that of two commands one says that it revoked the key.
-    const key = yield* rowOf<{ revoked_at: number | null }>(sql`
-      UPDATE api_keys SET name = name WHERE id = ${keyId} RETURNING revoked_at`);
+    const key = yield* rowOf<RevokedKey & { revoked_at: number | null }>(sql`
+      UPDATE api_keys SET name = name WHERE id = ${keyId}
+      RETURNING account_id, (SELECT name FROM accounts WHERE id = account_id) AS account, name, revoked_at`);
     if (key === undefined) return undefined;
-    yield* rowsOf(
-      sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}) WHERE id = ${keyId}`,
-    );
-    const owner = yield* rowOf<Record<'account_id' | 'account' | 'name', string>>(sql`
-      SELECT account_id, accounts.name AS account, api_keys.name
-      FROM api_keys JOIN accounts ON accounts.id = account_id WHERE api_keys.id = ${keyId}`);
-    return owner && { ...owner, before: isoTime(key.revoked_at) };
+    const { revoked_at, ...owner } = key;
+    const revokedAt = revoked_at ?? now;
+    yield* rowsOf(sql`UPDATE api_keys SET revoked_at = ${revokedAt} WHERE id = ${keyId}`);
+    return { ...owner, before: isoTime(revoked_at) };
   },
 
   *rotateKey(_, { keyId, hash, graceMs, expiresAt, now }) {
@@ -82,10 +81,10 @@ export const operatorWrites = {
     const old = yield* rowOf<Omit<KeyRow, 'used_at'> & { account_id: string }>(sql`
       UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
       RETURNING id, account_id, name, permissions, expires_at, replaced_by`);
-    if (old === undefined || (old.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
+    const end = old?.expires_at ?? Number.POSITIVE_INFINITY;
+    if (old === undefined || old.replaced_by !== null || end <= now) {
       return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
     }
-    if (old.replaced_by !== null) return { ok: false, reason: 'rotated' };
     const { account_id, name, permissions, expires_at } = old;
     const key = yield* insertKey(account_id, {
       name,
@@ -94,9 +93,8 @@ export const operatorWrites = {
       expiresAt: expiresAt ?? expires_at ?? undefined,
       now,
     });
-    const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, now + graceMs);
     yield* rowsOf(sql`
-      UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${end} WHERE id = ${keyId}`);
+      UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${Math.min(end, now + graceMs)} WHERE id = ${keyId}`);
     return { ok: true, value: key };
   },
 
