@@ -77,6 +77,8 @@ export class Connections {
   }
 
   /**
+   * Runs a call on a connection. One whose connection is refused waits in line for those that there are, and is no failure.
+   *
    * @param onOutcome - Receives the outcome of this call, in place of the one of all calls.
    * @throws StoreError for everything that fails
    */
@@ -85,43 +87,31 @@ export class Connections {
     act: (channel: Channel) => Promise<T>,
     onOutcome = this.#options.onOutcome,
   ): Promise<T> {
-    const { name } = this.#options;
-    try {
-      const value = await this.#inLine(() => this.#tryAgain(mayRetry, act));
-      onOutcome(undefined);
-      return value;
-    } catch (error) {
-      const storeError = toStoreError(error, name);
-      onOutcome(storeError);
-      throw storeError;
+    const { name, max, maxWaitMs, onStarved } = this.#options;
+    let giveUpAt: number | undefined;
+    for (;;) {
+      try {
+        const value = await this.#gate.run(() => this.#tryAgain(mayRetry, act));
+        const mayGrow = performance.now() - this.#refusedAt >= REFUSED_MS;
+        if (mayGrow && this.#granted < max) this.#grant(this.#granted + 1);
+        onOutcome(undefined);
+        return value;
+      } catch (error) {
+        giveUpAt ??= performance.now() + maxWaitMs;
+        if (!isRefused(error) || performance.now() >= giveUpAt) {
+          const storeError = toStoreError(error, name);
+          onOutcome(storeError);
+          throw storeError;
+        }
+        if (this.#pool.totalCount === 0) onStarved();
+        this.#grant(Math.max(1, this.#pool.totalCount));
+      }
+      await delay(RETRY_MS);
     }
   }
 
   async close(): Promise<void> {
     await endSoon(this.#pool.end());
-  }
-
-  /** A call whose connection is refused waits in line for those that there are, and is no failure. */
-  async #inLine<T>(call: () => Promise<T>): Promise<T> {
-    let giveUpAt: number | undefined;
-    for (;;) {
-      try {
-        const value = await this.#gate.run(call);
-        if (
-          this.#granted < this.#options.max &&
-          performance.now() - this.#refusedAt >= REFUSED_MS
-        ) {
-          this.#grant(this.#granted + 1);
-        }
-        return value;
-      } catch (error) {
-        giveUpAt ??= performance.now() + this.#options.maxWaitMs;
-        if (!isRefused(error) || performance.now() >= giveUpAt) throw error;
-        if (this.#pool.totalCount === 0) this.#options.onStarved();
-        this.#grant(Math.max(1, this.#pool.totalCount));
-      }
-      await delay(RETRY_MS);
-    }
   }
 
   #grant(connections: number): void {
@@ -142,18 +132,17 @@ export class Connections {
         this.#release(channel);
         return value;
       } catch (error) {
-        if (await isUsable(channel, error)) this.#release(channel);
-        else channel.client.release(true);
+        this.#release(channel, await isUsable(channel, error));
         if (tries === TRIES || performance.now() >= giveUpAt || !mayRetry(error)) throw error;
       }
       await delay(tries * RETRY_MS * (0.5 + Math.random()));
     }
   }
 
-  #release({ client }: Channel): void {
-    const give = this.#toGive > 0;
+  #release({ client }: Channel, isUsable = true): void {
+    const give = isUsable && this.#toGive > 0;
     if (give) this.#toGive -= 1;
-    client.release(give);
+    client.release(give || !isUsable);
   }
 
   async #connect(): Promise<Channel> {
