@@ -101,15 +101,13 @@ async function copyInProcess(path: string, part: string, signal?: AbortSignal): 
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   if (signal?.aborted) kill();
-  let failure: BackupFailure | undefined;
-  child.on('message', (message: BackupFailure) => {
-    failure = message;
-  });
+  const failures: BackupFailure[] = [];
+  child.on('message', (failure: BackupFailure) => failures.push(failure));
   const [code, killer] = await once(child, 'close');
   signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw new StoreError('unavailable', 'The backup was interrupted.');
   if (code === 0) return;
-  const { reason = 'internal', message = `The process that copies ended with ${killer ?? code}.` } =
-    failure ?? {};
-  throw new StoreError(reason, message);
+  const [told] = failures;
+  const message = told?.message ?? `The process that copies ended with ${killer ?? code}.`;
+  throw new StoreError(told?.reason ?? 'internal', message);
 }
