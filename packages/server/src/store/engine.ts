@@ -64,7 +64,7 @@ export interface Slots {
 export type ReadEngine = Pick<Engine, 'shortUrl' | 'table'>;
 
 /** Methods of {@link Store} that are one reading each, or one transaction. They get their engine first. */
-type OnEngine<E> = {
+export type OnEngine<E> = {
   [N in keyof Store]?: Store[N] extends (...args: infer A) => Promise<infer T>
     ? (engine: E, ...args: A) => Reading<T>
     : never;

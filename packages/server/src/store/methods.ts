@@ -6,7 +6,7 @@ import { linkReads } from './queries/links.ts';
 import type { Reading } from './queries/reading.ts';
 import { usage } from './queries/usage.ts';
 import type { Store } from './store.ts';
-import { addClicks } from './writes/clicks.ts';
+import { clickWrites } from './writes/clicks.ts';
 import { createWrites } from './writes/create.ts';
 import { checkImport, importLinks } from './writes/imports.ts';
 import { runJobChunk } from './writes/jobs.ts';
@@ -21,8 +21,8 @@ export const storeReads = {
 
 /** The methods that write. Each runs in one transaction. */
 export const storeWrites = {
-  ...{ ...operatorWrites, ...createWrites },
-  ...{ addClicks, importLinks, indexLinks, runJobChunk },
+  ...{ ...operatorWrites, ...createWrites, ...clickWrites },
+  ...{ importLinks, indexLinks, runJobChunk },
 } satisfies Writes;
 
 /** Makes methods of these names: `run` carries each out. */

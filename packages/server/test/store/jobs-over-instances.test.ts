@@ -14,8 +14,8 @@ import {
 } from '../../src/store/contract/fixtures.test-suite.ts';
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
-import { openPostgresStore } from '../../src/store/postgres/index.ts';
 import { postgresEngine } from '../../src/store/postgres/engine.ts';
+import { openPostgresStore } from '../../src/store/postgres/index.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import { readAsync } from '../../src/store/queries/reading.ts';
 import type { Caller, Store } from '../../src/store/store.ts';

@@ -53,7 +53,7 @@ export const migrations: readonly Migration[] = [
 
     CREATE TABLE link_clicks (
       code text COLLATE "C" NOT NULL,
-      slot smallint NOT NULL, -- see CLICK_SLOTS in operations/engine.ts
+      slot smallint NOT NULL, -- see CLICK_SLOTS in engine.ts
       clicks bigint NOT NULL,
       PRIMARY KEY (code, slot)
     ) WITH (fillfactor = 80);

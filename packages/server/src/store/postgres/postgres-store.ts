@@ -65,7 +65,7 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
 
     addClicks: async (clicks, repeatable) => {
       if (clicks.size === 0) return;
-      const add = (run: Run) => readAsync(storeWrites.addClicks(engine, clicks), run);
+      const add = (run: Run) => readAsync(storeWrites.addClicks(engine, clicks, undefined), run);
       await queues.run('clicks', () => db.write(add, repeatable));
     },
 

@@ -7,52 +7,40 @@ import {
   windowState,
   windowsAt,
 } from '../../domain/limits.ts';
-import type { Slots } from '../engine.ts';
-import { known, sql, type Writing } from '../queries/reading.ts';
-import type { Admission, Caller } from '../store.ts';
+import type { Engine, OnEngine, Slots } from '../engine.ts';
+import { known, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
 import type { SqliteEngine } from './engine.ts';
 
-export function admit(
-  { counters }: SqliteEngine,
-  { accountId, keyId, limits }: Caller,
-  now: number,
-): Writing<Admission> {
-  const windows = windowsAt(now);
-  const counts = windows.map((window) => counters.requests(accountId, window));
-  const states = windows.map((window, index) =>
-    windowState(window, limits, counts[index]?.used ?? 0),
-  );
-  const refusedBy = refusingWindow(states);
-  if (refusedBy !== undefined) {
-    counters.refuse(keyId, refusedBy.name, now);
-    return known({ admitted: false, windows: states, refusedBy });
-  }
-  for (const count of [...counts, counters.keyDay(keyId, 'requests', now)]) add(count, 1);
-  for (const state of states) state.used += 1;
-  return known({ admitted: true, windows: states });
-}
+export const admissions = {
+  admit({ counters }, { accountId, keyId, limits }, now) {
+    const windows = windowsAt(now);
+    const counts = windows.map((window) => counters.requests(accountId, window));
+    const states = windows.map((window, index) =>
+      windowState(window, limits, counts[index]?.used ?? 0),
+    );
+    const refusedBy = refusingWindow(states);
+    if (refusedBy !== undefined) {
+      counters.refuse(keyId, refusedBy.name, now);
+      return known({ admitted: false, windows: states, refusedBy });
+    }
+    for (const count of [...counts, counters.keyDay(keyId, 'requests', now)]) add(count, 1);
+    for (const state of states) state.used += 1;
+    return known({ admitted: true, windows: states });
+  },
 
-export function refund(
-  { counters }: SqliteEngine,
-  { accountId, keyId }: Caller,
-  now: number,
-): Writing<void> {
-  const counts = windowsAt(now).map((window) => counters.requests(accountId, window));
-  const ofKey = (counts[1]?.used ?? 0) > 0 ? [counters.keyDay(keyId, 'requests', now)] : [];
-  for (const count of [...counts.filter(({ used }) => used > 0), ...ofKey]) add(count, -1);
-  return known(undefined);
-}
+  refund({ counters }, { accountId, keyId }, now) {
+    const counts = windowsAt(now).map((window) => counters.requests(accountId, window));
+    const ofKey = (counts[1]?.used ?? 0) > 0 ? [counters.keyDay(keyId, 'requests', now)] : [];
+    for (const count of [...counts.filter(({ used }) => used > 0), ...ofKey]) add(count, -1);
+    return known(undefined);
+  },
+} satisfies OnEngine<SqliteEngine>;
 
-export function takeSlots(
-  counters: Counters,
-  { accountId, limits }: Caller,
-  limit: 'links' | 'batch_size',
-  keys: readonly string[],
-  links: number,
-  now: number,
-): Slots {
+type TakeSlots = (counters: Counters, ...request: Parameters<Engine['takeSlots']>) => Slots;
+
+export const takeSlots: TakeSlots = (counters, { accountId, limits }, limit, keys, links, now) => {
   const total = counters.links(accountId);
   let granted = 0;
   for (const keyId of keys) {
@@ -63,7 +51,7 @@ export function takeSlots(
   }
   for (const keyId of keys.slice(granted)) counters.refuse(keyId, limit, now);
   return { granted, used: total.used };
-}
+};
 
 const NONE = { requests: 0, refused: 0, links: 0 };
 

@@ -5,7 +5,7 @@ import { known, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts
 import { pruneSteps } from '../retention.ts';
 import type { Store } from '../store.ts';
 import { hostnameLookup } from '../writes/insert-links.ts';
-import { admit, Counters, refund, takeSlots } from './counters.ts';
+import { admissions, Counters, takeSlots } from './counters.ts';
 import type { Database } from './database.ts';
 import { bucketOf } from './targets.ts';
 import type { Writer } from './writers.ts';
@@ -65,7 +65,8 @@ function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
 /** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
 const operations = {
   ...storeWrites,
-  ...{ admit, refund, pruneSome, probe },
+  ...admissions,
+  ...{ pruneSome, probe },
 };
 
 interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'refund'> {

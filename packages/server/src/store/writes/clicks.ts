@@ -1,7 +1,6 @@
-import type { Engine } from '../engine.ts';
+import type { Engine, Writes } from '../engine.ts';
 import { recordWrite } from '../links.ts';
 import { rowOf, rowsOf, sql, type Writing } from '../queries/reading.ts';
-import type { ClickWrite } from '../store.ts';
 
 /** Clicks of one write that make a link hot. Others are counted in slot 0, so that they have one row, not one per instance. */
 const HOT_CLICKS = 10;
@@ -12,23 +11,21 @@ const TOP_LINKS_KEPT = 20;
 /** Links that are ranked with one write of clicks: a few milliseconds. Links that are often clicked are soon among the first of a write. */
 const RANKED_TOGETHER = 50;
 
-/** Adds clicks of known codes in their order, so that two instances lock rows in the same one. `write` is absent where the transaction records its number. */
-export function* addClicks(
-  engine: Engine,
-  clicks: ReadonlyMap<string, number>,
-  write?: ClickWrite,
-): Writing<void> {
-  if (write !== undefined && (yield* rowOf(recordWrite(write))) === undefined) return;
-  const rows = [...clicks].map(([code, added]) => ({ code, added }));
-  yield* rowsOf(sql`
-    INSERT INTO link_clicks AS counted (code, slot, clicks)
-      SELECT code, CASE WHEN CAST(added AS bigint) >= ${HOT_CLICKS} THEN CAST(${engine.clickSlot} AS smallint) ELSE 0 END, CAST(added AS bigint)
-      FROM ${engine.table(['code', 'added'], rows)}
-      WHERE EXISTS (SELECT 1 FROM links WHERE links.code = listed.code)
-      ORDER BY code
-    ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
-  yield* rankLinks(engine, clicks.keys());
-}
+export const clickWrites = {
+  /** Adds clicks of known codes in their order, so that two instances lock rows in the same one. `write` is absent where the transaction records its number. */
+  *addClicks(engine, clicks, write) {
+    if (write !== undefined && (yield* rowOf(recordWrite(write))) === undefined) return;
+    const rows = [...clicks].map(([code, added]) => ({ code, added }));
+    yield* rowsOf(sql`
+      INSERT INTO link_clicks AS counted (code, slot, clicks)
+        SELECT code, CASE WHEN CAST(added AS bigint) >= ${HOT_CLICKS} THEN CAST(${engine.clickSlot} AS smallint) ELSE 0 END, CAST(added AS bigint)
+        FROM ${engine.table(['code', 'added'], rows)}
+        WHERE EXISTS (SELECT 1 FROM links WHERE links.code = listed.code)
+        ORDER BY code
+      ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
+    yield* rankLinks(engine, clicks.keys());
+  },
+} satisfies Writes;
 
 /**
  * Puts the first {@link RANKED_TOGETHER} of the clicked links into the lists of the most clicked ones, and takes out what is no longer among them.
