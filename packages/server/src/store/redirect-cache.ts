@@ -74,7 +74,11 @@ export class RedirectCache {
     if (kept?.epoch === this.#epoch) return kept.redirect;
     if (this.#now() < this.#unknownUntil && this.#unknown.has(code)) return undefined;
     const lookup = this.#lookUpOnce(code);
-    return kept === undefined ? lookup : orStale(lookup, kept.redirect);
+    if (kept === undefined) return lookup;
+    const late = new Promise<Redirect>((resolve) => {
+      setTimeout(resolve, STALE_AFTER_MS, kept.redirect);
+    });
+    return Promise.race([lookup.catch(() => kept.redirect), late]);
   }
 
   /** Forgets the links that changed. Without changes, it confirms what is in memory. */
@@ -172,14 +176,4 @@ export class RedirectCache {
 
 function forget(kept: Kept | undefined): void {
   if (kept !== undefined) Object.assign(kept, { epoch: CHANGED, at: undefined });
-}
-
-function orStale(
-  lookup: Promise<Redirect | undefined>,
-  stale: Redirect,
-): Promise<Redirect | undefined> {
-  const late = new Promise<Redirect>((resolve) => {
-    setTimeout(resolve, STALE_AFTER_MS, stale);
-  });
-  return Promise.race([lookup.catch(() => stale), late]);
 }
