@@ -15,20 +15,15 @@ const REDIRECT_TYPE: OpenApiObject = { type: 'integer', enum: wire.REDIRECT_TYPE
 
 /** What this server promises of a field, wherever it is, where the client is content with less: any string, rather than a UUID. */
 const PROMISED: Record<string, OpenApiObject> = {
-  ...{
-    id: UUID,
-    job_id: UUID,
-    after: UUID,
-    code: CODE,
-    short_url: { type: 'string', format: 'uri' },
-  },
+  ...{ id: UUID, job_id: UUID, after: UUID, code: CODE },
+  short_url: { type: 'string', format: 'uri' },
   ...{ total: COUNT, processed: COUNT, click_count: COUNT, used: COUNT, allowed: COUNT },
   ...{ redirect_type: REDIRECT_TYPE, created_at: { type: 'string', format: 'date-time' } },
 };
 
 const list = (of: string): OpenApiObject => ({ type: 'array', items: ref(of) });
 
-const anError = (rules: OpenApiObject): OpenApiObject => ({ allOf: [ref('Error'), rules] });
+const anError = (rules: OpenApiObject) => ({ allOf: [ref('Error'), rules] });
 
 /** Component schemas, made from those that validate: the server's of bodies, and the client's of responses. */
 export function componentSchemas(): Record<string, OpenApiObject> {
@@ -147,7 +142,7 @@ export const text = (...types: string[]): OpenApiObject =>
 export function response(
   description: string,
   content?: OpenApiObject,
-  headers: readonly string[] = [],
+  ...headers: readonly string[]
 ): OpenApiObject {
   const described = [wire.HEADERS.requestId, ...headers].map((header) => {
     const [name = '', isOptional] = header.split('?');
@@ -161,42 +156,48 @@ export function response(
 export function limited(
   schema: string | OpenApiObject,
   description: string,
-  headers: readonly string[] = [],
+  ...headers: readonly string[]
 ): OpenApiObject {
   const windows = [wire.HEADERS.rateLimitPolicy, wire.HEADERS.rateLimit];
-  return response(description, json(schema), [...windows, ...headers]);
+  return response(description, json(schema), ...windows, ...headers);
 }
+
+const { retryAfter } = wire.HEADERS;
 
 /** Errors that several endpoints share, by status. */
 const SHARED = {
-  401: response('The API key is missing or invalid. Counts against no limit.', json('Error'), [
+  401: response(
+    'The API key is missing or invalid. Counts against no limit.',
+    json('Error'),
     'WWW-Authenticate',
-  ]),
+  ),
   403: response(
     'The operator has disabled the account. Counts against no limit.',
     json('PermissionError'),
   ),
   404: limited('Error', 'There is nothing here.'),
-  409: limited('Error', 'The first request with this Idempotency-Key is still running.', [
-    wire.HEADERS.retryAfter,
-  ]),
+  409: limited(
+    'Error',
+    'The first request with this Idempotency-Key is still running.',
+    retryAfter,
+  ),
   413: limited(
     'Error',
     'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
   ),
-  415: limited('Error', 'The body is not JSON, or it is compressed.', [
+  415: limited(
+    'Error',
+    'The body is not JSON, or it is compressed.',
     'Accept?',
     'Accept-Encoding?',
-  ]),
+  ),
   422: limited('Error', 'This Idempotency-Key was used before, for another request.'),
-  429: limited('Error', 'A rate limit is exceeded; the message names it.', [
-    wire.HEADERS.retryAfter,
-  ]),
+  429: limited('Error', 'A rate limit is exceeded; the message names it.', retryAfter),
   500: limited('Error', 'A fault of the service. Whether a create was carried out is unknown.'),
   503: limited(
     'Error',
     'The database can not be used for the moment, or the service is busy; nothing was stored.',
-    [wire.HEADERS.retryAfter],
+    retryAfter,
   ),
 } as const;
 

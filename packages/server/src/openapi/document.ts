@@ -20,25 +20,22 @@ const TAGS = {
   service: 'The state of the service.',
 };
 
-/** An operation; `more` has its responses and what else there is to say of it. */
-const operation = (
-  operationId: string,
-  tag: keyof typeof TAGS,
-  summary: string,
-  more: OpenApiObject,
-): OpenApiObject => ({ operationId, tags: [tag], summary, ...more });
+/** An operation. Of what describes it, the fields that are named by a status are its responses. */
+function operation(
+  ...[operationId, tag, summary, described]: [string, keyof typeof TAGS, string, OpenApiObject]
+): OpenApiObject {
+  const isResponse = ([name]: [string, unknown]) => Number(name) > 0;
+  const fields = Object.entries(described);
+  const request = Object.fromEntries(fields.filter((field) => !isResponse(field)));
+  const responses = Object.fromEntries(fields.filter(isResponse));
+  return { operationId, tags: [tag], summary, ...request, responses };
+}
 
 /** A `GET` that needs no key. */
-const open = (
-  operationId: string,
-  tag: keyof typeof TAGS,
-  summary: string,
-  responses: OpenApiObject,
-  more: OpenApiObject = {},
-): OpenApiObject => {
-  const all = { security: [], ...more, responses: { ...refusals(500), ...responses } };
-  return { get: operation(operationId, tag, summary, all) };
-};
+function open(...[id, tag, summary, described]: Parameters<typeof operation>): OpenApiObject {
+  const all = { security: [], ...refusals(500), ...described };
+  return { get: operation(id, tag, summary, all) };
+}
 
 const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
   parameters: [{ name, in: where, required: true, schema: { type: 'string' } }],
@@ -65,86 +62,77 @@ const CREATE_REFUSALS: OpenApiObject = {
 };
 
 const CREATING = 'Needs the permission `shortlinks:write`.';
-const BATCHES = `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`;
-const LOOKING_UP =
-  'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.';
-const LACKS_BOTH = 'The key lacks both permissions, or the account is disabled.';
-const JOB_SO_FAR =
-  'The job, with the results so far in order. `Retry-After` is there until it is complete.';
-const POLLING =
-  'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.';
-const READING_USAGE =
-  'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.';
 
 /** The endpoints that take an API key. */
 const apiPaths: Record<string, OpenApiObject> = {
   [ROUTES.links]: {
     post: operation('createLink', 'links', 'Create one link', {
-      ...{ description: CREATING, ...creating('LinkInput') },
-      responses: { 201: limited('Link', 'The created link.'), ...CREATE_REFUSALS },
+      description: CREATING,
+      ...creating('LinkInput'),
+      201: limited('Link', 'The created link.'),
+      ...CREATE_REFUSALS,
     }),
   },
   [ROUTES.linksBatch]: {
     post: operation('createBatch', 'links', 'Create many links', {
-      ...{ description: BATCHES, ...creating('BatchInput') },
-      responses: {
-        200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
-        202: limited('ProcessingBatch', 'The batch became a job; poll it.', [
-          'Location',
-          HEADERS.retryAfter,
-        ]),
-        ...CREATE_REFUSALS,
-      },
+      description: `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`,
+      ...creating('BatchInput'),
+      200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
+      202: limited(
+        'ProcessingBatch',
+        'The batch became a job; poll it.',
+        'Location',
+        HEADERS.retryAfter,
+      ),
+      ...CREATE_REFUSALS,
     }),
   },
   [ROUTES.linksLookup]: {
     post: operation('lookUpLinks', 'links', 'Which links of the account exist', {
-      ...{ description: LOOKING_UP, ...body('LookupInput') },
-      responses: {
-        200: limited('Lookup', 'A result for each entry, in the order asked.'),
-        400: limited('ValidationError', 'The body breaks a rule.'),
-        403: limited('PermissionError', LACKS_BOTH),
-        ...refusals(401, 413, 415, 429, 500, 503),
-      },
+      description:
+        'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.',
+      ...body('LookupInput'),
+      200: limited('Lookup', 'A result for each entry, in the order asked.'),
+      400: limited('ValidationError', 'The body breaks a rule.'),
+      403: limited(
+        'PermissionError',
+        'The key lacks both permissions, or the account is disabled.',
+      ),
+      ...refusals(401, 413, 415, 429, 500, 503),
     }),
   },
   [`${ROUTES.jobs}/{job_id}`]: {
     get: operation('getJob', 'jobs', 'Poll a batch job', {
-      ...{ description: POLLING, ...parameter('path', 'job_id') },
-      responses: {
-        200: limited('Job', JOB_SO_FAR, [`${HEADERS.retryAfter}?`]),
-        ...refusals(401, 403, 404, 429, 500, 503),
-      },
+      description:
+        'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.',
+      ...parameter('path', 'job_id'),
+      200: limited(
+        'Job',
+        'The job, with the results so far in order. `Retry-After` is there until it is complete.',
+        `${HEADERS.retryAfter}?`,
+      ),
+      ...refusals(401, 403, 404, 429, 500, 503),
     }),
   },
   [ROUTES.usage]: {
     get: operation('getUsage', 'usage', "Use of the plan's limits, in total and per key", {
-      description: READING_USAGE,
-      responses: {
-        200: limited('Usage', 'What is used of what the plan allows.'),
-        ...refusals(401, 403, 429, 500, 503),
-      },
+      description:
+        'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.',
+      200: limited('Usage', 'What is used of what the plan allows.'),
+      ...refusals(401, 403, 429, 500, 503),
     }),
   },
 };
 
-const FOUND = response('The target of the link, with its redirect type.', undefined, ['Location']);
+const FOUND = response('The target of the link, with its redirect type.', undefined, 'Location');
 /** JSON for programs, a page for browsers. */
 const PROBLEM = { ...json('Error'), ...text('text/html') };
-const FOLLOWING =
-  'Counts a click, unless it is a `HEAD`. Browsers get a page where programs get JSON, or a 302 to a page of the operator.';
-const ASKING_TLS =
-  'Whether the service serves a host, for a proxy that gets certificates on demand. For the operator: with the token of SHORTLINK_TLS_ASK_TOKEN, or from the same machine.';
-const READING_METRICS =
-  'For the operator: with the token of SHORTLINK_METRICS_TOKEN, or from the same machine.';
 const NOT_FOR_CALLER = response('Not for this caller.', json('Error'));
-const USAGE_PAGE = 'The page; it asks for a key and sends it to this service only.';
-const OK = { status: { type: 'string', const: 'ok' } };
-const HEALTH = { type: 'object', properties: OK, required: ['status'] };
-const READINESS = {
-  type: 'object',
-  properties: { ...OK, database: { type: 'string', enum: ['up', 'down'] } },
-  required: ['status', 'database'],
+
+/** The body of a health check. */
+const healthy = (more?: OpenApiObject): OpenApiObject => {
+  const properties = { status: { type: 'string', const: 'ok' }, ...more };
+  return json({ type: 'object', properties, required: Object.keys(properties) });
 };
 
 /** What visitors, curious people and the operator of the service ask. */
@@ -156,60 +144,59 @@ const openPaths: Record<string, OpenApiObject> = {
     'getAnalyticsPage',
     'usage',
     'A page that shows the usage of a key as charts',
-    { 200: response(USAGE_PAGE, text('text/html')) },
-  ),
-  '/analytics/{file}': open(
-    'getAnalyticsFile',
-    'usage',
-    'A file that the page loads',
     {
-      200: response('The file.', text('text/javascript', 'text/css', 'text/html')),
-      ...refusals(404),
+      200: response(
+        'The page; it asks for a key and sends it to this service only.',
+        text('text/html'),
+      ),
     },
-    parameter('path', 'file'),
   ),
+  '/analytics/{file}': open('getAnalyticsFile', 'usage', 'A file that the page loads', {
+    ...parameter('path', 'file'),
+    200: response('The file.', text('text/javascript', 'text/css', 'text/html')),
+    ...refusals(404),
+  }),
   '/healthz': open('getHealth', 'service', 'Whether the process answers', {
-    200: response('It does.', json(HEALTH)),
+    200: response('It does.', healthy()),
   }),
   '/readyz': open('getReadiness', 'service', 'Whether requests may be sent here', {
-    200: response('They may; the body also has the state of the database.', json(READINESS)),
+    200: response(
+      'They may; the body also has the state of the database.',
+      healthy({ database: { type: 'string', enum: ['up', 'down'] } }),
+    ),
     503: response('The server is stopping.', json('Error')),
   }),
-  '/metrics': open(
-    'getMetrics',
-    'service',
-    'Metrics in the Prometheus text format',
-    { 200: response('The metrics.', text('text/plain')), 403: NOT_FOR_CALLER },
-    { description: READING_METRICS, security: [{ metricsToken: [] }, {}] },
-  ),
-  '/internal/tls-check': open(
-    'checkTlsDomain',
-    'service',
-    'Which hosts need a certificate',
-    { 200: response('It does.', json(HEALTH)), 403: NOT_FOR_CALLER, ...refusals(404, 503) },
-    {
-      ...{ description: ASKING_TLS, ...parameter('query', 'domain') },
-      security: [{ tlsAskToken: [] }, {}],
-    },
-  ),
+  '/metrics': open('getMetrics', 'service', 'Metrics in the Prometheus text format', {
+    description:
+      'For the operator: with the token of SHORTLINK_METRICS_TOKEN, or from the same machine.',
+    security: [{ metricsToken: [] }, {}],
+    200: response('The metrics.', text('text/plain')),
+    403: NOT_FOR_CALLER,
+  }),
+  '/internal/tls-check': open('checkTlsDomain', 'service', 'Which hosts need a certificate', {
+    description:
+      'Whether the service serves a host, for a proxy that gets certificates on demand. For the operator: with the token of SHORTLINK_TLS_ASK_TOKEN, or from the same machine.',
+    ...parameter('query', 'domain'),
+    security: [{ tlsAskToken: [] }, {}],
+    200: response('It does.', healthy()),
+    403: NOT_FOR_CALLER,
+    ...refusals(404, 503),
+  }),
   '/': open('openRoot', 'redirects', 'A page for people who open the bare domain', {
     200: response('The page, for browsers.', text('text/html')),
-    302: response('The address that the operator wants it to be.', undefined, ['Location']),
+    302: response('The address that the operator wants it to be.', undefined, 'Location'),
     404: response('There is nothing here for programs.', json('Error')),
   }),
-  '/{code}': open(
-    'followLink',
-    'redirects',
-    'Follow a short link',
-    {
-      ...{ 301: FOUND, 302: FOUND, 307: FOUND },
-      404: response('No link has this code on this host.', PROBLEM),
-      410: response('The link is switched off.', PROBLEM),
-      500: response('A fault of the service.', PROBLEM),
-      503: response('The database can not be used for the moment.', PROBLEM, [HEADERS.retryAfter]),
-    },
-    { description: FOLLOWING, ...parameter('path', 'code') },
-  ),
+  '/{code}': open('followLink', 'redirects', 'Follow a short link', {
+    description:
+      'Counts a click, unless it is a `HEAD`. Browsers get a page where programs get JSON, or a 302 to a page of the operator.',
+    ...parameter('path', 'code'),
+    ...{ 301: FOUND, 302: FOUND, 307: FOUND },
+    404: response('No link has this code on this host.', PROBLEM),
+    410: response('The link is switched off.', PROBLEM),
+    500: response('A fault of the service.', PROBLEM),
+    503: response('The database can not be used for the moment.', PROBLEM, HEADERS.retryAfter),
+  }),
 };
 
 const DESCRIPTION = `Creates short links, one at a time or in batches of up to 10,000.
