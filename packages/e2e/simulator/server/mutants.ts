@@ -145,14 +145,16 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     `    try {
       const outcome = await act({ ...sender, input: body.input });
       if (outcome.ok) return outcome;
-      throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
+      if (outcome.reason === 'plan_limit') throw problems.planLimitReached(outcome);
+      throw problems.idempotencyConflict();
     } finally {
       running.delete(id);
     }`,
     `    const outcome = await act({ ...sender, input: body.input });
     running.delete(id);
     if (outcome.ok) return outcome;
-    throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();`,
+    if (outcome.reason === 'plan_limit') throw problems.planLimitReached(outcome);
+    throw problems.idempotencyConflict();`,
   ),
   'keys-of-all-accounts': one(
     'An idempotency key is taken for all accounts while one uses it.',

@@ -56,7 +56,7 @@ describe('headers tell a client what to do', () => {
     [unsupportedContentEncoding(), { 'Accept-Encoding': 'identity' }],
     [idempotencyInProgress(), { 'Retry-After': '1' }],
     [tooManyAtOnce('polls'), { 'Retry-After': '1' }],
-    [tooManyUsageRequests(30, 12), { 'Retry-After': '12' }],
+    [tooManyUsageRequests(30, 12_000, 0), { 'Retry-After': '12' }],
     [unavailable(), { 'Retry-After': '1' }],
     [overloaded('Too many jobs.'), { 'Retry-After': '1' }],
     [invalidRequest('no JSON'), {}],
@@ -66,8 +66,8 @@ describe('headers tell a client what to do', () => {
 });
 
 test('too many looks at the usage are told how many are allowed, and when', () => {
-  expect(tooManyUsageRequests(30, 12)).toMatchObject({ status: 429, code: 'rate_limited' });
-  expect(tooManyUsageRequests(30, 12).message).toMatch(/30 times per minute.* in 12 s/);
+  expect(tooManyUsageRequests(30, 12_000, 0)).toMatchObject({ status: 429, code: 'rate_limited' });
+  expect(tooManyUsageRequests(30, 12_000, 0).message).toMatch(/30 times per minute.* in 12 s/);
 });
 
 describe('refused fields', () => {

@@ -37,14 +37,11 @@ export class Problem extends Error {
   }
 }
 
-export function invalidRequest(message: string): Problem {
-  return new Problem(400, 'invalid_request', message);
-}
+export const invalidRequest = (message: string) => new Problem(400, 'invalid_request', message);
 
 /** A 400 that was found on another thread. */
-export function badRequest(body: ErrorBody): Problem {
-  return new Problem(400, 'invalid_request', body.error, body);
-}
+export const badRequest = (body: ErrorBody) =>
+  new Problem(400, 'invalid_request', body.error, body);
 
 /** Rejected fields of one link, or entries of a list: the first is the message, with its index in the list, up to 100 are in `details`. */
 export function invalidInput(details: ErrorDetail[], list = 'links'): Problem {
@@ -54,27 +51,19 @@ export function invalidInput(details: ErrorDetail[], list = 'links'): Problem {
   return new Problem(400, 'invalid_request', message, { details });
 }
 
-export function unauthorized(message: string): Problem {
-  // RFC 9110 section 11.6.1: a 401 names a challenge. There is no registered scheme for a key header.
-  return new Problem(401, 'unauthorized', message, {}, { 'WWW-Authenticate': 'ApiKey' });
-}
+/** RFC 9110 section 11.6.1: a 401 names a challenge. There is no registered scheme for a key header. */
+export const unauthorized = (message: string) =>
+  new Problem(401, 'unauthorized', message, {}, { 'WWW-Authenticate': 'ApiKey' });
 
-export function forbidden(anyOf: readonly Permission[]): Problem {
-  return new Problem(403, 'forbidden', `This API key lacks the permission ${anyOf.join(' or ')}.`);
-}
+export const forbidden = (anyOf: readonly Permission[]) =>
+  new Problem(403, 'forbidden', `This API key lacks the permission ${anyOf.join(' or ')}.`);
 
-export function accountDisabled(): Problem {
-  const message = 'This account is disabled; ask the operator of the service.';
-  return new Problem(403, 'account_disabled', message);
-}
+const DISABLED = 'This account is disabled; ask the operator of the service.';
+export const accountDisabled = () => new Problem(403, 'account_disabled', DISABLED);
 
-export function notFound(what: string): Problem {
-  return new Problem(404, 'not_found', `${what} not found.`);
-}
+export const notFound = (what: string) => new Problem(404, 'not_found', `${what} not found.`);
 
-export function gone(): Problem {
-  return new Problem(410, 'gone', 'This short link is not active.');
-}
+export const gone = () => new Problem(410, 'gone', 'This short link is not active.');
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const allow = allowed.join(', ');
@@ -89,41 +78,42 @@ export function payloadTooLarge(maxBytes: number): Problem {
   return new Problem(413, 'payload_too_large', `The request body is larger than ${size}.`);
 }
 
-export function unsupportedMediaType(): Problem {
-  const message = 'The request body must be JSON: send Content-Type: application/json.';
-  return new Problem(415, 'unsupported_media_type', message, {}, { Accept: 'application/json' });
-}
+/** `headers` tell what is wrong, the type or the encoding (RFC 9110 section 15.5.16). */
+const unsupported = (message: string, headers: Problem['headers']) =>
+  new Problem(415, 'unsupported_media_type', message, {}, headers);
 
-/** RFC 9110 section 15.5.16: `Accept-Encoding` tells that the encoding is the problem, not the type. */
-export function unsupportedContentEncoding(): Problem {
-  const message = 'The request body must not be compressed: send it without Content-Encoding.';
-  const headers = { 'Accept-Encoding': 'identity' };
-  return new Problem(415, 'unsupported_media_type', message, {}, headers);
-}
+const NOT_JSON = 'The request body must be JSON: send Content-Type: application/json.';
+export const unsupportedMediaType = () => unsupported(NOT_JSON, { Accept: 'application/json' });
+
+const COMPRESSED = 'The request body must not be compressed: send it without Content-Encoding.';
+export const unsupportedContentEncoding = () =>
+  unsupported(COMPRESSED, { 'Accept-Encoding': 'identity' });
 
 /** 429 of a plan's rate limit. `Retry-After` reaches to the end of the refusing window, so waiting it out always succeeds. */
 export function rateLimited(
-  window: Pick<WindowState, 'name' | 'limit' | 'endsAt'>,
+  { name, limit, endsAt }: Pick<WindowState, 'name' | 'limit' | 'endsAt'>,
   now: number,
 ): Problem {
-  const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
-  const allowed = `your plan allows ${count(window.limit ?? 0)} requests per ${window.name}`;
-  return tooMany(`Rate limit exceeded: ${allowed}.`, seconds);
+  const allowed = `your plan allows ${count(limit ?? 0)} requests per ${name}`;
+  return tooMany(`Rate limit exceeded: ${allowed}.`, secondsUntil(endsAt, now));
 }
 
-function tooMany(reason: string, seconds: number): Problem {
-  const message = `${reason} Try again in ${seconds} s.`;
-  return new Problem(429, 'rate_limited', message, {}, { [HEADERS.retryAfter]: String(seconds) });
-}
+/** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
+export const tooManyUsageRequests = (allowed: number, endsAt: number, now: number) =>
+  tooMany(`Usage can be read ${allowed} times per minute.`, secondsUntil(endsAt, now));
 
 export function tooManyAtOnce(what: 'polls' | 'look-ups'): Problem {
   const one = what === 'polls' ? 'poll one job at a time' : 'send one after the other';
   return tooMany(`Too many ${what} at once: ${one}.`, 1);
 }
 
-/** 429 for reading the usage too often. Such requests count against no quota, so they have a limit of their own. */
-export function tooManyUsageRequests(allowed: number, seconds: number): Problem {
-  return tooMany(`Usage can be read ${allowed} times per minute.`, seconds);
+const secondsUntil = (at: number, now: number) => Math.max(1, Math.ceil((at - now) / 1_000));
+
+const retryAfter = (seconds: number) => ({ [HEADERS.retryAfter]: String(seconds) });
+
+function tooMany(reason: string, seconds: number): Problem {
+  const message = `${reason} Try again in ${seconds} s.`;
+  return new Problem(429, 'rate_limited', message, {}, retryAfter(seconds));
 }
 
 /** A plan limit that would be passed. */
@@ -150,33 +140,24 @@ export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
   }
 }
 
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
+export const count = (value: number) => value.toLocaleString('en-US');
 
-export function idempotencyConflict(): Problem {
-  const message = 'This Idempotency-Key was used before for a different request.';
-  return new Problem(422, 'idempotency_conflict', message);
-}
+const USED_BEFORE = 'This Idempotency-Key was used before for a different request.';
+export const idempotencyConflict = () => new Problem(422, 'idempotency_conflict', USED_BEFORE);
 
+const IN_PROGRESS = 'A request with this Idempotency-Key is in progress; try again in 1 s.';
 /** The first request with this key is still running (draft-ietf-httpapi-idempotency-key-header-07, section 2.6). */
-export function idempotencyInProgress(): Problem {
-  const message = 'A request with this Idempotency-Key is in progress; try again in 1 s.';
-  return new Problem(409, 'idempotency_conflict', message, {}, { [HEADERS.retryAfter]: '1' });
-}
+export const idempotencyInProgress = () =>
+  new Problem(409, 'idempotency_conflict', IN_PROGRESS, {}, retryAfter(1));
 
 /** The database can't be used just now; nothing was stored, so trying again is safe. */
-export function unavailable(): Problem {
-  return overloaded('The service can not reach its database; try again in a moment.');
-}
+export const unavailable = () =>
+  overloaded('The service can not reach its database; try again in a moment.');
 
 /** A fault of the service. The message names the request, so that its cause can be found in the log. */
-export function internal(requestId: string): Problem {
-  const message = `Something went wrong on our side. Request id: ${requestId}.`;
-  return new Problem(500, 'internal', message);
-}
+export const internal = (requestId: string) =>
+  new Problem(500, 'internal', `Something went wrong on our side. Request id: ${requestId}.`);
 
 /** The service can not take this request just now, perhaps because of what its caller does; nothing was stored, so trying again is safe. */
-export function overloaded(message: string, isByCaller = false): Problem {
-  return new Problem(503, 'unavailable', message, {}, { [HEADERS.retryAfter]: '1' }, isByCaller);
-}
+export const overloaded = (message: string, isByCaller = false) =>
+  new Problem(503, 'unavailable', message, {}, retryAfter(1), isByCaller);

@@ -3,13 +3,7 @@ import { HEADERS, type Permission } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey } from '../api-key.ts';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
-import {
-  accountDisabled,
-  forbidden,
-  Problem,
-  rateLimited,
-  unauthorized,
-} from '../domain/problem.ts';
+import * as problems from '../domain/problem.ts';
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Caller, Store } from '../store/store.ts';
 import type { CallerEnv } from './context.ts';
@@ -33,14 +27,15 @@ export function authenticate(
   const recordUse = useRecorder(store);
   return createMiddleware<CallerEnv>(async (c, next) => {
     const key = c.req.header(HEADERS.apiKey);
-    if (!key) throw unauthorized(`API key is missing: send it in the ${HEADERS.apiKey} header.`);
+    if (!key)
+      throw problems.unauthorized(`API key is missing: send it in the ${HEADERS.apiKey} header.`);
     const caller = key.length <= MAX_KEY_LENGTH ? await findCaller(key) : undefined;
-    if (caller === undefined) throw unauthorized('API key is invalid.');
+    if (caller === undefined) throw problems.unauthorized('API key is invalid.');
     const now = clock();
     if (caller.expiresAt !== undefined && caller.expiresAt <= now) {
-      throw unauthorized('API key has expired.');
+      throw problems.unauthorized('API key has expired.');
     }
-    if (caller.disabled) throw accountDisabled();
+    if (caller.disabled) throw problems.accountDisabled();
     recordUse(caller.keyId, now);
     c.set('caller', caller);
     await next();
@@ -76,7 +71,7 @@ function useRecorder(store: Pick<Store, 'recordKeyUse'>): (keyId: string, now: n
 export function requirePermission(...permissions: readonly Permission[]) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const granted = c.get('caller').permissions;
-    if (!permissions.some((one) => granted.includes(one))) throw forbidden(permissions);
+    if (!permissions.some((one) => granted.includes(one))) throw problems.forbidden(permissions);
     await next();
   });
 }
@@ -93,9 +88,9 @@ export function admit(
     const now = clock();
     const admission = await store.admit(caller, now);
     setRateLimitHeaders(c, admission.windows, now);
-    if (!admission.admitted) throw rateLimited(admission.refusedBy, now);
+    if (!admission.admitted) throw problems.rateLimited(admission.refusedBy, now);
     await next();
-    if (c.res.status < 500 || (c.error instanceof Problem && c.error.isOfCaller)) return;
+    if (c.res.status < 500 || (c.error instanceof problems.Problem && c.error.isOfCaller)) return;
     await store.refund(caller, now).then(
       () => refundLog.succeeded(),
       (error: unknown) => refundLog.failed(error, { request_id: c.get('requestId') }),

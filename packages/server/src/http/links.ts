@@ -6,21 +6,9 @@ import {
   type ProcessingBatch,
 } from '@shortlink/sdk/wire';
 import type { Context, HonoRequest } from 'hono';
-import {
-  badRequest,
-  idempotencyConflict,
-  idempotencyInProgress,
-  invalidRequest,
-  planLimitReached,
-} from '../domain/problem.ts';
-import type {
-  AcceptedJob,
-  Caller,
-  CreateOutcome,
-  CreateRequest,
-  Idempotency,
-} from '../store/store.ts';
-import type { BodyInputs, CheckedBody } from './check-body.ts';
+import * as problems from '../domain/problem.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
+import type { BodyInputs } from './check-body.ts';
 import type { AppOptions } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
 import { type HeaderContext, respondJson } from './respond.ts';
@@ -35,26 +23,28 @@ export function createHandlers(deps: AppOptions) {
    * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
    * a domain was removed. Throws a problem when the create is rejected, and while the first request with its key is still running.
    */
-  async function create<I, T>(
-    { req, var: { caller, body } }: Sent<I>,
-    act: (request: CreateRequest<I>) => Promise<CreateOutcome<T>>,
+  async function create<K extends 'link' | 'batch', T>(
+    { req, var: { caller, body } }: Context<BodyEnv<K>>,
+    act: (request: CreateRequest<BodyInputs[K]>) => Promise<CreateOutcome<T>>,
   ): Promise<{ value: T; replayed: boolean }> {
     const idempotency = readIdempotency(req, body.fingerprint);
     const sender = { caller, now: now(), idempotency };
     if ('problem' in body) {
       const value =
         idempotency && (await store.findCreated(caller.accountId, idempotency, sender.now));
-      if (value === undefined) throw badRequest(body.problem);
+      if (value === undefined) throw problems.badRequest(body.problem);
       // The key and its fingerprint are those of a request to the same endpoint.
       return { value: value as T, replayed: true };
     }
     const id = idempotency === undefined ? '' : `${caller.accountId} ${idempotency.key}`;
-    if (running.has(id)) throw idempotencyInProgress();
+    if (running.has(id)) throw problems.idempotencyInProgress();
     if (id !== '') running.add(id);
     try {
       const outcome = await act({ ...sender, input: body.input });
       if (outcome.ok) return outcome;
-      throw outcome.reason === 'plan_limit' ? planLimitReached(outcome) : idempotencyConflict();
+      throw outcome.reason === 'plan_limit'
+        ? problems.planLimitReached(outcome)
+        : problems.idempotencyConflict();
     } finally {
       running.delete(id);
     }
@@ -71,14 +61,11 @@ export function createHandlers(deps: AppOptions) {
     /** `POST /api/v1/links/batch`: up to 100 links are created at once (200), more become a job (202). */
     batch: async (c: Context<BodyEnv<'batch'>>): Promise<Response> => {
       const startedAt = performance.now();
-      const { value, replayed } = await create<
-        BodyInputs['batch'],
-        BatchResultItem[] | AcceptedJob
-      >(c, ({ input, ...sender }) =>
+      const act = ({ input, ...sender }: CreateRequest<BodyInputs['batch']>) =>
         'chunks' in input
           ? store.createJob({ ...sender, input, runNow: true })
-          : store.createBatch({ ...sender, input }),
-      );
+          : store.createBatch({ ...sender, input });
+      const { value, replayed } = await create<'batch', BatchResultItem[] | AcceptedJob>(c, act);
       if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
       if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
       const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
@@ -106,11 +93,6 @@ function accepted(
   });
 }
 
-interface Sent<I> {
-  req: HonoRequest;
-  var: { caller: Caller; body: CheckedBody<I> };
-}
-
 /** Printable ASCII without a space, and not beginning like a quoted key. */
 const BARE_KEY = /^(?!")[\x21-\x7e]{1,255}$/;
 
@@ -131,7 +113,7 @@ export function readIdempotency(
   if (fingerprint === undefined) return undefined;
   const key = parseIdempotencyKey(request.header(HEADERS.idempotencyKey) ?? '');
   if (key === undefined) {
-    throw invalidRequest('Idempotency-Key must be 1 to 255 printable ASCII characters.');
+    throw problems.invalidRequest('Idempotency-Key must be 1 to 255 printable ASCII characters.');
   }
   return { key, fingerprint };
 }

@@ -1,13 +1,7 @@
 import type { Readable } from 'node:stream';
 import { HEADERS, MAX_BODY_BYTES, type PlanLimits } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
-import {
-  invalidRequest,
-  overloaded,
-  Problem,
-  unsupportedContentEncoding,
-  unsupportedMediaType,
-} from '../domain/problem.ts';
+import * as problems from '../domain/problem.ts';
 import { ArrivingBody, BodyMemory } from './arriving-body.ts';
 import { bodyChecker } from './body-checker.ts';
 import {
@@ -48,9 +42,9 @@ export function bodyReader(options: AppOptions) {
   return <K extends BodyKind>(kind: K) =>
     createMiddleware<BodyEnv<K>>(async (c, next) => {
       const header = (name: string) => c.req.header(name);
-      if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw unsupportedMediaType();
+      if (!JSON_TYPE.test(header('Content-Type') ?? '')) throw problems.unsupportedMediaType();
       if ((header('Content-Encoding') ?? 'identity').toLowerCase() !== 'identity') {
-        throw unsupportedContentEncoding();
+        throw problems.unsupportedContentEncoding();
       }
       const { accountId, limits } = c.get('caller');
       const statedBytes = Number(header('Content-Length') ?? Number.NaN);
@@ -78,9 +72,9 @@ async function readAll(
     if ('pause' in stream) await readStream(stream, body);
     else for await (const piece of stream) body.add(piece);
   } catch (error) {
-    if (error instanceof Problem) throw error;
+    if (error instanceof problems.Problem) throw error;
     // The client closed the connection in the middle of the body: nobody reads this response, and it is no fault of the service.
-    throw invalidRequest('The request body could not be read.');
+    throw problems.invalidRequest('The request body could not be read.');
   }
 }
 
@@ -128,7 +122,7 @@ function readStream(stream: Readable, body: ArrivingBody): Promise<void> {
       if (recent.length > SPAN_SECONDS) recent.shift();
       const arrived = recent.reduce((sum, ofSecond) => sum + ofSecond, 0);
       if (recent.length === SPAN_SECONDS && arrived < MIN_BYTES_PER_SPAN && body.counted > 0) {
-        stop(overloaded('The request body comes in too slowly; try again in 1 s.', true));
+        stop(problems.overloaded('The request body comes in too slowly; try again in 1 s.', true));
       }
     }, 1_000);
     timer.unref();

@@ -22,9 +22,7 @@ export function limitUsageRequests(clock: () => number) {
     endsAt = minute.endsAt;
     const { accountId } = c.get('caller');
     const count = (counts.get(accountId) ?? 0) + 1;
-    if (count > MAX_PER_MINUTE) {
-      throw tooManyUsageRequests(MAX_PER_MINUTE, Math.max(1, Math.ceil((endsAt - now) / 1_000)));
-    }
+    if (count > MAX_PER_MINUTE) throw tooManyUsageRequests(MAX_PER_MINUTE, endsAt, now);
     counts.set(accountId, count);
     await next();
   });
