@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
@@ -11,11 +11,17 @@ import { httpOrigin } from './settings.ts';
 /** How long requests in flight may take to end once the server begins to stop. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** How often node looks for requests that are too slow. Its default is 30 s. */
-const CHECK_TIMEOUTS_MS = 5_000;
-
-/** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** What node's server waits for, in milliseconds. */
+const TIMEOUTS = {
+  /** How long the headers of a request may take. Slower clients get 408. */
+  headersTimeout: 20_000,
+  /** How long all of a request may take: 16 MiB at 140 KiB/s. */
+  requestTimeout: 120_000,
+  /** How often node looks for requests that are too slow. Its default is 30 s. */
+  connectionsCheckingInterval: 5_000,
+  /** Longer than the idle timeout of common proxies, so that they never reuse a connection we are closing. */
+  keepAliveTimeout: 75_000,
+};
 
 /** Each may hold 16 requests, about 100 KB. More connections than this are closed as they come. */
 const MAX_CONNECTIONS = 10_000;
@@ -36,10 +42,8 @@ export interface ListenOptions {
   onRefused?: ((status: number) => void) | undefined;
   /** How long a connection with a request in flight may do nothing, such as not read its response, in milliseconds. @default 60_000 */
   stalledTimeoutMs?: number | undefined;
-  /** How long the headers of a request may take, in milliseconds. Slower clients get 408. @default 20_000 */
-  headersTimeoutMs?: number | undefined;
-  /** How long all of a request may take, in milliseconds. @default 120_000: 16 MiB at 140 KiB/s */
-  requestTimeoutMs?: number | undefined;
+  /** Replaces some of {@link TIMEOUTS}. @default none */
+  timeouts?: Pick<ServerOptions, keyof typeof TIMEOUTS> | undefined;
 }
 
 export type Listener = Awaited<ReturnType<typeof listen>>;
@@ -48,29 +52,14 @@ export type Listener = Awaited<ReturnType<typeof listen>>;
  * Listens on node's HTTP server, on a free port for 0; `respondWith` comes later, because the default public URL contains the port.
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`
  */
-export async function listen(
-  host: string,
-  port: number,
-  {
-    overrideGlobalObjects = true,
-    onRefused = () => undefined,
-    stalledTimeoutMs = 60_000,
-    headersTimeoutMs = 20_000,
-    requestTimeoutMs = 120_000,
-  }: ListenOptions = {},
-) {
+export async function listen(host: string, port: number, options: ListenOptions = {}) {
+  const { overrideGlobalObjects = true, onRefused = () => undefined } = options;
   const { promise: provided, resolve: provide } = Promise.withResolvers<Fetch>();
   let redirectNow: RedirectNow = () => false;
   let fetch: Fetch = async (request, node) => (await provided)(request, node);
-  const server = createServer({
-    headersTimeout: headersTimeoutMs,
-    connectionsCheckingInterval: Math.min(headersTimeoutMs, CHECK_TIMEOUTS_MS),
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // Checked here, because node's own response has neither a body nor a request id.
-    requireHostHeader: false,
-  });
-  server.timeout = stalledTimeoutMs;
+  // Whether there is a `Host` is checked here, because node's own response has neither a body nor a request id.
+  const server = createServer({ ...TIMEOUTS, ...options.timeouts, requireHostHeader: false });
+  server.timeout = options.stalledTimeoutMs ?? 60_000;
   server.maxConnections = MAX_CONNECTIONS;
   const connections = new Connections(server);
   const errorHandler = (error: unknown) => {
@@ -98,8 +87,8 @@ export async function listen(
     refuse(outgoing, 417, 'Only "Expect: 100-continue" is supported.');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (connections.canRespond(socket)) onRefused(respondToClientError(socket, error.code));
-    else socket.destroy();
+    if (!connections.canRespond(socket)) socket.destroy();
+    else onRefused(respondToClientError(socket, error.code));
   });
   server.listen(port, host);
   await once(server, 'listening');

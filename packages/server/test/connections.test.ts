@@ -282,7 +282,9 @@ describe('what node rejects before the service sees it', () => {
         await incoming.text().catch(() => undefined);
         return new Response('reached');
       };
-      await serve(reached, { headersTimeoutMs: 200, requestTimeoutMs: 300 });
+      await serve(reached, {
+        timeouts: { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 200 },
+      });
       const [head = '', body = ''] = (await request(text)).split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 408 /);
       expect(head).toMatch(/^x-request-id: [0-9a-f-]{36}$/im);
