@@ -6,11 +6,8 @@
 
 import { migrate, migrations } from '../store/sqlite/migrate.ts';
 import { inlineStore } from '../store/sqlite/sqlite-store.ts';
-import {
-  startTestService,
-  type TestServiceOptions,
-  type TestSubject,
-} from '../testing/test-service.ts';
+import type { TestServiceOptions, TestSubject } from '../testing/test-service.ts';
+import { startTestService } from '../testing/test-service.ts';
 import { openDatabase, type Wasm } from './sqlite.ts';
 
 export { type Fault, type FaultRule, FaultScript } from '../testing/faults.ts';
@@ -75,12 +72,8 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
   const { db, save, release } = await openDatabase(options.database, options.wasm);
   migrate(db, migrations, clock.now(), true, () => undefined);
   const store = inlineStore(db, url);
-  const { subject, answer } = await startTestService(
-    store,
-    url,
-    { ...options, now: clock.now },
-    { save },
-  );
+  const testOptions = { ...options, now: clock.now };
+  const { subject, fetch: answer } = await startTestService(store, url, testOptions, { save });
   const close = async () => {
     await subject.close();
     release();
@@ -92,13 +85,7 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      const destroy = () => reject(new TypeError('The connection was cut.'));
-      const respond = async () => {
-        const response = await answer(request, { incoming: { socket: { destroy } } });
-        await save();
-        return response;
-      };
-      respond().then(resolve, reject);
+      answer(request).then(resolve, reject);
     });
   };
   return {

@@ -36,14 +36,9 @@ export async function createMswHandlers(options: MswHandlersOptions = {}): Promi
   const { baseUrl = 'https://shortlink.test' } = options;
   const url = new URL(baseUrl).origin;
   const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
-  const { subject, answer } = await startTestService(store, url, options);
-  const handler = http.all(`${url}/*`, async ({ request }) => {
-    let isCut = false;
-    const cut = () => {
-      isCut = true;
-    };
-    const response = await answer(request, { incoming: { socket: { destroy: cut } } });
-    return isCut ? HttpResponse.error() : response;
-  });
+  const { subject, fetch } = await startTestService(store, url, options);
+  const handler = http.all(`${url}/*`, ({ request }) =>
+    fetch(request).catch(() => HttpResponse.error()),
+  );
   return { handlers: [handler], ...subject };
 }

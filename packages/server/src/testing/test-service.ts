@@ -32,11 +32,10 @@ export interface TestSubject {
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** What else is done when a service is closed. */
-interface Closing {
-  /** Before anything of it ends. */
+interface Surroundings {
+  /** Is called before anything of the service ends. */
   disconnect?: () => Promise<void>;
-  /** Between its end and that of the store. */
+  /** Is called after each request, and between the end of the service and that of the store. */
   save?: () => Promise<void>;
 }
 
@@ -45,20 +44,12 @@ export async function startTestService(
   store: Store,
   publicUrl: string,
   options: TestServiceOptions,
-  { disconnect, save }: Closing = {},
+  { disconnect, save }: Surroundings = {},
 ) {
-  const {
-    plan = 'custom',
-    limits = {},
-    permissions = DEFAULT_PERMISSIONS,
-    now = Date.now,
-  } = options;
+  const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
   const faults = new FaultScript(options.faults);
-  const accountId = await onlyAccount(
-    store,
-    { plan, limits: { ...PLAN_LIMITS[plan], ...limits } },
-    now(),
-  );
+  const limits = { ...PLAN_LIMITS[plan], ...options.limits };
+  const accountId = await onlyAccount(store, { plan, limits }, now());
   const apiKey = generateApiKey();
   const key = { accountId, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
   const created = await store.createKey(key);
@@ -82,7 +73,18 @@ export async function startTestService(
   } satisfies TestSubject;
   /** Responds to one request, or cuts its connection where a fault says so. */
   const answer = fetchWithFaults(service.fetch, faults);
-  return { subject, answer };
+  /** The same without a socket: a connection that is cut is an error. */
+  const fetch = (request: Request): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const destroy = () => reject(new TypeError('The connection was cut.'));
+      const respond = async () => {
+        const response = await answer(request, { incoming: { socket: { destroy } } });
+        await save?.();
+        return response;
+      };
+      respond().then(resolve, reject);
+    });
+  return { subject, answer, fetch };
 }
 
 /** The id of the account, which has no key. */
