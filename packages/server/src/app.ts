@@ -28,7 +28,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { store, logger, metrics, now } = options;
   metrics.watchStore(store, () => options.jobs.pendingJobs);
   const app = new Hono<AppEnv>();
-  const outage = new OutageLog({ logger, what: 'using the database for requests' });
+  const outage = new OutageLog('using the database for requests', logger);
   app.onError(respondToError(options, outage));
   const followAlias = redirectAlias(options);
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.

@@ -52,7 +52,7 @@ function setUp() {
     error: (fields: object, text?: string) => lines.push([text, fields]),
     info: (fields: object, text?: string) => lines.push([text, fields]),
   };
-  const log = new OutageLog({ logger, what: 'writing', now: () => clock.now });
+  const log = new OutageLog('writing', logger, () => clock.now);
   return { clock, lines, log };
 }
 

@@ -54,26 +54,29 @@ const INTERVAL_MS = 60_000;
 /** Outages that are logged in this time: something may fail and work alternately. */
 const OUTAGES_PER_INTERVAL = 3;
 
-export interface OutageLogOptions {
-  /** @default nothing is logged */
-  logger: Pick<Logger, 'error' | 'info'> | undefined;
-  /** What fails, as the subject of the log lines, such as `writing clicks`. */
-  what: string;
-  /** Milliseconds, never going back. @default performance.now */
-  now?: (() => number) | undefined;
-}
-
 /** Logs what may fail many times a second while the database is away: the first failure, one a minute with the number of the others, and the end. */
 export class OutageLog {
-  readonly #options: OutageLogOptions;
+  readonly #what: string;
+  readonly #logger: Pick<Logger, 'error' | 'info'> | undefined;
+  readonly #now: () => number;
   #loggedAt = Number.NEGATIVE_INFINITY;
   /** When the last outages began. */
   #begunAt = Array<number>(OUTAGES_PER_INTERVAL).fill(Number.NEGATIVE_INFINITY);
   #notLogged = 0;
   #failing = false;
 
-  constructor(options: OutageLogOptions) {
-    this.#options = options;
+  /**
+   * @param what - What fails, as the subject of the log lines, such as `writing clicks`
+   * @param now - Milliseconds, never going back
+   */
+  constructor(
+    what: string,
+    logger: Pick<Logger, 'error' | 'info'> | undefined,
+    now = () => performance.now(),
+  ) {
+    this.#what = what;
+    this.#logger = logger;
+    this.#now = now;
   }
 
   get isFailing(): boolean {
@@ -81,15 +84,14 @@ export class OutageLog {
   }
 
   failed(error: unknown, fields: object = {}): void {
-    const { logger, what, now: clock = () => performance.now() } = this.#options;
-    const now = clock();
+    const now = this.#now();
     const since = this.#failing ? this.#loggedAt : (this.#begunAt[0] ?? 0);
     if (now - since < INTERVAL_MS) {
       this.#notLogged += 1;
       return;
     }
     const line = { err: error, ...fields, not_logged: this.#notLogged };
-    logger?.error(line, `${what} failed`);
+    this.#logger?.error(line, `${this.#what} failed`);
     if (!this.#failing) this.#begunAt = [...this.#begunAt.slice(1), now];
     this.#loggedAt = now;
     this.#notLogged = 0;
@@ -100,8 +102,7 @@ export class OutageLog {
   succeeded(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    const { logger, what } = this.#options;
-    logger?.info({ not_logged: this.#notLogged }, `${what} works again`);
+    this.#logger?.info({ not_logged: this.#notLogged }, `${this.#what} works again`);
     this.#notLogged = 0;
   }
 }

@@ -3,8 +3,8 @@ import { JobPace } from './domain/job-pace.ts';
 import type { Connection, GivenOptions } from './http/context.ts';
 import { fastRedirect } from './http/fast-redirect.ts';
 import { ClickBuffer } from './jobs/click-buffer.ts';
-import { housekeeping } from './jobs/housekeeping.ts';
-import { LinkFollower } from './jobs/link-follower.ts';
+import { linkFollower } from './jobs/link-follower.ts';
+import { housekeeping } from './jobs/repeated.ts';
 import { JobRunner } from './jobs/runner.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
@@ -33,7 +33,7 @@ export function createService(options: ServiceOptions) {
   const clicks = new ClickBuffer({ store, logger, onDropped, now });
   const pruning = housekeeping(store, logger, now);
   const redirects = new RedirectCache({ store });
-  const follower = new LinkFollower({ store, cache: redirects, publicUrl, logger });
+  const follower = linkFollower({ store, cache: redirects, publicUrl, logger });
   let draining = false;
   let isStarted = false;
   const shared = {
@@ -49,7 +49,7 @@ export function createService(options: ServiceOptions) {
     jobPace,
     jobs: runner,
     redirects,
-    ownHosts: () => follower.ownHosts(),
+    ownHosts: follower.ownHosts,
   });
   return {
     fetch: (request: Request, connection?: Connection) => app.fetch(request, connection),
@@ -58,7 +58,7 @@ export function createService(options: ServiceOptions) {
       ...options,
       ...shared,
       redirects,
-      knownOwnHosts: () => follower.knownOwnHosts(),
+      knownOwnHosts: follower.knownOwnHosts,
     }),
     /** Continues the jobs of an earlier run, and starts the housekeeping. */
     start: async () => {

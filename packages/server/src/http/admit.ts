@@ -82,7 +82,7 @@ export function admit(
   clock: () => number,
   logger: Logger | undefined,
 ) {
-  const refundLog = new OutageLog({ logger, what: 'refund' });
+  const refundLog = new OutageLog('refund', logger);
   return createMiddleware<CallerEnv>(async (c, next) => {
     const caller = c.get('caller');
     const now = clock();

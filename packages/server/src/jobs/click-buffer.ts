@@ -49,7 +49,7 @@ export class ClickBuffer {
 
   constructor(options: ClickBufferOptions) {
     this.#options = options;
-    this.#outage = new OutageLog({ logger: options.logger, what: 'writing clicks' });
+    this.#outage = new OutageLog('writing clicks', options.logger);
     this.#series = Array.from({ length: FLUSHES_AT_A_TIME }, () => {
       return { writer: newUuid(), number: 1, writes: [], running: undefined };
     });

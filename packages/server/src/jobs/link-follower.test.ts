@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Domain, LinkChanges } from '../store/store.ts';
-import { FOLLOW_MS, LinkFollower } from './link-follower.ts';
+import { FOLLOW_MS, linkFollower } from './link-follower.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -26,7 +26,7 @@ function setUp() {
       return store.answer();
     },
   };
-  const follower = new LinkFollower({
+  const follower = linkFollower({
     store,
     cache: { apply: (changed) => applied.push(changed) },
     publicUrl: 'https://sho.rt',

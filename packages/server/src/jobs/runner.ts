@@ -1,6 +1,6 @@
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
-import { Repeated } from './repeated.ts';
+import { type Repeated, repeated } from './repeated.ts';
 
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
@@ -45,8 +45,8 @@ export class JobRunner {
   constructor(options: JobRunnerOptions) {
     const { logger } = options;
     this.#options = options;
-    this.#chunkLog = new OutageLog({ logger, what: 'running a job' });
-    this.#scans = new Repeated({
+    this.#chunkLog = new OutageLog('running a job', logger);
+    this.#scans = repeated({
       act: () => this.#findJobs(),
       ...{ everyMs: RESCAN_MS, what: 'looking for unfinished jobs', logger },
     });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { housekeeping, PRUNE_INTERVAL_MS } from './housekeeping.ts';
+import { housekeeping, PRUNE_INTERVAL_MS } from './repeated.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
