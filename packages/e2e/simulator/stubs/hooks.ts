@@ -32,8 +32,8 @@ const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const SERVER_PATCHES: readonly Patch[] = [
   {
     file: 'server/src/http/check-body.ts',
-    find: 'links.length <= MAX_SYNC_BATCH_LINKS',
-    replace: 'links.length <= MAX_SYNC_BATCH_LINKS / 25',
+    find: 'links.length <= wire.MAX_SYNC_BATCH_LINKS',
+    replace: 'links.length <= wire.MAX_SYNC_BATCH_LINKS / 25',
   },
   {
     file: 'server/src/store/links.ts',

@@ -66,20 +66,18 @@ export function validateLink(
   const problem = checkTarget(target_url, rules);
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
   if (domain_id !== null && !rules.ownedDomains.has(domain_id)) details.push(FOREIGN_DOMAIN);
-  if (details.length > 0) return { ok: false, details };
+  if (details.length > 0) return rejected(...details);
   const redirect_type = parsed.value.redirect_type ?? wire.DEFAULT_REDIRECT_TYPE;
   return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
 }
 
 function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
-  if (!isObject(input)) {
-    return { ok: false, details: [{ field: '', message: 'must be a JSON object' }] };
-  }
-  const parsed = schema.safeParse(input);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, details: toDetails(parsed.error.issues) };
+  if (!isObject(input)) return rejected({ field: '', message: 'must be a JSON object' });
+  const { data, error } = schema.safeParse(input);
+  return error === undefined ? { ok: true, value: data } : rejected(...toDetails(error.issues));
 }
+
+const rejected = (...details: ErrorDetail[]) => ({ ok: false, details }) as const;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -97,10 +95,7 @@ const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account
 function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   const byField = new Map<string, ErrorDetail>();
   for (const issue of issues) {
-    const field = issue.path.reduce<string>(
-      (name, part) => (typeof part === 'number' ? `${name}[${part}]` : String(part)),
-      '',
-    );
+    const field = z.core.toDotPath(issue.path);
     if (!byField.has(field)) byField.set(field, fieldDetail(field, issue.message));
   }
   return [...byField.values()];
@@ -118,7 +113,7 @@ export function validateBatch(
     return reject('domain_id', 'must be a string');
   }
   if (domain_id !== undefined && !rules.ownedDomains.has(domain_id)) {
-    return { ok: false, details: [FOREIGN_DOMAIN] };
+    return rejected(FOREIGN_DOMAIN);
   }
   const entryRules = { ...rules, fineOrigins: new Set<string>() };
   return checkEntries(links.value, (entry) => validateLink(entry, entryRules, domain_id));
@@ -135,9 +130,7 @@ function validateList(body: Record<string, unknown>, field: string): Validated<r
   return { ok: true, value: list };
 }
 
-function reject(field: string, problem: string): { ok: false; details: ErrorDetail[] } {
-  return { ok: false, details: [fieldDetail(field, problem)] };
-}
+const reject = (field: string, problem: string) => rejected(fieldDetail(field, problem));
 
 /** Whether a body or one of its entries names a custom domain. */
 export function namesDomain(body: Record<string, unknown>): boolean {
@@ -160,7 +153,7 @@ function checkEntries<T>(
     if (details.length >= wire.MAX_ERROR_DETAILS) break;
   }
   if (details.length === 0) return { ok: true, value: valid };
-  return { ok: false, details: details.slice(0, wire.MAX_ERROR_DETAILS) };
+  return rejected(...details.slice(0, wire.MAX_ERROR_DETAILS));
 }
 
 /** What a code can be. Anything else is the code of no link, and is not looked up. */
@@ -201,8 +194,7 @@ export function validateLookup(
 }
 
 function validateCode(entry: unknown): Validated<LookupEntry> {
-  if (typeof entry !== 'string')
-    return { ok: false, details: [{ field: '', message: 'must be a string' }] };
+  if (typeof entry !== 'string') return rejected({ field: '', message: 'must be a string' });
   return { ok: true, value: { code: LOOKED_UP_CODE.test(entry) ? entry : '' } };
 }
 

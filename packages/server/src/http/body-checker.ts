@@ -4,14 +4,7 @@ import { EVERY_TARGET_HOST, targetHostMatcher } from '../domain/targets.ts';
 import { HAS_THREADS, startThread } from '../start-thread.ts';
 import { SMALL_BYTES } from './arriving-body.ts';
 import type { BodyThreadMessage } from './body-thread.ts';
-import {
-  type BodyInputs,
-  type BodyKind,
-  type BodyToCheck,
-  type CheckedBody,
-  checkBody,
-  type NotChecked,
-} from './check-body.ts';
+import { type BodyKind, type BodyToCheck, type CheckedBody, checkBody } from './check-body.ts';
 import type { AppOptions } from './context.ts';
 
 /** The thread ends when there was no large body for so long. */
@@ -48,8 +41,7 @@ export function bodyChecker({
 
   function start(): Worker {
     const options = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
-    const started = startThread('body-thread', import.meta.url, options);
-    return started.on('error', () => {
+    return startThread('body-thread', import.meta.url, options).on('error', () => {
       thread = undefined;
     });
   }
@@ -58,9 +50,9 @@ export function bodyChecker({
   return async function check<K extends BodyKind>(
     body: BodyToCheck<K>,
     findDomains: () => Promise<ReadonlySet<string>>,
-  ): Promise<CheckedBody<BodyInputs[K]>> {
+  ): Promise<CheckedBody<K>> {
     const { isOwnHost, hosts } = await ownHosts();
-    let outcome: CheckedBody<BodyInputs[K]> | NotChecked;
+    let outcome: ReturnType<typeof checkBody<K>>;
     if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
       outcome = checkBody(body, { isOwnHost, isAllowedHost });
     } else {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ErrorBody, MAX_SYNC_BATCH_LINKS } from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import { chunksOf } from '../domain/chunks.ts';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
@@ -18,7 +18,20 @@ import { targetNumber, toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
 
 /** The largest body with one link: it holds the longest allowed link ten times, even if every character is escaped. */
-export const MAX_LINK_BODY_BYTES = 256 * 1024;
+const MAX_LINK_BODY_BYTES = 256 * 1024;
+
+/** Bytes of a link in a batch, at most: 2,048 characters of the target, 255 of the title and 20 tags of 64, each escaped, and their names. */
+const MAX_ENTRY_BYTES = 24 * 1024;
+
+/** The largest body of each endpoint that the plan can need. */
+export const MAX_BYTES: { readonly [K in BodyKind]: (limits: wire.PlanLimits) => number } = {
+  link: () => MAX_LINK_BODY_BYTES,
+  batch: ({ batch_size }) => {
+    const links = batch_size ?? Number.POSITIVE_INFINITY;
+    return Math.min(wire.MAX_BODY_BYTES, MAX_LINK_BODY_BYTES + links * MAX_ENTRY_BYTES);
+  },
+  lookup: () => wire.MAX_BODY_BYTES,
+};
 
 const READ_TOGETHER = 250;
 
@@ -45,7 +58,7 @@ const CHECKS: {
   link: (body, rules) => valid(validateLink(body, rules)),
   batch: (body, rules) => {
     const links = valid(validateBatch(body, rules));
-    return links.length <= MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
+    return links.length <= wire.MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
   lookup: (body, { ownedDomains }, accountId) => {
     const entries = validateLookup(body, ownedDomains);
@@ -78,19 +91,19 @@ export interface BodyToCheck<K extends BodyKind = BodyKind> {
 }
 
 /** What a body asks for, or the 400 that it gets. `fingerprint` tells it from other bodies under the same idempotency key. */
-export type CheckedBody<I = unknown> = { fingerprint?: string | undefined } & (
-  | { input: I }
-  | { problem: ErrorBody }
+export type CheckedBody<K extends BodyKind = BodyKind> = { fingerprint?: string | undefined } & (
+  | { input: BodyInputs[K] }
+  | { problem: wire.ErrorBody }
 );
 
-/** A body that names custom domains: it is to be checked again, with those of the account. */
-export type NotChecked = Pick<BodyToCheck, 'bytes'>;
-
-/** Parses and checks a body. One that names custom domains is parsed again once they are known: what was parsed takes several times its bytes. */
+/**
+ * Parses and checks a body. The bytes of one that names custom domains come back, to be checked again with those of the account: what was parsed takes
+ * several times as much.
+ */
 export function checkBody<K extends BodyKind>(
   { kind, bytes, accountId, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
-): CheckedBody<BodyInputs[K]> | NotChecked {
+): CheckedBody<K> | Pick<BodyToCheck, 'bytes'> {
   let fingerprint: string | undefined;
   try {
     const body = parse(bytes);

@@ -1,35 +1,17 @@
 import type { Readable } from 'node:stream';
-import { HEADERS, MAX_BODY_BYTES, type PlanLimits } from '@shortlink/sdk/wire';
+import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import * as problems from '../domain/problem.ts';
 import { ArrivingBody, BodyMemory } from './arriving-body.ts';
 import { bodyChecker } from './body-checker.ts';
-import {
-  type BodyInputs,
-  type BodyKind,
-  type CheckedBody,
-  MAX_LINK_BODY_BYTES,
-} from './check-body.ts';
+import { type BodyKind, type CheckedBody, MAX_BYTES } from './check-body.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
 
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
-/** Bytes of a link in a batch, at most: 2,048 characters of the target, 255 of the title and 20 tags of 64, each escaped, and their names. */
-const MAX_ENTRY_BYTES = 24 * 1024;
-
-/** The largest body of each endpoint that the plan can need. */
-const MAX_BYTES: { readonly [K in BodyKind]: (limits: PlanLimits) => number } = {
-  link: () => MAX_LINK_BODY_BYTES,
-  batch: ({ batch_size }) => {
-    const links = batch_size ?? Number.POSITIVE_INFINITY;
-    return Math.min(MAX_BODY_BYTES, MAX_LINK_BODY_BYTES + links * MAX_ENTRY_BYTES);
-  },
-  lookup: () => MAX_BODY_BYTES,
-};
-
 export interface BodyEnv<K extends BodyKind> {
   Bindings: CallerEnv['Bindings'];
-  Variables: CallerEnv['Variables'] & { body: CheckedBody<BodyInputs[K]> };
+  Variables: CallerEnv['Variables'] & { body: CheckedBody<K> };
 }
 
 /**

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Usage } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { WINDOW_NAMES, type WindowState, windowsAt } from '../domain/limits.ts';
+import { windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
 import { setRateLimitHeaders } from './admit.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
@@ -41,7 +40,8 @@ export function getUsage(deps: Pick<AppOptions, 'store' | 'now'>) {
     const { accountId, permissions } = c.get('caller');
     const { now, top_links, ...rest } = await readUsage(accountId);
     const usage = { ...rest, features: FEATURES };
-    setRateLimitHeaders(c, windowsOf(usage), now);
+    const windows = windowsAt(now).map((window) => ({ ...window, ...usage.requests[window.name] }));
+    setRateLimitHeaders(c, windows, now);
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
     const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;
     return respondJson(c, shown);
@@ -68,11 +68,4 @@ function oneReadingAtATime<T>(read: (accountId: string) => Promise<T>) {
     readings.set(accountId, reading);
     return result;
   };
-}
-
-function windowsOf({ requests }: Usage): WindowState[] {
-  return WINDOW_NAMES.map((name) => {
-    const { limit, used, resets_at } = requests[name];
-    return { name, limit, used, endsAt: Date.parse(resets_at) };
-  });
 }
