@@ -11,7 +11,7 @@ import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
 import { ConfigError, publicUrlOf, SETTINGS, type Settings } from './settings.ts';
 import { cacheFile } from './store/cache-file.ts';
-import type { Domain } from './store/store.ts';
+import type { Store } from './store/store.ts';
 
 export interface StartOptions {
   /** On an empty database, create an account without limits and a key. */
@@ -59,9 +59,10 @@ export async function startCounting(
   metrics: Metrics,
 ): Promise<RunningServer> {
   const { logger } = options;
-  const onRefused = (status: number) =>
-    metrics.count('http_requests', `route="none",method="other",status="${status}"`);
-  const listener = await listen(settings.host, settings.port, { onRefused });
+  const listener = await listen(settings.host, settings.port, {
+    onRefused: (status) =>
+      metrics.count('http_requests', `route="none",method="other",status="${status}"`),
+  });
   const { url } = listener;
   try {
     const publicUrl = publicUrlOf({ ...settings, port: Number(new URL(url).port || 80) });
@@ -108,23 +109,20 @@ async function openService(
   const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
   const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
   const name = `${databaseName(database)} ${publicUrl}`;
-  const file = linkCache ? cacheFile({ path: linkCache, database: name, logger }) : undefined;
   const service = createService({
     ...{ ...settings, store, publicUrl, targetHosts: { allow, deny }, logger, metrics },
-    cacheFile: file,
+    cacheFile: linkCache ? cacheFile({ path: linkCache, database: name, logger }) : undefined,
   });
   const stop = async () => {
     await service.stop();
     await store.close();
   };
   try {
-    const domains = await store.listDomains();
-    checkVisitorUrls(settings, publicUrl, domains);
+    const { domains, ...made } = await prepare(store, settings, { publicUrl, dev });
     const warning = sharedHostWarning(publicUrl, domains);
     if (warning !== undefined) logger.warn(warning);
-    const { id, key } = dev ? await createDevAccount(store, Date.now()) : {};
     await service.start();
-    return { service, stop, devKey: key, devAccountId: id };
+    return { service, stop, ...made };
   } catch (error) {
     // Connections and threads of the database would keep the process alive.
     await stop();
@@ -132,12 +130,13 @@ async function openService(
   }
 }
 
-/** @throws ConfigError for an address to which visitors are sent where they come from, without end */
-export function checkVisitorUrls(
+/** What is done before anything serves, by the first of several processes too. @throws ConfigError for an address that sends visitors where they come from, without end */
+export async function prepare(
+  store: Store,
   settings: Settings,
-  publicUrl: string,
-  domains: readonly Domain[],
-): void {
+  { publicUrl, dev }: { publicUrl: string; dev: boolean },
+) {
+  const domains = await store.listDomains();
   const { isOwnHost } = ownHostsOf(publicUrl, domains);
   for (const name of ['rootUrl', 'notFoundUrl'] as const) {
     const url = settings[name];
@@ -146,4 +145,6 @@ export function checkVisitorUrls(
       `${SETTINGS[name].option.envVar} is "${url}"; expected an address on a host that is not the service's own`,
     );
   }
+  const { id, key } = dev ? await createDevAccount(store, Date.now()) : {};
+  return { domains, devKey: key, devAccountId: id };
 }

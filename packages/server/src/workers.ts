@@ -4,13 +4,12 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { CommandFailed } from './admin/command.ts';
-import { createDevAccount } from './admin/keys.ts';
 import type { Logger } from './logger.ts';
 import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
-import { checkVisitorUrls, type RunningServer, startCounting } from './start-server.ts';
+import { prepare, type RunningServer, startCounting } from './start-server.ts';
 
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
@@ -59,11 +58,8 @@ export async function startWorkers(
   const port = await freePort(host, settings.port);
   const publicUrl = publicUrlOf({ ...settings, port });
   const store = await openStore({ ...settings, publicUrl }, (text) => options.logger.warn(text));
-  const made = await store
-    .listDomains()
-    .then((domains) => checkVisitorUrls(settings, publicUrl, domains))
-    .then(() => (dev ? createDevAccount(store, Date.now()) : undefined))
-    .finally(() => store.close());
+  const prepared = prepare(store, settings, { publicUrl, dev });
+  const { devKey, devAccountId } = await prepared.finally(() => store.close());
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)], silent: true });
@@ -72,10 +68,8 @@ export async function startWorkers(
   // A second signal ends this process at once.
   process.once('exit', () => workers.kill());
   await workers.start();
-  return {
-    ...{ url: httpOrigin(host, port), publicUrl, devKey: made?.key, devAccountId: made?.id },
-    stop: () => workers.stop(),
-  };
+  const stop = () => workers.stop();
+  return { url: httpOrigin(host, port), publicUrl, devKey, devAccountId, stop };
 }
 
 /** The first of the processes: what it does for the others, however they are started. */
@@ -141,19 +135,15 @@ export class Workers {
           resolve();
         }
         // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
-        else if (message.type === 'metrics' && slot.worker === worker)
-          slot.metrics = message.metrics;
-        else if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
+        if (message.type === 'metrics' && slot.worker === worker) slot.metrics = message.metrics;
+        if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
       });
       worker.once('exit', (code, signal) => {
         slot.worker = undefined;
         this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();
+        const ended = `a worker ended with ${signal ?? `code ${code}`}`;
         slot.metrics = [];
-        reject(
-          new CommandFailed(
-            `the server did not start: a worker ended with ${signal ?? `code ${code}`}`,
-          ),
-        );
+        reject(new CommandFailed(`the server did not start: ${ended}`));
         if (this.#isStopping || !slot.hasServed) return;
         const isEarly = performance.now() - startedAt < RESTART_MS.settled;
         slot.failures = isEarly ? slot.failures + 1 : 1;
