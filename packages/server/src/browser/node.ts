@@ -31,57 +31,32 @@ export const Buffer = {
   },
 };
 
+const HASHES = { sha1, sha256 };
 const ENCODINGS = {
   hex: bytesToHex,
   base64: (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes)),
   buffer: (bytes: Uint8Array) => bytes,
 };
-
-export function createHash(name: 'sha1' | 'sha256') {
-  const state = { sha1, sha256 }[name].create();
-  const hasher = {
-    update: (data: string | Uint8Array) => {
-      state.update(Buffer.from(data));
-      return hasher;
-    },
-    digest: (encoding: keyof typeof ENCODINGS = 'buffer') => ENCODINGS[encoding](state.digest()),
-  };
-  return hasher;
-}
-
 export const hash = (
-  name: 'sha1' | 'sha256',
-  text: string,
+  name: keyof typeof HASHES,
+  data: string | Uint8Array,
   encoding: keyof typeof ENCODINGS = 'hex',
-) => createHash(name).update(text).digest(encoding);
+) => ENCODINGS[encoding](HASHES[name](Buffer.from(data)));
 
 /** A page has nobody who could measure the time. */
 export const timingSafeEqual = (a: Uint8Array, b: Uint8Array) => bytesToHex(a) === bytesToHex(b);
 
-/** A timer that Node's methods can be called on. */
-class Timer {
-  #id: unknown;
-  readonly #begin: () => unknown;
-  constructor(begin: () => unknown) {
-    this.#begin = begin;
-    this.#id = begin();
-  }
-  refresh() {
-    clearTimeout(this);
-    this.#id = this.#begin();
-  }
-  unref() {
-    if (typeof this.#id === 'object') Object(this.#id).unref();
-    return this;
-  }
-  valueOf = () => Number(this.#id);
-}
+/** A timer that Node's methods can be called on: a page's own is a number. */
+const timerOf = (id: unknown) => ({
+  unref: () => timerOf(Object(id).unref?.() ?? id),
+  valueOf: () => Number(id),
+});
 
 type Callback = (...args: unknown[]) => void;
 export const setTimeout = (callback: Callback, ms?: number) =>
-  new Timer(() => globalThis.setTimeout(callback, ms));
+  timerOf(globalThis.setTimeout(callback, ms));
 export const setInterval = (callback: Callback, ms?: number) =>
-  new Timer(() => globalThis.setInterval(callback, ms));
+  timerOf(globalThis.setInterval(callback, ms));
 export const clearTimeout = (timer?: unknown) => globalThis.clearTimeout(Number(timer));
 export const clearInterval = clearTimeout;
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as wire from '@shortlink/sdk/wire';
 import { chunksOf } from '../domain/chunks.ts';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
@@ -109,7 +109,7 @@ export function checkBody<K extends BodyKind>(
     const body = parse(bytes);
     if (ownedDomains === undefined && namesDomain(body)) return { bytes };
     if (keyedPath !== undefined) {
-      fingerprint = createHash('sha256').update(`${keyedPath}\n`).update(bytes).digest('hex');
+      fingerprint = hash('sha256', Buffer.concat([Buffer.from(`${keyedPath}\n`), bytes]));
     }
     const known = { ...rules, ownedDomains: ownedDomains ?? new Set() };
     const input = CHECKS[kind](body, known, accountId);

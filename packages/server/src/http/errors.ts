@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { API_PREFIX } from '@shortlink/sdk/wire';
 import type { Context, ErrorHandler } from 'hono';
 import { normalizeHost } from '../domain/hostnames.ts';
@@ -69,7 +69,7 @@ main { max-width: 32rem; }
 h1 { font-size: 1.5rem; font-weight: 600; }
 `;
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const STYLE_HASH = hash('sha256', STYLE, 'base64');
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 function pageOf({ title, text }: { title: string; text: string }): string {

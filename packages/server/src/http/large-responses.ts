@@ -54,16 +54,18 @@ function streamOf(pieces: LargeBody['pieces'], onEnd: () => void): ReadableStrea
     clearTimeout(silence);
     onEnd();
   };
+  const waitForClient = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      controller.error(new Error('The client does not read the response.'));
+      onEnd();
+    }, MAX_SILENCE_MS).unref();
+  };
   return new ReadableStream(
     {
-      start: (controller) => {
-        silence = setTimeout(() => {
-          controller.error(new Error('The client does not read the response.'));
-          onEnd();
-        }, MAX_SILENCE_MS).unref();
-      },
+      start: waitForClient,
       pull: async (controller) => {
-        silence?.refresh();
+        waitForClient(controller);
         try {
           const { done, value } = await pieces.next();
           if (!done) return controller.enqueue(value);
