@@ -12,7 +12,6 @@ import { type CachedLink, RedirectCache } from './store/redirect-cache.ts';
 export interface ServiceOptions extends GivenOptions {
   /** What is counted of requests. @default counters of this service alone */
   metrics?: Metrics | undefined;
-  /** Milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
   /** Where the links in memory are kept over a restart. @default they are not kept */
   cacheFile?: { read: () => CachedLink[]; write: (links: CachedLink[]) => void } | undefined;
@@ -36,30 +35,16 @@ export function createService(options: ServiceOptions) {
   const follower = linkFollower({ store, cache: redirects, publicUrl, logger });
   let draining = false;
   let isStarted = false;
-  const shared = {
-    metrics,
-    logger,
+  const parts = {
+    ...{ ...options, ...follower, metrics, now, jobPace, jobs: runner, redirects },
     onClick: (code: string) => clicks.add(code),
     isDraining: () => draining,
   };
-  const app = createApp({
-    ...options,
-    ...shared,
-    now,
-    jobPace,
-    jobs: runner,
-    redirects,
-    ownHosts: follower.ownHosts,
-  });
+  const app = createApp(parts);
   return {
     fetch: (request: Request, connection?: Connection) => app.fetch(request, connection),
     /** Responds with a redirect on node's own server, where it can be done from memory. `false`: `fetch` has to respond. */
-    redirectNow: fastRedirect({
-      ...options,
-      ...shared,
-      redirects,
-      knownOwnHosts: follower.knownOwnHosts,
-    }),
+    redirectNow: fastRedirect(parts),
     /** Continues the jobs of an earlier run, and starts the housekeeping. */
     start: async () => {
       redirects.restore(cacheFile?.read() ?? []);

@@ -16,33 +16,25 @@ export interface Connection {
   body?: Readable | undefined;
 }
 
-/** What every handler can read from its context. */
 export interface AppEnv {
   Bindings: Connection;
   Variables: {
-    /** The id of this request: `X-Request-Id` of the response. */
     requestId: string;
     /** Made by `observe`, and filled by `setHeader`. */
     responseHeaders: ResponseHeaders;
-    /** Set by `authenticate`; absent where no key is asked for. */
     caller?: Caller;
   };
 }
 
-/** What handlers behind `authenticate` can read. */
 export interface CallerEnv {
   Bindings: Connection;
   Variables: AppEnv['Variables'] & { caller: Caller };
 }
 
-/** Settings of the app, which work as described there. */
-type OfSettings = Pick<
-  Settings,
-  'rootUrl' | 'notFoundUrl' | 'forwardQuery' | 'countPreviews' | 'metricsToken' | 'tlsAskToken'
->;
-
-/** What the app takes from the outside. */
-export interface GivenOptions extends Partial<OfSettings> {
+/** What the app takes from the outside; its settings work as described there. */
+export interface GivenOptions
+  extends Partial<Pick<Settings, 'rootUrl' | 'notFoundUrl' | 'forwardQuery' | 'countPreviews'>>,
+    Partial<Pick<Settings, 'metricsToken' | 'tlsAskToken'>> {
   store: Store;
   /** Origin of the default short domain, such as `https://sho.rt`: no link may point back at it. */
   publicUrl: string;
@@ -55,7 +47,6 @@ export interface GivenOptions extends Partial<OfSettings> {
 /** What the app is made of; `createService` puts it together. */
 export interface AppOptions extends GivenOptions {
   metrics: Metrics;
-  /** Milliseconds since the epoch. */
   now: () => number;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
   /** `notify` is called for every accepted job that is not complete; `pendingJobs` are those that are not complete, as last seen. */

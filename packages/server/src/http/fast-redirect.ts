@@ -10,9 +10,7 @@ import { isPreview, partsOf, REDIRECT_ROUTE, redirectFor } from './redirect.ts';
 /** Responds to a request that names at most one host and returns `true`, or leaves it alone and returns `false`. */
 export type RedirectNow = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-interface FastRedirectDeps
-  extends Pick<AppOptions, 'onClick' | 'isDraining' | 'metrics' | 'logger'>,
-    Pick<AppOptions, 'forwardQuery' | 'countPreviews'> {
+interface FastRedirectDeps extends AppOptions {
   redirects: RedirectCache;
   /** `undefined` while they are not known: nobody could wait for them. */
   knownOwnHosts: () => OwnHosts | undefined;
@@ -24,7 +22,6 @@ const PATH = new RegExp(`^/[0-9A-Za-z]{${CODE_LENGTH}}(?:\\?|$)`);
 /** A query that a URL parser leaves as it is. */
 const PLAIN_QUERY = /^[\x21\x24-\x26\x28-\x3b\x3d\x3f-\x7e]*$/;
 
-/** The usual spellings of a `Host`. */
 const HOST = /^[a-z0-9.-]+(?::\d{1,5})?$/;
 
 /** Different hosts whose spelling is remembered; anybody can invent new ones. */
