@@ -12,13 +12,10 @@ export interface RequestWindow {
 }
 
 /** One request window as it stands after a request was admitted or rejected. */
-export interface WindowState {
-  name: WindowName;
+export interface WindowState extends Omit<RequestWindow, 'startsAt'> {
   /** `null` is unlimited. */
   limit: number | null;
   used: number;
-  /** When the window ends, in milliseconds since the epoch. */
-  endsAt: number;
 }
 
 const MINUTE_MS = 60_000;

@@ -37,7 +37,6 @@ export const linkInputSchema = z.object({
 });
 
 export interface LinkRules extends TargetRules {
-  /** Domains of the caller's account. */
   ownedDomains: ReadonlySet<string>;
 }
 
@@ -93,15 +92,10 @@ const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account
 
 /** One detail per field: a later rule says nothing new about a field that failed already. */
 function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
-  const byField = new Map<string, ErrorDetail>();
-  for (const issue of issues) {
-    const field = z.core.toDotPath(issue.path);
-    if (!byField.has(field)) byField.set(field, fieldDetail(field, issue.message));
-  }
-  return [...byField.values()];
+  const details = issues.map(({ path, message }) => fieldDetail(z.core.toDotPath(path), message));
+  return details.filter(({ field }, at) => details.findIndex((one) => one.field === field) === at);
 }
 
-/** Checks a batch: first what is around its links, then these, see {@link checkEntries}. */
 export function validateBatch(
   body: Record<string, unknown>,
   rules: LinkRules,
@@ -177,7 +171,6 @@ export interface LookupTarget {
   number?: number | undefined;
 }
 
-/** Checks that a look-up has `links` or `codes`, and the entries of the list, see {@link checkEntries}. */
 export function validateLookup(
   body: Record<string, unknown>,
   ownedDomains: ReadonlySet<string>,

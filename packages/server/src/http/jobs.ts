@@ -9,7 +9,6 @@ import type { AppOptions, CallerEnv } from './context.ts';
 import { largeResponses } from './large-responses.ts';
 import { respond, setHeader } from './respond.ts';
 
-/** Responses up to this size are sent whole. */
 const WHOLE_BYTES = 64 * 1024;
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
@@ -28,13 +27,13 @@ export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'job
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
     const bytes = opening.length + results.bytes + CLOSING.length;
-    const pieces = piecesOf(deps.store, job, opening);
-    const isHead = c.req.method === 'HEAD';
-    if (bytes > WHOLE_BYTES && !isHead) return sendLarge(c, async () => ({ bytes, pieces }));
-    const whole: Uint8Array[] = [];
-    if (!isHead) for await (const piece of pieces) whole.push(piece);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
-    return respond(c, isHead ? '' : Buffer.concat(whole), 200, headers);
+    if (c.req.method === 'HEAD') return respond(c, '', 200, headers);
+    const pieces = piecesOf(deps.store, job, opening);
+    if (bytes > WHOLE_BYTES) return sendLarge(c, async () => ({ bytes, pieces }));
+    const whole: Uint8Array[] = [];
+    for await (const piece of pieces) whole.push(piece);
+    return respond(c, Buffer.concat(whole), 200, headers);
   };
 }
 

@@ -19,11 +19,8 @@ export interface JobRunnerOptions {
   now?: (() => number) | undefined;
 }
 
-interface Failing {
-  failures: number;
-  /** Runs until the next try. */
-  timer: NodeJS.Timeout | undefined;
-}
+/** A job whose last chunk failed; the timer runs until the next try. */
+type Failing = { failures: number; timer?: NodeJS.Timeout | undefined };
 
 /**
  * Runs accepted jobs, a few chunks at a time, of the oldest job and of all in turns: a small job after ten large ones is done soon, and those of one
@@ -38,7 +35,8 @@ export class JobRunner {
   readonly #queue = new Set<string>();
   readonly #failing = new Map<string, Failing>();
   readonly #running = new Set<Promise<void>>();
-  #pending = 0;
+  /** Unfinished jobs at the last look, those of other instances too. */
+  pendingJobs = 0;
   #chunks = 0;
   #stopped = false;
 
@@ -50,11 +48,6 @@ export class JobRunner {
       act: () => this.#findJobs(),
       ...{ everyMs: RESCAN_MS, what: 'looking for unfinished jobs', logger },
     });
-  }
-
-  /** Unfinished jobs at the last look, those of other instances too. */
-  get pendingJobs(): number {
-    return this.#pending;
   }
 
   /** Takes up the unfinished jobs. Rejects when the store can't be read. */
@@ -79,7 +72,7 @@ export class JobRunner {
 
   async #findJobs(): Promise<void> {
     const jobs = await this.#options.store.pendingJobs();
-    this.#pending = jobs.length;
+    this.pendingJobs = jobs.length;
     for (const jobId of jobs) this.notify(jobId);
   }
 
@@ -140,7 +133,7 @@ export class JobRunner {
     const retryMs = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.most);
     this.#chunkLog.failed(error, { jobId, failures, retryMs });
     if (this.#stopped) return;
-    const failing: Failing = { failures, timer: undefined };
+    const failing: Failing = { failures };
     failing.timer = setTimeout(() => {
       failing.timer = undefined;
       this.notify(jobId);
