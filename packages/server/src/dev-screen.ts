@@ -4,8 +4,6 @@ import { terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
 import type { RunningServer } from './start-server.ts';
 
-// For a person who tries the server out on a terminal.
-
 export function devScreen(
   { url, devKey, devAccountId }: RunningServer,
   { version, database }: { version: string; database: DatabaseSetting },

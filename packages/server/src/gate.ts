@@ -1,5 +1,4 @@
 export interface GateOptions {
-  /** Calls that run at a time. */
   slots: number;
   /** How long a call may wait, in milliseconds: clients give up after some time. @default 10_000 */
   maxWaitMs?: number | undefined;
@@ -37,7 +36,6 @@ export class Gate {
     }
   }
 
-  /** Changes how many calls run at a time. Running calls continue. */
   resize(slots: number): void {
     this.#slots = slots;
     this.#letIn();

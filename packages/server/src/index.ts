@@ -6,9 +6,7 @@
 
 export { createLogger } from './logger.ts';
 export { type DatabaseSetting, LOG_LEVELS, type LogLevel } from './setting-values.ts';
-// Settings
 export { ConfigError, type RawSettings, readSettings, type Settings } from './settings.ts';
-// The service
 export {
   createApp,
   type RunningApp,

@@ -33,7 +33,6 @@ export async function migrateDatabase(
   return (await loadPostgres(database.url)).migratePostgres(database.url, { onWait });
 }
 
-/** Looks at the database without changing it. */
 export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
   if (database.engine === 'sqlite') return inspectSqlite(database.path);
   return (await loadPostgres(database.url)).inspectPostgres(database.url);

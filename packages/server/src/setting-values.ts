@@ -6,7 +6,6 @@ import { parseHostList } from './domain/targets.ts';
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What a setting can be. */
 export interface Kind<T> {
   /** `undefined` when the text can't be used. */
   parse: (text: string) => T | undefined;

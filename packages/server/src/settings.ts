@@ -61,7 +61,6 @@ function setting(name: string, ...[kind, about, fallback]: Described<unknown>) {
   return { ...kind, option: option.env(name === 'database' ? `${variable}_URL` : variable) };
 }
 
-/** Every setting, in the order of the help: its kind, what it is for, and its default. */
 const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
   database: [
     kinds.DATABASE,
@@ -170,7 +169,6 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
   return Object.fromEntries(values) as Settings;
 }
 
-/** The text of a setting, and what a person knows it by. */
 function given(option: Option, flags: RawSettings, env: Env): { name: string; text: string } {
   const raw: Readonly<Record<string, string | undefined>> = flags;
   const flag = raw[option.attributeName()];

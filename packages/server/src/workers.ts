@@ -30,7 +30,6 @@ interface Slot {
   /** Until it has, the end of its worker ends the start of all. */
   hasServed: boolean;
   timer?: NodeJS.Timeout;
-  /** As it told them last. */
   metrics: object[];
 }
 
@@ -168,7 +167,6 @@ export class Workers {
   }
 }
 
-/** The process at the other end of a channel. */
 type Other = Worker | NodeJS.Process;
 
 function send(other: Other, message: Message): void {

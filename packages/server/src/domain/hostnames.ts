@@ -78,7 +78,6 @@ export function withoutPort(host: string): string {
   return host.replace(/:\d+$/, '');
 }
 
-/** `true` for a URL that points back at the service. */
 export type IsOwnHost = (url: URL) => boolean;
 
 /**
@@ -132,7 +131,6 @@ export function ownHostsOf(
     isCustomDomain: (host: string) => isRemoved.get(host) === false,
     /** Whether it is the host of the public URL and a custom domain: addresses of either are on it. */
     isBoth: (host: string) => host === publicHost && others.length < customDomains.length,
-    /** Whether it was a custom domain once. */
     isRemoved: (host: string) => isRemoved.get(host) === true,
   };
 }

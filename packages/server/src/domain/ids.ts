@@ -65,7 +65,6 @@ function beginningOf(ms: number): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
-/** What the id of a custom domain begins with. */
 export const DOMAIN_ID = 'dom_';
 
 /** Id of an account, a key (which is not the key itself) or a custom domain. Its prefix tells a person which kind of id was pasted. */

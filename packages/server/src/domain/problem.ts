@@ -116,7 +116,6 @@ function tooMany(reason: string, seconds: number): Problem {
   return new Problem(429, 'rate_limited', message, {}, retryAfter(seconds));
 }
 
-/** A plan limit that would be passed. */
 export interface ReachedLimit {
   limit: PlanLimitName;
   used: number;

@@ -56,7 +56,6 @@ export function checkTarget(target: string, rules: TargetRules): string | undefi
   return undefined;
 }
 
-/** The host of an authority, without user name and port. */
 function hostIn(authority: string): string {
   return authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
 }

@@ -39,7 +39,6 @@ export interface ArrivingBodyOptions {
   memory: BodyMemory;
   accountId: string;
   maxBytes: number;
-  /** The length that the client stated; `NaN` without one. */
   statedBytes: number;
 }
 

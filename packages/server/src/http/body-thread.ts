@@ -3,7 +3,6 @@ import { ownHostMatcher } from '../domain/hostnames.ts';
 import { type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
 import { type BodyToCheck, checkBody } from './check-body.ts';
 
-/** A body to check, and the hosts of the service. */
 export interface BodyThreadMessage {
   body: BodyToCheck;
   ownHosts: readonly string[];

@@ -51,7 +51,6 @@ export type BodyKind = keyof BodyInputs;
 
 type Body = Record<string, unknown>;
 
-/** What a body comes to. A body that breaks a rule is a 400. */
 const CHECKS: {
   readonly [K in BodyKind]: (body: Body, rules: LinkRules, accountId: string) => BodyInputs[K];
 } = {

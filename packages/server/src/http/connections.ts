@@ -14,7 +14,6 @@ interface Connection {
   readonly pending: ServerResponse[];
   /** Bytes read when the last response ended: more than these are the beginning of another request. */
   bytesRead: number;
-  /** When it was opened, or its last response ended. */
   usedAt: number;
 }
 
@@ -69,7 +68,6 @@ export class Connections {
     for (const { pending } of this.#open.values()) closeAfterLast(pending);
   }
 
-  /** Closes connections without a request now and for a while. */
   closeUnused(): void {
     const now = performance.now();
     for (const { socket, pending, bytesRead, usedAt } of this.#open.values()) {

@@ -39,7 +39,6 @@ export function analytics() {
   };
 }
 
-/** Lets the page load its own files and ask this service, and nothing else. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -34,7 +34,6 @@ export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandle
   return (error, c) => respondToProblem(c, problemOf(error, c.get('requestId')), deps);
 }
 
-/** A page for a visitor where there is one, else JSON. */
 export function respondToProblem(
   c: Context<AppEnv>,
   { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
@@ -115,7 +114,6 @@ function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | und
   return respond(c, null, 302, { ...SECURITY_HEADERS, Location: url, 'Content-Length': '0' });
 }
 
-/** `GET /` */
 export function root(urls: AppOptions) {
   return (c: Context<AppEnv>): Response => {
     setHeader(c, 'Cache-Control', 'private, max-age=0');

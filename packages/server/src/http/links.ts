@@ -13,7 +13,6 @@ import type { AppOptions } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
 import { type HeaderContext, respondJson } from './respond.ts';
 
-/** The handlers of both endpoints that create links. */
 export function createHandlers(deps: AppOptions) {
   const { store, metrics, now } = deps;
   /** Creates with an idempotency key that run in this process. The store finds duplicates that reach two instances. */
@@ -105,7 +104,6 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return QUOTED_KEY.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1');
 }
 
-/** Reads `Idempotency-Key`. `undefined` without a fingerprint; 400 for a header that is no key. */
 export function readIdempotency(
   request: HonoRequest,
   fingerprint: string | undefined,

@@ -51,7 +51,6 @@ export function waitForLinks({ store }: Pick<AppOptions, 'store'>) {
   });
 }
 
-/** An entry that has links, in a response that is full. */
 const NOT_SHOWN = '{"links":[],"more":true}';
 
 const WRITTEN_TOGETHER = 250;

@@ -27,7 +27,6 @@ export function readiness(deps: Pick<AppOptions, 'store' | 'isDraining'>) {
 
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
-/** `GET /metrics` in the Prometheus text format, for the operator. */
 export function metricsRoute(metrics: Metrics, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
@@ -41,7 +40,6 @@ export function metricsRoute(metrics: Metrics, token: string | undefined) {
   };
 }
 
-/** Whether the request has the token; where none is set, whether it came from this machine. */
 function isAllowed(c: Context<AppEnv>, token: string | undefined, given: string | undefined) {
   if (token === undefined) return isFromThisMachine(c);
   return given !== undefined && timingSafeEqual(sha256(given), sha256(token));

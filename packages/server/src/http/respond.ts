@@ -14,7 +14,6 @@ export function setHeader(c: HeaderContext, name: string, value: string): void {
   c.get('responseHeaders')[name] = value;
 }
 
-/** The response with the headers that were set so far and these. */
 export function respond(
   c: HeaderContext,
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,

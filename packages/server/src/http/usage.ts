@@ -27,7 +27,6 @@ export function limitUsageRequests(clock: () => number) {
   });
 }
 
-/** What this service offers beyond creating links and polling jobs. */
 const FEATURES = ['idempotency', 'lookup'];
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */

@@ -33,7 +33,6 @@ interface Series {
   writer: string;
   number: number;
   writes: ReadonlyMap<string, number>[];
-  /** Resolves to false when a write failed. */
   running: Promise<boolean> | undefined;
 }
 
@@ -43,7 +42,6 @@ export class ClickBuffer {
   readonly #outage: OutageLog;
   readonly #series: readonly Series[];
   #clicks = new Map<string, number>();
-  /** Codes in writes that are not done. */
   #codesInWrites = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -95,7 +93,6 @@ export class ClickBuffer {
     this.#timer ??= setTimeout(() => this.flush(), this.#options.flushMs ?? CLICK_FLUSH_MS);
   }
 
-  /** All clicks that no write contains yet, in writes of {@link FLUSH_CODES}. */
   #takeClicks(): Series['writes'] {
     const clicks = [...this.#clicks];
     this.#clicks = new Map();

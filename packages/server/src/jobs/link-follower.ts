@@ -37,7 +37,6 @@ export function linkFollower({ store, cache, publicUrl, logger }: LinkFollowerOp
   const what = 'reading changes of links';
   const { start, stop } = repeated({ act, everyMs: FOLLOW_MS, what, logger });
   return {
-    /** Resolves after the first question, whether or not the store has responded. */
     start,
     stop,
     /** The hosts of the service as last known. They are read now only if they were never read before. */

@@ -5,7 +5,6 @@ interface RepeatedOptions {
   act: (signal: AbortSignal) => Promise<unknown>;
   /** Wait between the end of a call and the next one, in milliseconds. */
   everyMs: number;
-  /** As the log names it, when it fails. */
   what: string;
   logger: Pick<Logger, 'error' | 'info'> | undefined;
 }
@@ -36,7 +35,6 @@ export function repeated({ act, everyMs, what, logger }: RepeatedOptions) {
     return running;
   }
 
-  /** Begins with the wait. */
   function startLater(): void {
     if (!signal.aborted) timer = setTimeout(start, everyMs).unref();
   }

@@ -127,7 +127,6 @@ export class Metrics {
   }
 }
 
-/** The metrics of several processes, as those of one. */
 export function addUp(processes: readonly object[][]) {
   return AggregatorRegistry.aggregate([...processes]);
 }
