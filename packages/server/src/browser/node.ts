@@ -1,7 +1,4 @@
-/**
- * What a page has in the place of Node: the build of the `browser` entry puts these exports where the rest of the source imports them from
- * Node, pino, prom-client and `start-thread.ts`, or uses them as globals (see `browser.config.ts`).
- */
+/** What a page has in the place of Node, pino, prom-client, `start-thread.ts` and some globals: its build puts these in (see `browser.config.ts`). */
 import { sha1 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';

@@ -9,10 +9,7 @@ export function isReservedPath(path: string): boolean {
   return RESERVED.test(path);
 }
 
-/**
- * One spelling for paths that RFC 3986 (section 6.2.2) and browsers take for the same: `/😀`, `/%f0%9f%98%80` and `/%F0%9F%98%80`; `/%41` and
- * `/A`. Others are apart, such as `/a`, `/a/` and `/A`. `undefined` for one that no alias can have: it is too long, or no valid Unicode.
- */
+/** One spelling for paths that RFC 3986 (section 6.2.2) and browsers take for the same, as `/😀` and `/%f0%9f%98%80`. `undefined` for one that no alias can have. */
 export function canonicalPath(path: string): string | undefined {
   if (path.length > MAX_ALIAS_PATH || !path.isWellFormed()) return undefined;
   const canonical = path

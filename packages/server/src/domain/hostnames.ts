@@ -80,10 +80,7 @@ export function withoutPort(host: string): string {
 
 export type IsOwnHost = (url: URL) => boolean;
 
-/**
- * Recognises the service's own hosts in a target, so that no link leads into a loop. One with a port is own on that port only, so that a service
- * on `localhost:8787` can link to another program on `localhost`.
- */
+/** Recognises own hosts in a target: a link to one is a loop. One with a port is own on that port only: other programs may be on the same host. */
 export function ownHostMatcher(hosts: Iterable<string>): IsOwnHost {
   const own = new Set(hosts);
   return (url) => {

@@ -70,10 +70,7 @@ export function exceeds(allowed: number | null, used: number, adding: number): b
   return allowed !== null && used + adding > allowed;
 }
 
-/**
- * Values of `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11), structured fields:
- * `"minute";q=60;w=60` and `"minute";r=12;t=34`. Unlimited windows are left out; `undefined` when all are.
- */
+/** `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11) without unlimited windows; `undefined` when all are. */
 export function rateLimitHeaders(
   windows: readonly WindowState[],
   now: number,

@@ -63,10 +63,7 @@ function hostIn(authority: string): string {
 /** Printable ASCII without a space can stand in a header as it is. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
-/**
- * The `Location` of a redirect: the target as it was sent where a header can carry that, else as a URL parser writes it. Of an old target whose host
- * takes long to parse, or that this Node refuses, the other characters are percent-encoded.
- */
+/** `Location` of a redirect: a URL parser writes what no header can carry. Of an old target that it can not, or takes long to, parse, that is percent-encoded. */
 export function locationOf(target: string): string {
   if (HEADER_SAFE.test(target)) return target;
   const authority = SCHEME_AND_AUTHORITY.exec(target)?.[1] ?? '';

@@ -95,10 +95,7 @@ export type CheckedBody<K extends BodyKind = BodyKind> = { fingerprint?: string 
   | { problem: wire.ErrorBody }
 );
 
-/**
- * Parses and checks a body. The bytes of one that names custom domains come back, to be checked again with those of the account: what was parsed takes
- * several times as much.
- */
+/** A body that names custom domains comes back, to be checked again with those of the account: its bytes take less memory than what was parsed. */
 export function checkBody<K extends BodyKind>(
   { kind, bytes, accountId, keyedPath, ownedDomains }: BodyToCheck<K>,
   rules: TargetRules,
@@ -155,10 +152,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/**
- * Rejects a JSON text with too many levels or members with 400. `JSON.parse` needs up to 60 bytes for each of `[[[[` or `{},{},`, and where an
- * array finds no space, the process ends, also in a thread with a limit of its own.
- */
+/** 400 for JSON with too many levels or members: `JSON.parse` takes 60 bytes for each of `[[[[`, and where it finds no space the process ends, also in a thread. */
 export function checkStructure(bytes: Uint8Array): void {
   let depth = 0;
   let members = 0;

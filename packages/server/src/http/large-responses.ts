@@ -11,10 +11,7 @@ export interface LargeBody {
   pieces: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
 }
 
-/**
- * Sends large bodies of JSON in pieces, as fast as the client reads them. To bound the memory of what isn't read, an account has so many slots:
- * others wait up to 5 s, and too many are 429. More than `maxBytes` of all accounts together are 503; by default there is no bound.
- */
+/** Sends large bodies in pieces, as they are read. An account has so many slots: others wait 5 s, and too many are 429. More than `maxBytes` unread are 503. */
 export function largeResponses(
   what: 'polls' | 'look-ups',
   slots: number,

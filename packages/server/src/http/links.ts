@@ -18,10 +18,7 @@ export function createHandlers(deps: AppOptions) {
   /** Creates with an idempotency key that run in this process. The store finds duplicates that reach two instances. */
   const running = new Set<string>();
 
-  /**
-   * Creates what a body asks for, or finds what an earlier request with the same idempotency key created: also one that broke no rule then, as before
-   * a domain was removed. Throws a problem when the create is rejected, and while the first request with its key is still running.
-   */
+  /** Creates what a body asks for, or finds what an earlier request with its idempotency key created, even if the body breaks a rule by now. */
   async function create<K extends 'link' | 'batch', T>(
     { req, var: { caller, body } }: Context<BodyEnv<K>>,
     act: (request: CreateRequest<BodyInputs[K]>) => Promise<CreateOutcome<T>>,

@@ -13,10 +13,7 @@ const REQUEST_ID = /^[\w\-=]+$/;
 /** Methods that are counted under their own name; a client may send any other word. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/**
- * Gives each request an id, the sender's own where it is sound, and counts every response under the pattern of its route. Logs one line per response,
- * without its query: API requests at `info`, redirects and probes at `debug`, since a busy service has thousands of them a second.
- */
+/** Gives a request an id, counts its response by route, and logs it without its query: redirects and probes, thousands a second, at `debug`. */
 export function observe(
   { metrics, logger, store }: Pick<AppOptions, 'metrics' | 'logger' | 'store'>,
   outage: OutageLog,

@@ -59,10 +59,7 @@ const sha256 = (text: string) => hash('sha256', text, 'buffer');
 /** Path of the question, for proxies that get certificates on demand. */
 export const TLS_ASK_PATH = '/internal/tls-check';
 
-/**
- * `GET /internal/tls-check?domain=<host>`: whether the service serves this host, on any port. Caddy's `on_demand_tls` asks it, and can't send
- * a header, so the token is in the query: strangers must not find out which customers the service has.
- */
+/** Whether a host is served, on any port. The token is in the query, since Caddy can send no header: strangers must not learn which customers there are. */
 export function tlsAsk(deps: Pick<AppOptions, 'ownHosts'>, token: string | undefined) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     if (!isAllowed(c, token, c.req.query('token'))) {

@@ -103,10 +103,7 @@ async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
 const AHEAD = /prefetch|preview/i;
 
-/**
- * Programs that fetch a link which somebody has written, to show what it leads to: no search engines, nor the browsers inside of apps. Names with
- * their own letters: a pattern that ignores case takes half as long again, on every redirect.
- */
+/** Programs that show what a link leads to: no search engines or browsers in apps. With its own case: ignoring it takes half as long again, on every redirect. */
 const AGENTS =
   /facebookexternalhit|Facebot|Slackbot|Slack-ImgProxy|Twitterbot|LinkedInBot|Discordbot|TelegramBot|^WhatsApp\/|SkypeUriPreview|MicrosoftPreview|redditbot|Pinterestbot|Mastodon\/|Bluesky Cardyb|Mattermost-Bot|Viber\/|Snap URL Preview|vkShare|Iframely|Embedly/;
 

@@ -22,11 +22,7 @@ export interface JobRunnerOptions {
 /** A job whose last chunk failed; the timer runs until the next try. */
 type Failing = { failures: number; timer?: NodeJS.Timeout | undefined };
 
-/**
- * Runs accepted jobs, a few chunks at a time, of the oldest job and of all in turns: a small job after ten large ones is done soon, and those of one
- * caller don't end all at once. Each chunk is a transaction that locks its job's row, so that any number of instances can work on the same jobs,
- * and one that is killed leaves nothing behind.
- */
+/** Runs chunks of the oldest job and of all in turns, so that small jobs are done soon. A chunk is a transaction that locks its job: instances share the work. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #chunkLog: OutageLog;
