@@ -10,13 +10,7 @@ import { getJob } from './http/jobs.ts';
 import { createHandlers } from './http/links.ts';
 import { lookUpLinks, waitForLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
-import {
-  health,
-  metricsRoute,
-  readiness,
-  TLS_ASK_PATH,
-  tlsAsk,
-} from './http/operator-endpoints.ts';
+import * as operator from './http/operator-endpoints.ts';
 import { bodyReader } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
 import { apiHeaders } from './http/respond.ts';
@@ -64,10 +58,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get('/analytics', page);
   app.get('/analytics/:file', page);
   app.get('/openapi.json', openApi(options.publicUrl));
-  app.get('/healthz', health);
-  app.get('/readyz', readiness(options));
-  app.get('/metrics', metricsRoute(metrics, options.metricsToken));
-  app.get(TLS_ASK_PATH, tlsAsk(options, options.tlsAskToken));
+  app.get('/healthz', operator.health);
+  app.get('/readyz', operator.readiness(options));
+  app.get('/metrics', operator.metricsRoute(metrics, options.metricsToken));
+  app.get(operator.TLS_ASK_PATH, operator.tlsAsk(options, options.tlsAskToken));
   app.get('/', root(options));
   app.get(REDIRECT_ROUTE, redirect(options));
   return app;

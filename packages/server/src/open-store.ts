@@ -1,11 +1,6 @@
 import { ConfigError, readNamed, type Settings } from './settings.ts';
 import type { DatabaseFacts } from './store/operator-store.ts';
-import {
-  backupSqlite,
-  inspectSqlite,
-  migrateSqlite,
-  openSqliteStore,
-} from './store/sqlite/index.ts';
+import * as sqlite from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
 /** Receives a line for a person when another process has to be waited for. */
@@ -18,7 +13,7 @@ export async function openStore(
 ): Promise<Store> {
   const { database, databaseConnections: connections, publicUrl, migrate } = settings;
   if (database.engine === 'sqlite') {
-    return openSqliteStore({ path: database.path, publicUrl, migrate });
+    return sqlite.openSqliteStore({ path: database.path, publicUrl, migrate });
   }
   const { openPostgresStore } = await loadPostgres(database.url);
   return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
@@ -29,12 +24,12 @@ export async function migrateDatabase(
   { database }: Settings,
   onWait?: OnWait,
 ): Promise<{ from: number; to: number }> {
-  if (database.engine === 'sqlite') return migrateSqlite(database.path);
+  if (database.engine === 'sqlite') return sqlite.migrateSqlite(database.path);
   return (await loadPostgres(database.url)).migratePostgres(database.url, { onWait });
 }
 
 export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
-  if (database.engine === 'sqlite') return inspectSqlite(database.path);
+  if (database.engine === 'sqlite') return sqlite.inspectSqlite(database.path);
   return (await loadPostgres(database.url)).inspectPostgres(database.url);
 }
 
@@ -49,7 +44,7 @@ export async function backupDatabase(
       `backup copies SQLite databases only; for PostgreSQL run: pg_dump --format=custom --file=${JSON.stringify(file)} "$SHORTLINK_DATABASE_URL"`,
     );
   }
-  await backupSqlite(database.path, file, signal);
+  await sqlite.backupSqlite(database.path, file, signal);
 }
 
 /** Loaded where it is used only, since the driver takes a while. It reads certificates when it connects, and its error would name no setting. */

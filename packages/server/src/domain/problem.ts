@@ -1,28 +1,21 @@
-import {
-  type ErrorBody,
-  type ErrorCode,
-  type ErrorDetail,
-  HEADERS,
-  type Permission,
-  type PlanLimitName,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import type { WindowState } from './limits.ts';
 
-type Extras = Omit<ErrorBody, 'error' | 'code'>;
+type Extras = Omit<wire.ErrorBody, 'error' | 'code'>;
 
 /** A request that is rejected, with its response, all of which is meant for the client. Anything else that is thrown is a 500. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
-  readonly code: ErrorCode;
-  readonly body: ErrorBody;
+  readonly code: wire.ErrorCode;
+  readonly body: wire.ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
   /** A 503 that is no fault of the service: it counts against the quota of the caller. */
   readonly isOfCaller: boolean;
 
   constructor(
     status: number,
-    code: ErrorCode,
+    code: wire.ErrorCode,
     message: string,
     extras: Extras = {},
     headers: Readonly<Record<string, string>> = {},
@@ -40,11 +33,11 @@ export class Problem extends Error {
 export const invalidRequest = (message: string) => new Problem(400, 'invalid_request', message);
 
 /** A 400 that was found on another thread. */
-export const badRequest = (body: ErrorBody) =>
+export const badRequest = (body: wire.ErrorBody) =>
   new Problem(400, 'invalid_request', body.error, body);
 
 /** Rejected fields of one link, or entries of a list: the first is the message, with its index in the list, up to 100 are in `details`. */
-export function invalidInput(details: ErrorDetail[], list = 'links'): Problem {
+export function invalidInput(details: wire.ErrorDetail[], list = 'links'): Problem {
   const [first] = details;
   const where = first?.index === undefined ? '' : `${list}[${first.index}]: `;
   const message = `${where}${first?.message ?? 'invalid input'}`;
@@ -55,7 +48,7 @@ export function invalidInput(details: ErrorDetail[], list = 'links'): Problem {
 export const unauthorized = (message: string) =>
   new Problem(401, 'unauthorized', message, {}, { 'WWW-Authenticate': 'ApiKey' });
 
-export const forbidden = (anyOf: readonly Permission[]) =>
+export const forbidden = (anyOf: readonly wire.Permission[]) =>
   new Problem(403, 'forbidden', `This API key lacks the permission ${anyOf.join(' or ')}.`);
 
 const DISABLED = 'This account is disabled; ask the operator of the service.';
@@ -109,7 +102,7 @@ export function tooManyAtOnce(what: 'polls' | 'look-ups'): Problem {
 
 const secondsUntil = (at: number, now: number) => Math.max(1, Math.ceil((at - now) / 1_000));
 
-const retryAfter = (seconds: number) => ({ [HEADERS.retryAfter]: String(seconds) });
+const retryAfter = (seconds: number) => ({ [wire.HEADERS.retryAfter]: String(seconds) });
 
 function tooMany(reason: string, seconds: number): Problem {
   const message = `${reason} Try again in ${seconds} s.`;
@@ -117,7 +110,7 @@ function tooMany(reason: string, seconds: number): Problem {
 }
 
 export interface ReachedLimit {
-  limit: PlanLimitName;
+  limit: wire.PlanLimitName;
   used: number;
   allowed: number;
 }

@@ -1,11 +1,4 @@
-import {
-  canonicalHostname,
-  type IsOwnHost,
-  isTooLongToParse,
-  MAX_HOSTNAME_LENGTH,
-  MAX_LABEL_LENGTH,
-  normalizeHost,
-} from './hostnames.ts';
+import * as hostnames from './hostnames.ts';
 
 /** Scheme and authority. A backslash before the path is a slash to browsers only, so such a URL names two hosts, and is rejected. */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/([^/?#\\]+)(\\?)/i;
@@ -22,10 +15,10 @@ const OUTER_WHITESPACE = /^\s|\s$/;
 /** Longest `Location`: it has to fit into the header buffers of proxies, and a character can become twelve bytes of it. */
 const MAX_LOCATION_BYTES = 8_192;
 
-const HOST_TOO_LONG = `must have at most ${MAX_HOSTNAME_LENGTH} characters in a host that is not ASCII, and at most ${MAX_LABEL_LENGTH} between its dots`;
+const HOST_TOO_LONG = `must have at most ${hostnames.MAX_HOSTNAME_LENGTH} characters in a host that is not ASCII, and at most ${hostnames.MAX_LABEL_LENGTH} between its dots`;
 
 export interface TargetRules {
-  isOwnHost: IsOwnHost;
+  isOwnHost: hostnames.IsOwnHost;
   isAllowedHost: IsAllowedHost;
   /** Schemes with hosts that were found to be fine under these rules. The links of a batch often lead to a few hosts. */
   fineOrigins?: Set<string> | undefined;
@@ -43,7 +36,7 @@ export function checkTarget(target: string, rules: TargetRules): string | undefi
   const match = SCHEME_AND_AUTHORITY.exec(target);
   if (match === null || match[2] !== '') return 'must be an absolute http or https URL';
   if (!USER_INFO.test(match[1] ?? '')) return 'must not contain a password';
-  if (isTooLongToParse(hostIn(match[1] ?? ''))) return HOST_TOO_LONG;
+  if (hostnames.isTooLongToParse(hostIn(match[1] ?? ''))) return HOST_TOO_LONG;
   const url = URL.parse(target);
   if (url === null) return 'must be an absolute http or https URL';
   if (rules.isOwnHost(url)) return "must not point to one of the service's own domains";
@@ -67,7 +60,7 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
 export function locationOf(target: string): string {
   if (HEADER_SAFE.test(target)) return target;
   const authority = SCHEME_AND_AUTHORITY.exec(target)?.[1] ?? '';
-  const url = isTooLongToParse(hostIn(authority)) ? null : URL.parse(target);
+  const url = hostnames.isTooLongToParse(hostIn(authority)) ? null : URL.parse(target);
   return url?.href ?? target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
@@ -108,7 +101,7 @@ export function targetHostMatcher({ allow, deny }: TargetHosts): IsAllowedHost {
 /** Looks up the host, then each domain above it. No domain is longer than a hostname can be, so the rest of a longer host is left out. */
 function isUnder(domains: ReadonlySet<string>, hostname: string): boolean {
   if (domains.size === 0) return false;
-  let domain = canonicalHostname(hostname).slice(-MAX_HOSTNAME_LENGTH);
+  let domain = hostnames.canonicalHostname(hostname).slice(-hostnames.MAX_HOSTNAME_LENGTH);
   for (;;) {
     if (domains.has(domain)) return true;
     const dot = domain.indexOf('.');
@@ -121,7 +114,7 @@ function isUnder(domains: ReadonlySet<string>, hostname: string): boolean {
 export function parseHostList(text: string): string[] | undefined {
   const hosts: string[] = [];
   for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {
-    const host = normalizeHost(entry);
+    const host = hostnames.normalizeHost(entry);
     if (host === undefined || /[*]|:\d+$/.test(host)) return undefined;
     hosts.push(host);
   }

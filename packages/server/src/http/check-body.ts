@@ -3,17 +3,7 @@ import * as wire from '@shortlink/sdk/wire';
 import { chunksOf } from '../domain/chunks.ts';
 import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
-import {
-  isObject,
-  type LinkRules,
-  type LookupEntry,
-  namesDomain,
-  type Validated,
-  type ValidLink,
-  validateBatch,
-  validateLink,
-  validateLookup,
-} from '../domain/validate-link.ts';
+import * as validation from '../domain/validate-link.ts';
 import { targetNumber, toJobInput } from '../store/links.ts';
 import type { JobInput } from '../store/store.ts';
 
@@ -36,13 +26,13 @@ export const MAX_BYTES: { readonly [K in BodyKind]: (limits: wire.PlanLimits) =>
 const READ_TOGETHER = 250;
 
 /** An entry of a look-up with its position in the body, and the number that it is read by. */
-export type PlacedEntry = LookupEntry & { at: number; number: number };
+export type PlacedEntry = validation.LookupEntry & { at: number; number: number };
 
 /** What the body of each endpoint comes to, in a form that is cheap to post between threads. */
 export interface BodyInputs {
-  link: ValidLink;
+  link: validation.ValidLink;
   /** More links than are created at once are the input of a job. */
-  batch: readonly ValidLink[] | JobInput;
+  batch: readonly validation.ValidLink[] | JobInput;
   /** JSON arrays of {@link PlacedEntry}, in the order of their targets' numbers: neighbours in the index are read together. */
   lookup: readonly string[];
 }
@@ -52,25 +42,29 @@ export type BodyKind = keyof BodyInputs;
 type Body = Record<string, unknown>;
 
 const CHECKS: {
-  readonly [K in BodyKind]: (body: Body, rules: LinkRules, accountId: string) => BodyInputs[K];
+  readonly [K in BodyKind]: (
+    body: Body,
+    rules: validation.LinkRules,
+    accountId: string,
+  ) => BodyInputs[K];
 } = {
-  link: (body, rules) => valid(validateLink(body, rules)),
+  link: (body, rules) => valid(validation.validateLink(body, rules)),
   batch: (body, rules) => {
-    const links = valid(validateBatch(body, rules));
+    const links = valid(validation.validateBatch(body, rules));
     return links.length <= wire.MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
   lookup: (body, { ownedDomains }, accountId) => {
-    const entries = validateLookup(body, ownedDomains);
+    const entries = validation.validateLookup(body, ownedDomains);
     return toChunks(valid(entries, body['codes'] === undefined ? 'links' : 'codes'), accountId);
   },
 };
 
-function valid<T>(checked: Validated<T>, list?: string): T {
+function valid<T>(checked: validation.Validated<T>, list?: string): T {
   if (!checked.ok) throw invalidInput(checked.details, list);
   return checked.value;
 }
 
-function toChunks(entries: readonly LookupEntry[], account_id: string): string[] {
+function toChunks(entries: readonly validation.LookupEntry[], account_id: string): string[] {
   const placed = entries.map((entry, at): PlacedEntry => {
     const number = 'code' in entry ? at : targetNumber({ ...entry, account_id });
     return { ...entry, number, at };
@@ -103,7 +97,7 @@ export function checkBody<K extends BodyKind>(
   let fingerprint: string | undefined;
   try {
     const body = parse(bytes);
-    if (ownedDomains === undefined && namesDomain(body)) return { bytes };
+    if (ownedDomains === undefined && validation.namesDomain(body)) return { bytes };
     if (keyedPath !== undefined) {
       fingerprint = hash('sha256', Buffer.concat([Buffer.from(`${keyedPath}\n`), bytes]));
     }
@@ -134,7 +128,7 @@ function parse(bytes: Uint8Array): Body {
     // The parser's own message quotes the body, which may hold private URLs.
     throw invalidRequest('The request body is not valid JSON.');
   }
-  if (!isObject(value)) throw invalidRequest('The request body must be a JSON object.');
+  if (!validation.isObject(value)) throw invalidRequest('The request body must be a JSON object.');
   return value;
 }
 

@@ -1,10 +1,4 @@
-import {
-  type BatchResultItem,
-  type CompletedBatch,
-  HEADERS,
-  jobPath,
-  type ProcessingBatch,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import type { Context, HonoRequest } from 'hono';
 import * as problems from '../domain/problem.ts';
 import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
@@ -61,10 +55,17 @@ export function createHandlers(deps: AppOptions) {
         'chunks' in input
           ? store.createJob({ ...sender, input, runNow: true })
           : store.createBatch({ ...sender, input });
-      const { value, replayed } = await create<'batch', BatchResultItem[] | AcceptedJob>(c, act);
+      const { value, replayed } = await create<'batch', wire.BatchResultItem[] | AcceptedJob>(
+        c,
+        act,
+      );
       if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
       if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
-      const body: CompletedBatch = { status: 'completed', total: value.length, results: value };
+      const body: wire.CompletedBatch = {
+        status: 'completed',
+        total: value.length,
+        results: value,
+      };
       return respondJson(c, body);
     },
   };
@@ -82,10 +83,10 @@ function accepted(
   }
   if (processed < total) jobs.notify(job_id);
   const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs + 1 };
-  const body: ProcessingBatch = { job_id, status: 'processing', total };
+  const body: wire.ProcessingBatch = { job_id, status: 'processing', total };
   return respondJson(c, body, 202, {
-    Location: jobPath(job_id),
-    [HEADERS.retryAfter]: String(jobPace.secondsUntilPoll(progress)),
+    Location: wire.jobPath(job_id),
+    [wire.HEADERS.retryAfter]: String(jobPace.secondsUntilPoll(progress)),
   });
 }
 
@@ -106,7 +107,7 @@ export function readIdempotency(
   fingerprint: string | undefined,
 ): Idempotency | undefined {
   if (fingerprint === undefined) return undefined;
-  const key = parseIdempotencyKey(request.header(HEADERS.idempotencyKey) ?? '');
+  const key = parseIdempotencyKey(request.header(wire.HEADERS.idempotencyKey) ?? '');
   if (key === undefined) {
     throw problems.invalidRequest('Idempotency-Key must be 1 to 255 printable ASCII characters.');
   }
