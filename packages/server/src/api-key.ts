@@ -10,12 +10,8 @@ const RANDOM_LENGTH = 36;
 const randomBase62 = customAlphabet(BASE62, RANDOM_LENGTH);
 
 /** A new API key. The prefix lets secret scanners and people recognise it. */
-export function generateApiKey(): string {
-  return `sl_${randomBase62()}`;
-}
+export const generateApiKey = () => `sl_${randomBase62()}`;
 
-export function hashApiKey(key: string): Uint8Array {
-  return hash('sha256', key, 'buffer');
-}
+export const hashApiKey = (key: string): Uint8Array => hash('sha256', key, 'buffer');
 
 export const DEFAULT_PERMISSIONS: readonly Permission[] = ['shortlinks:write'];

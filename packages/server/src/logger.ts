@@ -20,9 +20,7 @@ export function createLogger(level: LogLevel, write?: (line: string) => void): L
   return pino(options, { write: write ?? boundedWriter(stderr) });
 }
 
-function isoTime(): string {
-  return `,"time":"${new Date().toISOString()}"`;
-}
+const isoTime = () => `,"time":"${new Date().toISOString()}"`;
 
 /** Text that may wait for the reader of the log: some five thousand lines. */
 const MAX_WAITING_BYTES = 1024 * 1024;

@@ -20,8 +20,8 @@ const METRICS_MS = 1_000;
 /** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
 type Message =
   | { type: 'serving' | 'stop' }
-  | { type: 'ask'; id: number }
-  | { type: 'metrics'; id: number; metrics: object[] };
+  | { type: 'ask'; id: string }
+  | { type: 'metrics'; id: string; metrics: object[] };
 
 interface Slot {
   number: number;
@@ -158,7 +158,7 @@ export class Workers {
     slot.timer = setTimeout(() => this.#fork(slot).catch(() => undefined), waitMs);
   }
 
-  async #tellMetrics(asking: Worker, id: number): Promise<void> {
+  async #tellMetrics(asking: Worker, id: string): Promise<void> {
     const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
     await Promise.allSettled(asked);
     const told = this.#slots.map(({ metrics }) => metrics);
@@ -174,14 +174,11 @@ function send(other: Other, message: Message): void {
   other.send?.(message, undefined, undefined, () => undefined);
 }
 
-let asked = 0;
-
 /** Rejects when the other process ends, or takes too long. */
 async function askMetrics(other: Other, timeoutMs?: number): Promise<object[]> {
   const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
-  asked += 1;
-  const id = asked;
+  const id = crypto.randomUUID();
   send(other, { type: 'ask', id });
   for await (const [message] of messages as AsyncIterable<[Message]>) {
     // The response to an earlier question may be older than what somebody else was shown since.

@@ -5,9 +5,7 @@ export const MAX_ALIAS_PATH = 1_000;
 const RESERVED =
   /^\/(?:$|(?:api|analytics|openapi\.json|healthz|readyz|metrics|internal\/tls-check)(?:\/|$))/;
 
-export function isReservedPath(path: string): boolean {
-  return RESERVED.test(path);
-}
+export const isReservedPath = (path: string) => RESERVED.test(path);
 
 /** One spelling for paths that RFC 3986 (section 6.2.2) and browsers take for the same, as `/😀` and `/%f0%9f%98%80`. `undefined` for one that no alias can have. */
 export function canonicalPath(path: string): string | undefined {

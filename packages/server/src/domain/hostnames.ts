@@ -74,9 +74,7 @@ export function parseDomainHostname(input: string): string | undefined {
   return withoutPort(host).length > MAX_HOSTNAME_LENGTH ? undefined : host;
 }
 
-export function withoutPort(host: string): string {
-  return host.replace(/:\d+$/, '');
-}
+export const withoutPort = (host: string) => host.replace(/:\d+$/, '');
 
 export type IsOwnHost = (url: URL) => boolean;
 

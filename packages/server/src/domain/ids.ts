@@ -68,6 +68,4 @@ function beginningOf(ms: number): string {
 export const DOMAIN_ID = 'dom_';
 
 /** Id of an account, a key (which is not the key itself) or a custom domain. Its prefix tells a person which kind of id was pasted. */
-export function newId(prefix: 'acc_' | 'key_' | typeof DOMAIN_ID): string {
-  return prefix + randomPart();
-}
+export const newId = (prefix: 'acc_' | 'key_' | typeof DOMAIN_ID) => prefix + randomPart();

@@ -42,13 +42,10 @@ export function startOfMonth(now: number, monthsAfter = 0): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAfter);
 }
 
-export function dateOf(now: number): string {
-  return new Date(now).toISOString().slice(0, 10);
-}
+export const dateOf = (now: number) => new Date(now).toISOString().slice(0, 10);
 
-export function requestLimit(limits: PlanLimits, window: WindowName): number | null {
-  return limits[`requests_per_${window}`];
-}
+export const requestLimit = (limits: PlanLimits, window: WindowName) =>
+  limits[`requests_per_${window}`];
 
 export function windowState(window: RequestWindow, limits: PlanLimits, used: number): WindowState {
   const { name, endsAt } = window;

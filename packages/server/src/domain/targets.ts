@@ -49,9 +49,8 @@ export function checkTarget(target: string, rules: TargetRules): string | undefi
   return undefined;
 }
 
-function hostIn(authority: string): string {
-  return authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
-}
+const hostIn = (authority: string) =>
+  authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
 
 /** Printable ASCII without a space can stand in a header as it is. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;

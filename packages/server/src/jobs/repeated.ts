@@ -30,10 +30,7 @@ export function repeated({ act, everyMs, what, logger }: RepeatedOptions) {
   }
 
   /** Resolves after the first call, also when it failed. */
-  function start(): Promise<void> {
-    running = run();
-    return running;
-  }
+  const start = () => (running = run());
 
   function startLater(): void {
     if (!signal.aborted) timer = setTimeout(start, everyMs).unref();
