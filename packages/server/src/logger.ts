@@ -61,7 +61,7 @@ export class OutageLog {
   /** When the last outages began. */
   #begunAt = Array<number>(OUTAGES_PER_INTERVAL).fill(Number.NEGATIVE_INFINITY);
   #notLogged = 0;
-  #failing = false;
+  isFailing = false;
 
   /**
    * @param what - What fails, as the subject of the log lines, such as `writing clicks`
@@ -77,29 +77,25 @@ export class OutageLog {
     this.#now = now;
   }
 
-  get isFailing(): boolean {
-    return this.#failing;
-  }
-
   failed(error: unknown, fields: object = {}): void {
     const now = this.#now();
-    const since = this.#failing ? this.#loggedAt : (this.#begunAt[0] ?? 0);
+    const since = this.isFailing ? this.#loggedAt : (this.#begunAt[0] ?? 0);
     if (now - since < INTERVAL_MS) {
       this.#notLogged += 1;
       return;
     }
     const line = { err: error, ...fields, not_logged: this.#notLogged };
     this.#logger?.error(line, `${this.#what} failed`);
-    if (!this.#failing) this.#begunAt = [...this.#begunAt.slice(1), now];
+    if (!this.isFailing) this.#begunAt = [...this.#begunAt.slice(1), now];
     this.#loggedAt = now;
     this.#notLogged = 0;
-    this.#failing = true;
+    this.isFailing = true;
   }
 
   /** To be called after every success. */
   succeeded(): void {
-    if (!this.#failing) return;
-    this.#failing = false;
+    if (!this.isFailing) return;
+    this.isFailing = false;
     this.#logger?.info({ not_logged: this.#notLogged }, `${this.#what} works again`);
     this.#notLogged = 0;
   }

@@ -46,7 +46,8 @@ export interface ArrivingBodyOptions {
 export class ArrivingBody {
   readonly #options: ArrivingBodyOptions;
   #buffer: ArrayBuffer | undefined;
-  #bytes = new Uint8Array();
+  /** Above {@link SMALL_BYTES}, nobody else uses its buffer. */
+  bytes = new Uint8Array();
   #pieces = 0;
   /** Bytes that others may wait for. */
   counted = 0;
@@ -56,15 +57,10 @@ export class ArrivingBody {
     if (options.statedBytes > options.maxBytes) throw payloadTooLarge(options.maxBytes);
   }
 
-  /** Above {@link SMALL_BYTES}, nobody else uses its buffer. */
-  get bytes(): Uint8Array<ArrayBuffer> {
-    return this.#bytes;
-  }
-
   /** @throws a 413 or 400 when no request can look like this, and a 503 when there is no memory for it */
   add(piece: Uint8Array<ArrayBuffer>): void {
     const { maxBytes, statedBytes } = this.#options;
-    const before = this.#bytes.length;
+    const before = this.bytes.length;
     const size = before + piece.length;
     if (size > maxBytes) throw payloadTooLarge(maxBytes);
     this.#pieces += 1;
@@ -73,16 +69,16 @@ export class ArrivingBody {
     }
     if (size > UNCOUNTED_BYTES) this.#count(size);
     if (size === statedBytes && size <= SMALL_BYTES && before === 0) {
-      this.#bytes = piece;
+      this.bytes = piece;
       return;
     }
     if (this.#buffer === undefined) {
       // Only its address range is reserved, and the system gives memory to the part that is in use. So stating a length costs nothing.
       this.#buffer = new ArrayBuffer(0, { maxByteLength: maxBytes });
-      this.#bytes = new Uint8Array(this.#buffer);
+      this.bytes = new Uint8Array(this.#buffer);
     }
     this.#buffer.resize(size);
-    this.#bytes.set(piece, before);
+    this.bytes.set(piece, before);
   }
 
   #count(size: number): void {

@@ -36,7 +36,7 @@ export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandle
 
 export function respondToProblem(
   c: Context<AppEnv>,
-  { status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>,
+  { status, body, headers }: Problem,
   visitorUrls: Pick<AppOptions, 'notFoundUrl'>,
 ): Response {
   Object.assign(c.get('responseHeaders'), headers);
