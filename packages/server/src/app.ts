@@ -19,7 +19,7 @@ import { OutageLog } from './logger.ts';
 
 /** The service as a Hono app: its `fetch` takes a `Request` and gives a `Response`, without a socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
-  const { store, logger, metrics, now } = options;
+  const { store, logger, metrics } = options;
   metrics.watchStore(store, () => options.jobs.pendingJobs);
   const app = new Hono<AppEnv>();
   const outage = new OutageLog('using the database for requests', logger);
@@ -42,8 +42,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.use('/api/*', apiHeaders());
 
   // The order of the checks: 401, 429, 403, then what the body and the handler find.
-  const identified = authenticate(store, now);
-  const admitted = admit(store, now, logger);
+  const identified = authenticate(options);
+  const admitted = admit(options);
   const writer = requirePermission('shortlinks:write');
   const readBody = bodyReader(options);
   const { link, batch } = createHandlers(options);
@@ -53,15 +53,15 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const [ready, entries] = [waitForLinks(options), readBody('lookup')];
   app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, lookUpLinks(options));
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(options));
-  app.get(ROUTES.usage, identified, limitUsageRequests(now), getUsage(options));
+  app.get(ROUTES.usage, identified, limitUsageRequests(options), getUsage(options));
   const page = analytics();
   app.get('/analytics', page);
   app.get('/analytics/:file', page);
-  app.get('/openapi.json', openApi(options.publicUrl));
+  app.get('/openapi.json', openApi(options));
   app.get('/healthz', operator.health);
   app.get('/readyz', operator.readiness(options));
-  app.get('/metrics', operator.metricsRoute(metrics, options.metricsToken));
-  app.get(operator.TLS_ASK_PATH, operator.tlsAsk(options, options.tlsAskToken));
+  app.get('/metrics', operator.metricsRoute(options));
+  app.get(operator.TLS_ASK_PATH, operator.tlsAsk(options));
   app.get('/', root(options));
   app.get(REDIRECT_ROUTE, redirect(options));
   return app;

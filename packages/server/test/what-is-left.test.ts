@@ -114,7 +114,7 @@ test('of the keys that were used, some are remembered: not all that there ever w
     findKeyByHash: async (hash: Uint8Array) => ({ keyId: Buffer.from(hash).toString('hex') }),
     recordKeyUse: async (keyId: string) => void recorded.push(keyId),
   };
-  const middleware = authenticate(store as never, () => START);
+  const middleware = authenticate({ store: store as never, now: () => START });
   const use = (key: string) =>
     middleware({ req: { header: () => key }, set() {} } as never, async () => {});
   for (let n = 0; n < 10_001; n += 1) await use(`key ${n}`);

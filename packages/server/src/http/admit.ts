@@ -4,9 +4,9 @@ import { createMiddleware } from 'hono/factory';
 import { hashApiKey } from '../api-key.ts';
 import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
 import * as problems from '../domain/problem.ts';
-import { type Logger, OutageLog } from '../logger.ts';
+import { OutageLog } from '../logger.ts';
 import type { Caller, Store } from '../store/store.ts';
-import type { CallerEnv } from './context.ts';
+import type { AppOptions, CallerEnv } from './context.ts';
 import { type HeaderContext, setHeader } from './respond.ts';
 
 /** No API key is longer. A longer header is rejected without hashing it. */
@@ -19,10 +19,7 @@ const RECORD_USE_EVERY_MS = 60_000;
 const MAX_REMEMBERED_KEYS = 10_000;
 
 /** Finds out whose key it is: 401 without a valid one, 403 for a disabled account. Such requests are counted nowhere. */
-export function authenticate(
-  store: Pick<Store, 'findKeyByHash' | 'recordKeyUse'>,
-  clock: () => number,
-) {
+export function authenticate({ store, now: clock }: Pick<AppOptions, 'store' | 'now'>) {
   const findCaller = callerFinder(store);
   const recordUse = useRecorder(store);
   return createMiddleware<CallerEnv>(async (c, next) => {
@@ -77,11 +74,7 @@ export function requirePermission(...permissions: readonly Permission[]) {
 }
 
 /** Counts the request against the plan's windows, or rejects it with 429. One that then fails through our fault is given back. */
-export function admit(
-  store: Pick<Store, 'admit' | 'refund'>,
-  clock: () => number,
-  logger: Logger | undefined,
-) {
+export function admit({ store, now: clock, logger }: AppOptions) {
   const refundLog = new OutageLog('refund', logger);
   return createMiddleware<CallerEnv>(async (c, next) => {
     const caller = c.get('caller');

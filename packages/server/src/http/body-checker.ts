@@ -14,10 +14,8 @@ const IDLE_MS = 30_000;
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */
-export function bodyChecker({
-  targetHosts = EVERY_TARGET_HOST,
-  ownHosts,
-}: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
+export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
+  const { targetHosts = EVERY_TARGET_HOST, ownHosts } = options;
   const isAllowedHost = targetHostMatcher(targetHosts);
   let thread: Worker | undefined;
   let lastTurn: Promise<unknown> = Promise.resolve();
@@ -40,8 +38,8 @@ export function bodyChecker({
   }
 
   function start(): Worker {
-    const options = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
-    return startThread('body-thread', import.meta.url, options).on('error', () => {
+    const given = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
+    return startThread('body-thread', import.meta.url, given).on('error', () => {
       thread = undefined;
     });
   }

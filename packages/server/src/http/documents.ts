@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import type { Context } from 'hono';
 import { notFound } from '../domain/problem.ts';
 import { openApiDocument } from '../openapi/document.ts';
-import type { AppEnv } from './context.ts';
+import type { AppEnv, AppOptions } from './context.ts';
 import { respond } from './respond.ts';
 
 /** `GET /openapi.json`. Bytes, because responses that wait for their clients share them, where each would copy a text. */
-export function openApi(publicUrl: string) {
+export function openApi({ publicUrl }: AppOptions) {
   let bytes: Uint8Array<ArrayBuffer> | undefined;
   return (c: Context<AppEnv>): Response => {
     bytes ??= new TextEncoder().encode(JSON.stringify(openApiDocument(publicUrl)));

@@ -37,10 +37,10 @@ export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandle
 export function respondToProblem(
   c: Context<AppEnv>,
   { status, body, headers }: Problem,
-  visitorUrls: Pick<AppOptions, 'notFoundUrl'>,
+  urls: AppOptions,
 ): Response {
   Object.assign(c.get('responseHeaders'), headers);
-  return visitorResponse(c, status, visitorUrls) ?? respondJson(c, body, status);
+  return visitorResponse(c, status, urls) ?? respondJson(c, body, status);
 }
 
 /** What a visitor reads, by the status of the response. Programs get JSON with these statuses. */
@@ -88,10 +88,10 @@ function pageOf({ title, text }: { title: string; text: string }): string {
 }
 
 /** What a person in a browser gets: a page, or a redirect where the operator wants one. `undefined` for programs. */
-export function visitorResponse(
+function visitorResponse(
   c: Context<AppEnv>,
   status: number,
-  { notFoundUrl }: Pick<AppOptions, 'notFoundUrl'>,
+  { notFoundUrl }: AppOptions,
 ): Response | undefined {
   const { method, path } = c.req;
   const page = PAGES[status];

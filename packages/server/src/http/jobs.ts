@@ -12,7 +12,7 @@ import { respond, setHeader } from './respond.ts';
 const WHOLE_BYTES = 64 * 1024;
 
 /** `GET /api/v1/jobs/<job_id>`. Another account's job is as unknown as one that never was. */
-export function getJob(deps: Pick<AppOptions, 'store' | 'now' | 'jobPace' | 'jobs'>) {
+export function getJob(deps: AppOptions) {
   const sendLarge = largeResponses('polls', 1);
   return async (c: Context<CallerEnv, '/api/v1/jobs/:id'>): Promise<Response> => {
     const id = c.req.param('id');

@@ -22,7 +22,7 @@ const MAX_WAIT_MS = 10_000;
 const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
-export function lookUpLinks({ store }: Pick<AppOptions, 'store'>) {
+export function lookUpLinks({ store }: AppOptions) {
   const sendLarge = largeResponses('look-ups', 4, MAX_UNREAD_BYTES);
   return async (c: Context<BodyEnv<'lookup'>>): Promise<Response> => {
     const { caller, body } = c.var;
@@ -32,7 +32,7 @@ export function lookUpLinks({ store }: Pick<AppOptions, 'store'>) {
 }
 
 /** Waits until the store finds every link of the creates and jobs accepted before. No body is read yet, so waiting holds no memory for one. */
-export function waitForLinks({ store }: Pick<AppOptions, 'store'>) {
+export function waitForLinks({ store }: AppOptions) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const { accountId } = c.get('caller');
     const giveUpAt = performance.now() + MAX_WAIT_MS;

@@ -14,10 +14,7 @@ const REQUEST_ID = /^[\w\-=]+$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Gives a request an id, counts its response by route, and logs it without its query: redirects and probes, thousands a second, at `debug`. */
-export function observe(
-  { metrics, logger, store }: Pick<AppOptions, 'metrics' | 'logger' | 'store'>,
-  outage: OutageLog,
-) {
+export function observe({ metrics, logger, store }: AppOptions, outage: OutageLog) {
   // The fields below hold no secret, and looking for secrets in them takes longer than all the rest of the line.
   const requestLogger = logger?.child({}, { redact: [] });
   return createMiddleware<AppEnv>(async (c, next) => {

@@ -2,7 +2,6 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { normalizeHost, withoutPort } from '../domain/hostnames.ts';
 import { notFound, Problem } from '../domain/problem.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 import type { AppEnv, AppOptions } from './context.ts';
 import { respond, respondJson } from './respond.ts';
 
@@ -14,7 +13,7 @@ export function health(c: Context<AppEnv>): Response {
 }
 
 /** `GET /readyz`: 503 while the process stops. While the database is away, known links are still redirected, so its state is in the body only. */
-export function readiness(deps: Pick<AppOptions, 'store' | 'isDraining'>) {
+export function readiness(deps: AppOptions) {
   return (c: Context<AppEnv>): Response => {
     if (deps.isDraining()) {
       const body = { error: 'Not ready: shutting down.', code: 'unavailable' };
@@ -27,16 +26,14 @@ export function readiness(deps: Pick<AppOptions, 'store' | 'isDraining'>) {
 
 const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 
-export function metricsRoute(metrics: Metrics, token: string | undefined) {
+export function metricsRoute({ metrics, metricsToken }: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
-    if (!isAllowed(c, token, given)) {
+    if (!isAllowed(c, metricsToken, given)) {
       throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
     }
-    return respond(c, await metrics.text(), 200, {
-      ...NOT_STORED,
-      'Content-Type': metrics.contentType,
-    });
+    const headers = { ...NOT_STORED, 'Content-Type': metrics.contentType };
+    return respond(c, await metrics.text(), 200, headers);
   };
 }
 
@@ -60,9 +57,9 @@ const sha256 = (text: string) => hash('sha256', text, 'buffer');
 export const TLS_ASK_PATH = '/internal/tls-check';
 
 /** Whether a host is served, on any port. The token is in the query, since Caddy can send no header: strangers must not learn which customers there are. */
-export function tlsAsk(deps: Pick<AppOptions, 'ownHosts'>, token: string | undefined) {
+export function tlsAsk(deps: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
-    if (!isAllowed(c, token, c.req.query('token'))) {
+    if (!isAllowed(c, deps.tlsAskToken, c.req.query('token'))) {
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
     }
     const host = normalizeHost(c.req.query('domain') ?? '');

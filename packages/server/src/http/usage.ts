@@ -11,7 +11,7 @@ import { respondJson } from './respond.ts';
 const MAX_PER_MINUTE = 60;
 
 /** 429 when an account reads its usage too often. Each instance counts for itself. */
-export function limitUsageRequests(clock: () => number) {
+export function limitUsageRequests({ now: clock }: AppOptions) {
   const counts = new Map<string, number>();
   let endsAt = 0;
   return createMiddleware<CallerEnv>(async (c, next) => {
@@ -30,7 +30,7 @@ export function limitUsageRequests(clock: () => number) {
 const FEATURES = ['idempotency', 'lookup'];
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
-export function getUsage(deps: Pick<AppOptions, 'store' | 'now'>) {
+export function getUsage(deps: AppOptions) {
   const readUsage = oneReadingAtATime(async (accountId) => {
     const now = deps.now();
     return { now, ...(await deps.store.usage(accountId, now)) };
