@@ -7,32 +7,53 @@ export const MAX_ROW_LENGTH = 16 * 1024 * 1024;
 /** Makes something of a line: its number, and the text in which it stands from `start` to `end`. */
 export type MakeLine<Made> = (line: number, text: string, start: number, end: number) => Made;
 
+/** A row with quotes, or undefined where it holds nothing. The next one begins at `next`, so many lines below. */
+interface QuotedRow<Made> {
+  made: Made | undefined;
+  next: number;
+  lines: number;
+}
+
+const SPACE = 32;
+const FIRST_NON_ASCII = 128;
+
 /** Cuts text that comes in pieces into lines: LF, CRLF or CR. Blank lines are skipped and counted. */
 export class LineSplitter<Made> {
-  readonly #name: string;
+  /** Of the file, in messages. */
+  protected readonly name: string;
+  /** Number of the line that comes next. */
+  protected line: number;
+  protected readonly delimiterCode: number;
   readonly #make: MakeLine<Made>;
+  /** The beginning of a row whose end has not come yet. */
   #rest = '';
-  #line: number;
-
   /**
-   * @param name - of the file in messages
-   * @param firstLine - number of the first line that will be pushed
+   * Length of the text with which the end of that row is looked for again. Each look begins with the row: were it not twice as long as at
+   * the last one, a long row that comes in small pieces would take quadratic time.
    */
-  constructor(name: string, firstLine: number, make: MakeLine<Made>) {
-    this.#name = name;
-    this.#line = firstLine;
+  #nextLength = 0;
+
+  /** @param delimiter - what a line may begin with, and yet hold nothing */
+  constructor(name: string, firstLine: number, make: MakeLine<Made>, delimiter = '') {
+    this.name = name;
+    this.line = firstLine;
     this.#make = make;
+    this.delimiterCode = delimiter.charCodeAt(0);
   }
 
+  /** What this piece completes. */
   push(text: string): Made[] {
-    const made = this.#cut(this.#rest + text, false);
-    if (this.#rest.length > MAX_ROW_LENGTH) {
-      const mib = MAX_ROW_LENGTH / 1024 / 1024;
-      throw inputError(`${this.#name}, line ${this.#line}: longer than ${mib} MiB`);
+    const whole = this.#rest + text;
+    if (whole.length < this.#nextLength && whole.length <= MAX_ROW_LENGTH) {
+      this.#rest = whole;
+      return [];
     }
+    const made = this.#cut(whole, false);
+    if (this.#rest.length > MAX_ROW_LENGTH) throw this.tooLong(this.#rest);
     return made;
   }
 
+  /** What only the end of the input completes. */
   end(): Made[] {
     return this.#cut(this.#rest, true);
   }
@@ -44,32 +65,57 @@ export class LineSplitter<Made> {
     // Where the next of each stands, searched again only once it is behind: so a file without one is scanned once.
     let lf = -1;
     let cr = -1;
+    let quote = this.readQuoted === undefined ? length : -1;
     while (start < length) {
       if (lf < start) lf = indexOrEnd(text, '\n', start);
       if (cr < start) cr = indexOrEnd(text, '\r', start);
+      if (quote < start) quote = indexOrEnd(text, '"', start);
       const end = Math.min(lf, cr);
+      if (quote < end) {
+        const row = this.readQuoted?.(text, start, end, isLast);
+        if (row === undefined) break;
+        if (row.made !== undefined) made.push(row.made);
+        start = row.next;
+        this.line += row.lines;
+        continue;
+      }
       // A CR that ends the piece may be half of a CRLF.
       if (!isLast && (end === length || (end === cr && cr === length - 1))) break;
-      if (!isBlankLine(text, start, end)) made.push(this.#make(this.#line, text, start, end));
-      this.#line += 1;
+      if (!this.#isBlank(text, start, end)) made.push(this.#make(this.line, text, start, end));
+      this.line += 1;
       start = end === cr && lf === cr + 1 ? lf + 1 : end + 1;
     }
     this.#rest = text.slice(start);
+    this.#nextLength = this.readQuoted === undefined ? 0 : 2 * this.#rest.length;
     return made;
+  }
+
+  /** The row whose first line ends at `lineEnd`, and has a quote; undefined when its end is not in `text` yet. */
+  protected readQuoted?(
+    text: string,
+    start: number,
+    lineEnd: number,
+    isLast: boolean,
+  ): QuotedRow<Made> | undefined;
+
+  protected isBlankLine(line: string): boolean {
+    return line.trim() === '';
+  }
+
+  protected tooLong(_row: string, what = '', hint?: string) {
+    const mib = MAX_ROW_LENGTH / 1024 / 1024;
+    return inputError(`${this.name}, line ${this.line}: ${what}longer than ${mib} MiB`, hint);
+  }
+
+  #isBlank(text: string, start: number, end: number): boolean {
+    const code = text.charCodeAt(start);
+    // Nearly every line begins with an ASCII character that is no space, and that settles it.
+    const isSettled = code > SPACE && code < FIRST_NON_ASCII && code !== this.delimiterCode;
+    return !(isSettled && start < end) && this.isBlankLine(text.slice(start, end));
   }
 }
 
-const SPACE = 32;
-const FIRST_NON_ASCII = 128;
-
-function isBlankLine(text: string, start: number, end: number): boolean {
-  const code = text.charCodeAt(start);
-  // Nearly every line begins with an ASCII character that is no space, and that settles it.
-  if (start < end && code > SPACE && code < FIRST_NON_ASCII) return false;
-  return text.slice(start, end).trim() === '';
-}
-
-export function indexOrEnd(text: string, character: string, from: number): number {
+function indexOrEnd(text: string, character: string, from: number): number {
   const index = text.indexOf(character, from);
   return index === -1 ? text.length : index;
 }
@@ -96,24 +142,13 @@ export function countLineBreaks(text: string): number {
 }
 
 /** Turns decoded text that comes in pieces, cut anywhere, into rows. Rows that hold nothing are skipped. */
-export interface RowReader {
-  /** The rows that this piece completes. */
-  push(text: string): Row[];
-  /** The rows that only the end of the input completes. */
-  end(): Row[];
-}
+export type RowReader = LineSplitter<Row>;
 
 /** The usual delimiters. */
 const DELIMITERS = ',;|\t';
 
 /** Finds, in a line without quotes, what may be a cell that the writer of CSV files would not leave as it is. */
 const MAY_NEED_GUARD = /(?:^|[,;|\t])[=+\-@\t＝＋－＠]/;
-
-/** A stretch of the input that many rows stand in. */
-interface Piece {
-  readonly text: string;
-  readonly delimiter: string;
-}
 
 /**
  * A row without quotes, which is cut out of its piece when it is asked for. Tens of thousands of rows wait at once for their outcome.
@@ -122,24 +157,26 @@ interface Piece {
  */
 export class PlainRow implements Row {
   readonly line: number;
-  readonly #piece: Piece;
+  readonly #piece: string;
   readonly #start: number;
   readonly #end: number;
+  readonly #delimiter: string;
 
-  constructor(line: number, piece: Piece, start: number, end: number) {
+  constructor(line: number, piece: string, start: number, end: number, delimiter: string) {
     this.line = line;
     this.#piece = piece;
     this.#start = start;
     this.#end = end;
+    this.#delimiter = delimiter;
   }
 
   get cells(): readonly string[] {
-    return this.#text.split(this.#piece.delimiter);
+    return this.#text.split(this.#delimiter);
   }
 
   asCsv(width: number, delimiter: string): string | undefined {
     const text = this.#text;
-    const isUsual = this.#piece.delimiter === delimiter && DELIMITERS.includes(delimiter);
+    const isUsual = this.#delimiter === delimiter && DELIMITERS.includes(delimiter);
     if (!isUsual || MAY_NEED_GUARD.test(text)) return undefined;
     let cells = 1;
     for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + 1)) {
@@ -149,11 +186,11 @@ export class PlainRow implements Row {
   }
 
   get #text(): string {
-    return this.#piece.text.slice(this.#start, this.#end);
+    return this.#piece.slice(this.#start, this.#end);
   }
 
   get isUnended(): boolean {
-    return this.#end === this.#piece.text.length;
+    return this.#end === this.#piece.length;
   }
 }
 

@@ -52,7 +52,7 @@ test('a row that is taken as it is would be written just so', () => {
       fc.constantFrom(',', ';', '\t', '|'),
       fc.integer({ min: 1, max: 4 }),
       (line, delimiter, width) => {
-        const row = new PlainRow(1, { text: `x${line}\n${line}`, delimiter }, 1, 1 + line.length);
+        const row = new PlainRow(1, `x${line}\n${line}`, 1, 1 + line.length, delimiter);
         const csv = row.asCsv(width, delimiter);
         if (csv === undefined) return;
         taken += 1;
