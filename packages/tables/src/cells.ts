@@ -48,11 +48,9 @@ function isSeparator(code: number): boolean {
 function jsonStrings(text: string): string[] | undefined {
   if (!text.startsWith('[')) return undefined;
   try {
-    const plain: unknown = JSON.parse(text);
-    // Only other lists are read by a function of our own, which takes ten times as long.
-    const items: unknown = isTextList(plain) ? plain : JSON.parse(text, numbersAsWritten);
+    const items = parseExactly(text);
     if (!Array.isArray(items) || items.some(isNested)) return undefined;
-    return items.filter((item) => item !== null).map(String);
+    return items.filter((item) => item !== null).map(toCell);
   } catch {
     return undefined;
   }
@@ -61,11 +59,6 @@ function jsonStrings(text: string): string[] | undefined {
 /** Whether a value of JSON is a list of nothing but texts. */
 export function isTextList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-/** A number may have more digits than a JavaScript number holds. */
-function numbersAsWritten(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' ? (context?.source ?? value) : value;
 }
 
 /** Whether a value of JSON is an object or an array. A number that is kept as it is written is an object of JavaScript only. */
@@ -90,4 +83,36 @@ function isInk(code: number): boolean {
 export function toCell(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
+}
+
+/** Text that may hold a number which JavaScript would write differently: it follows a key, a comma or a bracket. Times of day in texts don't. */
+const INEXACT = /(?:"\s*:|[,[])\s*-?(?:\d{16}|\d+[.eE]|(?<=-)0)/;
+
+/** Keeps a number as it is written where a JavaScript number would lose digits: `12345678901234567890`, `1.0`, `-0`. */
+function keepNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  return typeof value === 'number' && source !== undefined && String(value) !== source
+    ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source)
+    : value;
+}
+
+/**
+ * A text of JSON, whose numbers keep all of their digits when they are written again.
+ *
+ * @throws SyntaxError for other text
+ */
+export function parseExactly(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  // The look for numbers, and a function for each value even more, cost as much as the parsing.
+  return hasOnlyText(value) || !INEXACT.test(text) ? value : JSON.parse(text, keepNumber);
+}
+
+/** Whether every value is a text or a list of texts, as in nearly all lines: none is a number, and none is nested. */
+function hasOnlyText(value: unknown): boolean {
+  const object = Object(value);
+  for (const key in object) {
+    const inner: unknown = object[key];
+    if (!(typeof inner === 'string' || isTextList(inner))) return false;
+  }
+  return true;
 }

@@ -2,8 +2,9 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type InputError, inputError, systemReason } from './errors.ts';
-import { LineCounter } from './lines.ts';
+import { codeOf, type InputError, inputError, systemReason } from './errors.ts';
+import { countLineBreaks } from './lines.ts';
+import type { Packing } from './sniff.ts';
 
 /** Bytes per read: large enough that the hop to the thread pool costs nothing, small enough to stay in the cache. */
 const BLOCK_BYTES = 64 * 1024;
@@ -17,13 +18,13 @@ export interface DecodeOptions {
   /** Name of the file in messages. */
   name: string;
   /** `--encoding`; undefined is UTF-8, or UTF-16 by its byte order mark. */
-  encoding: string | undefined;
+  encoding?: string | undefined;
   /** `gzip`: the text is unpacked while it is read. */
-  packing?: 'gzip' | undefined;
+  packing?: Packing | undefined;
   /** Called once with the encoding that was chosen, and whether a byte order mark is there. */
   onEncoding?: ((encoding: string, hasBom: boolean) => void) | undefined;
-  /** Called with the bytes of each read of the file, still packed. They are overwritten later. */
-  onBytes?: ((bytes: Uint8Array) => void) | undefined;
+  /** Called with the number of bytes of each read of the file, still packed. */
+  onBytes?: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -33,12 +34,13 @@ export interface DecodeOptions {
  * @throws InputError that names line and byte, when the bytes are not in the encoding
  */
 export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
+  const { name, encoding: wanted, onEncoding } = options;
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let offset = 0;
   const decode = async (bytes: Uint8Array, isLast: boolean): Promise<string> => {
     if (decoder === undefined) {
-      const { encoding, hasBom } = chooseEncoding(bytes, options.encoding);
-      options.onEncoding?.(encoding, hasBom);
+      const { encoding, hasBom } = chooseEncoding(bytes, wanted);
+      onEncoding?.(encoding, hasBom);
       decoder = new TextDecoder(encoding, { fatal: true });
     }
     try {
@@ -47,37 +49,32 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
       offset += bytes.length;
       return isLast ? text + decoder.decode() : text;
     } catch {
-      const { name, packing } = options;
-      const blocks = packing === 'gzip' ? unpackedBlocks(path, { name }) : readBlocks(path, {});
+      const blocks = blocksOf(path, { ...options, onBytes: undefined });
       throw await invalidBytesError(blocks, name, decoder.encoding, offset);
     }
   };
 
   let carry = Buffer.alloc(0);
-  const blocks =
-    options.packing === 'gzip' ? unpackedBlocks(path, options) : readBlocks(path, options);
-  for await (const { buffer, end } of blocks) {
+  for await (const block of blocksOf(path, options)) {
     const start = CARRY_BYTES - carry.length;
-    carry.copy(buffer, start);
-    const cut = cutAtLine(buffer, start, end);
-    if (cut > start) yield await decode(buffer.subarray(start, cut), false);
-    carry = Buffer.from(buffer.subarray(cut, end));
+    carry.copy(block, start);
+    const cut = cutAtLine(block, start);
+    if (cut > start) yield await decode(block.subarray(start, cut), false);
+    carry = Buffer.from(block.subarray(cut));
   }
   const text = await decode(carry, true);
   if (text !== '') yield text;
 }
 
-/** Bytes from {@link CARRY_BYTES} to `end` of a buffer that is used again later. */
-interface Block {
-  buffer: Buffer;
-  end: number;
+type BlockOptions = Pick<DecodeOptions, 'name' | 'packing' | 'onBytes'>;
+
+/** The blocks of a file, each behind {@link CARRY_BYTES} of room. Their memory is used again later. */
+function blocksOf(path: string, options: BlockOptions): AsyncGenerator<Buffer> {
+  return options.packing === 'gzip' ? unpackedBlocks(path, options) : readBlocks(path, options);
 }
 
 /** The blocks of a file. The next one is read while this one is parsed. */
-async function* readBlocks(
-  path: string,
-  { onBytes }: Pick<DecodeOptions, 'onBytes'>,
-): AsyncGenerator<Block> {
+async function* readBlocks(path: string, { onBytes }: BlockOptions): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   const read = (into: Buffer) => {
     const reading = file.read(into, CARRY_BYTES, BLOCK_BYTES, null);
@@ -93,9 +90,8 @@ async function* readBlocks(
       const { bytesRead, buffer } = await reading;
       if (bytesRead === 0) return;
       reading = read(spare);
-      const end = CARRY_BYTES + bytesRead;
-      onBytes?.(buffer.subarray(CARRY_BYTES, end));
-      yield { buffer, end };
+      onBytes?.(bytesRead);
+      yield buffer.subarray(0, CARRY_BYTES + bytesRead);
       spare = buffer;
     }
   } finally {
@@ -107,10 +103,10 @@ async function* readBlocks(
 /** The blocks of a gzip file, unpacked while they are read: however large it becomes, it takes no more memory. */
 async function* unpackedBlocks(
   path: string,
-  { name, onBytes }: Pick<DecodeOptions, 'name' | 'onBytes'>,
-): AsyncGenerator<Block> {
+  { name, onBytes }: BlockOptions,
+): AsyncGenerator<Buffer> {
   const source = createReadStream(path, { highWaterMark: BLOCK_BYTES });
-  if (onBytes !== undefined) source.on('data', (bytes) => onBytes(Buffer.from(bytes)));
+  if (onBytes !== undefined) source.on('data', ({ length }) => onBytes(length));
   const unpacked = createGunzip({ chunkSize: BLOCK_BYTES });
   // Errors of either come out of the one that is read.
   pipeline(source, unpacked, () => {});
@@ -119,7 +115,7 @@ async function* unpackedBlocks(
   try {
     for await (const bytes of unpacked as AsyncIterable<Buffer>) {
       bytes.copy(buffer, CARRY_BYTES);
-      yield { buffer, end: CARRY_BYTES + bytes.length };
+      yield buffer.subarray(0, CARRY_BYTES + bytes.length);
       for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) line += 1;
     }
   } catch (cause) {
@@ -128,7 +124,7 @@ async function* unpackedBlocks(
 }
 
 function unpackError(name: string, line: number, cause: unknown): InputError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOf(cause);
   if (code === 'Z_BUF_ERROR') {
     return inputError(
       `${name} ends in the middle of its gzip data, about line ${line}`,
@@ -139,10 +135,10 @@ function unpackError(name: string, line: number, cause: unknown): InputError {
   return inputError(`${name} can't be unpacked: ${what}, about line ${line}`);
 }
 
-/** Behind the last line break between `start` and `end`; at `end`, where too much would be carried over. */
-function cutAtLine(buffer: Buffer, start: number, end: number): number {
-  const cut = Math.max(start, buffer.lastIndexOf(LF, end - 1) + 1);
-  return end - cut > CARRY_BYTES ? end : cut;
+/** Behind the last line break after `start`; at the end, where too much would be carried over. */
+function cutAtLine(block: Buffer, start: number): number {
+  const cut = Math.max(start, block.lastIndexOf(LF) + 1);
+  return block.length - cut > CARRY_BYTES ? block.length : cut;
 }
 
 const BOMS: ReadonlyArray<{ bytes: readonly number[]; encoding: string }> = [
@@ -174,22 +170,28 @@ const SHOWN_BYTES = 4;
  * after the last byte that completed a character.
  */
 async function invalidBytesError(
-  blocks: AsyncIterable<Block>,
+  blocks: AsyncIterable<Buffer>,
   name: string,
   encoding: string,
   pieceStart: number,
 ): Promise<InputError> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
-  const lines = new LineCounter();
+  let line = 1;
+  let last = '';
+  const count = (text: string) => {
+    // A CRLF may be cut in two.
+    line += countLineBreaks(last + text) - countLineBreaks(last);
+    last = text.slice(-1) || last;
+  };
   // Stopping some bytes early makes sure that a character which straddles the border is seen from its first byte.
   const careful = Math.max(0, pieceStart - LONGEST_CHARACTER_BYTES);
   const rest: Buffer[] = [];
   let position = 0;
-  for await (const { buffer, end } of blocks) {
-    const known = Math.min(end, CARRY_BYTES + Math.max(0, careful - position));
-    lines.add(decoder.decode(buffer.subarray(CARRY_BYTES, known), { stream: true }));
-    rest.push(Buffer.from(buffer.subarray(known, end)));
-    position += end - CARRY_BYTES;
+  for await (const block of blocks) {
+    const known = CARRY_BYTES + Math.max(0, careful - position);
+    count(decoder.decode(block.subarray(CARRY_BYTES, known), { stream: true }));
+    rest.push(Buffer.from(block.subarray(known)));
+    position += block.length - CARRY_BYTES;
     if (position > pieceStart + 2 * (BLOCK_BYTES + CARRY_BYTES)) break;
   }
   const bytes = Buffer.concat(rest);
@@ -197,7 +199,7 @@ async function invalidBytesError(
   for (let index = 0; index < bytes.length; index += 1) {
     try {
       const text = decoder.decode(bytes.subarray(index, index + 1), { stream: true });
-      lines.add(text);
+      count(text);
       if (text !== '') good = index + 1;
     } catch {
       break;
@@ -207,7 +209,7 @@ async function invalidBytesError(
     byte.toString(16).toUpperCase().padStart(2, '0'),
   );
   return inputError(
-    `${name}, line ${lines.line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`,
+    `${name}, line ${line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`,
     `Save the file as UTF-8, or name its encoding: --encoding ${bytes.includes(0) ? 'utf-16le' : 'windows-1252'}`,
   );
 }

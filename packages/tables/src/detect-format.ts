@@ -2,8 +2,8 @@ import { extname } from 'node:path';
 import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
 import { inputError } from './errors.ts';
 import type { RowReader } from './lines.ts';
+import { headerIndex } from './map-columns.ts';
 import { CsvReader } from './read-csv.ts';
-import { headerIndex } from './title-rows.ts';
 import type { Plan, Row, TableOptions } from './types.ts';
 
 /** Delimiters that are looked for, in the order that wins a draw. */

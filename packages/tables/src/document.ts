@@ -1,6 +1,6 @@
+import { parseExactly } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError } from './errors.ts';
-import { parseExactly } from './exact-json.ts';
 import type { Input } from './open-input.ts';
 
 /** Longest JSON document, in characters: all of it is in memory. */
@@ -70,7 +70,7 @@ async function documentText({ path, name, size, packing }: Input): Promise<strin
   if (packing === 'xlsx' || size > MAX_LENGTH) return undefined;
   const pieces: string[] = [];
   let length = 0;
-  for await (const piece of decodeFile(path, { name, encoding: undefined, packing })) {
+  for await (const piece of decodeFile(path, { name, packing })) {
     const text = length === 0 ? piece.trimStart() : piece;
     if (length === 0 && /^[^[{]/.test(text)) return undefined;
     pieces.push(text);

@@ -74,6 +74,7 @@ export function temporaryError(cause: unknown): unknown {
   return new InputError(message, { code: 'system', cause });
 }
 
-function codeOf(cause: unknown): string {
+/** The code of a system's error. */
+export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 }

@@ -1,9 +1,9 @@
-import { decodeFile } from './decode.ts';
+import { type DecodeOptions, decodeFile } from './decode.ts';
 import { detectFormat, sampleRows } from './detect-format.ts';
 import { inputError, refuseConflict } from './errors.ts';
+import { headerIndex } from './map-columns.ts';
 import type { Input } from './open-input.ts';
 import { createReader } from './read-rows.ts';
-import { headerIndex } from './title-rows.ts';
 import type { Plan, TableOptions } from './types.ts';
 
 /** Characters of the beginning that are looked at; more only where not even the first row ends in them. */
@@ -21,9 +21,8 @@ export interface Dialect {
 }
 
 /** The beginning of an input, and what it says about all of it. */
-export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
-  /** `urls` only: the first line names the one column. */
-  hasHeader: boolean;
+export interface Head
+  extends Pick<Plan, 'format' | 'delimiter' | 'encoding' | 'hasHeader' | 'sheet' | 'notes'> {
   dialect: Dialect;
   /** What comes before the header and is no row: skipped lines, a title, and Excel's `sep=` line. */
   preamble: string;
@@ -35,33 +34,26 @@ export interface Head extends Pick<Plan, 'format' | 'delimiter' | 'encoding'> {
   isWhole: boolean;
   /** Path of the unpacked rows of an .xlsx sheet. */
   sheetRows: string | undefined;
-  sheet?: Plan['sheet'];
-  /** What the user should know of the choice of the sheet, and of a header that stands below a title. */
-  notes?: string[];
 }
 
 export type Source = Pick<Input, 'path' | 'name' | 'packing' | 'scratch'>;
 
 /** @throws InputError for an empty input, or one that is not of the format that was asked for */
 export async function readHead(input: Source, settings: TableOptions): Promise<Head> {
-  const { inputFormat, sheet, skipLines = 0 } = settings;
-  if (input.packing === 'xlsx') {
-    if (inputFormat !== 'auto' && inputFormat !== 'xlsx') {
-      throw inputError(
-        `${input.name} is an Excel workbook (.xlsx), not ${inputFormat}`,
-        'Leave --input-format out.',
-      );
+  const { inputFormat, sheet } = settings;
+  if (input.packing !== 'xlsx') {
+    if (inputFormat === 'xlsx' || sheet !== undefined) {
+      throw inputError(`${input.name} is not an Excel workbook (.xlsx)`);
     }
-    return belowTitle(await readSheetHead(input, settings), settings);
+    return belowTitle(await readTextHead(input, settings), settings);
   }
-  if (inputFormat === 'xlsx' || sheet !== undefined) {
-    throw inputError(`${input.name} is not an Excel workbook (.xlsx)`);
+  if (inputFormat !== 'auto' && inputFormat !== 'xlsx') {
+    throw inputError(
+      `${input.name} is an Excel workbook (.xlsx), not ${inputFormat}`,
+      'Leave --input-format out.',
+    );
   }
-  const head = await readTextHead(input, settings, skipLines);
-  head.text.split(/\r\n|\r|\n/).forEach((line, index) => {
-    refuseConflict(input.name, head.firstLine + index, line);
-  });
-  return belowTitle(head, settings);
+  return belowTitle(await readSheetHead(input, settings), settings);
 }
 
 /** The same from the header on, where that stands below a title. */
@@ -73,17 +65,13 @@ function belowTitle(head: Head, { map }: TableOptions): Head {
   const headerLine = rows[index]?.line;
   if (index === 0 || headerLine === undefined) return head;
   // The rows of a sheet are unpacked to one line each, without the empty ones.
-  const lines = format === 'xlsx' ? index : headerLine - firstLine;
-  const end = endOfLine(text, lines) ?? 0;
+  const end = endOfLine(text, format === 'xlsx' ? index : headerLine - firstLine);
   return {
     ...head,
     preamble: preamble + text.slice(0, end),
     text: text.slice(end),
     firstLine: format === 'xlsx' ? firstLine : headerLine,
-    notes: [
-      ...(head.notes ?? []),
-      `The header is on line ${headerLine}. What stands above it is no row.`,
-    ],
+    notes: [...head.notes, `The header is on line ${headerLine}. What stands above it is no row.`],
   };
 }
 
@@ -93,65 +81,52 @@ async function readSheetHead(
 ): Promise<Head> {
   // No other input needs the libraries of workbooks.
   const { unpackSheet } = await import('./read-sheet.ts');
-  const unpacked = await unpackSheet({ path, name, scratch }, settings);
-  const { text, encoding, isWhole } = await readText(unpacked.path, { name });
+  const { path: sheetRows, ...chosen } = await unpackSheet({ path, name, scratch }, settings);
+  const { text, encoding, isWhole } = await readText(sheetRows, { name });
   if (text === '') throw inputError(`${name}: the sheet is empty`);
   return {
-    format: 'xlsx',
-    delimiter: undefined,
-    encoding,
-    hasHeader: false,
+    ...{ format: 'xlsx', delimiter: undefined, encoding, hasHeader: false, ...chosen },
     // As Excel itself writes a CSV file in UTF-8.
     dialect: { delimiter: ',', lineEnd: '\r\n', bom: true, sep: '' },
-    preamble: '',
-    firstLine: 1,
-    text,
-    isWhole,
-    sheetRows: unpacked.path,
-    sheet: unpacked.sheet,
-    notes: unpacked.notes,
+    ...{ preamble: '', firstLine: 1, text, isWhole, sheetRows },
   };
 }
 
 async function readTextHead(
   { path, name, packing }: Source,
   settings: TableOptions,
-  skipLines: number,
 ): Promise<Head> {
-  const head = await readText(path, {
-    name,
-    encoding: settings.encoding,
-    packing: packing === 'gzip' ? 'gzip' : undefined,
-  });
+  const { encoding: wanted, skipLines = 0 } = settings;
+  const head = await readText(path, { name, encoding: wanted, packing });
+  const { encoding, hasBom, isWhole } = head;
   if (head.text.trim() === '') throw inputError(`${name} is empty`);
   const skipped = endOfLine(head.text, skipLines);
-  const rest = skipped === undefined ? '' : head.text.slice(skipped);
-  if (rest.trim() === '' && !head.isWhole) {
+  const rest = head.text.slice(skipped);
+  if (rest.trim() === '') {
     throw inputError(
-      `${name}: its first ${skipLines} lines hold more than ${HEAD_LENGTH / 1024} KB, which is too much to skip`,
+      isWhole
+        ? `${name} has nothing below its first ${skipLines} lines`
+        : `${name}: its first ${skipLines} lines hold more than ${HEAD_LENGTH / 1024} KB, which is too much to skip`,
     );
   }
-  if (rest.trim() === '') {
-    throw inputError(`${name} has nothing below its first ${skipLines} lines`);
-  }
-  const { format, delimiter, sepLength, hasHeader } = detectFormat(settings, name, rest);
-  const preambleLength = head.text.length - rest.length + sepLength;
+  const { sepLength, ...format } = detectFormat(settings, name, rest);
+  const text = rest.slice(sepLength);
+  const firstLine = 1 + skipLines + (sepLength > 0 ? 1 : 0);
+  text.split(LINE_END).forEach((line, index) => {
+    refuseConflict(name, firstLine + index, line);
+  });
+  const lineEnd = LINE_END.exec(rest)?.[0];
   return {
-    format,
-    delimiter,
-    encoding: head.encoding,
-    hasHeader,
+    ...format,
+    encoding,
     dialect: {
-      delimiter: delimiter ?? ',',
-      lineEnd: firstLineEnd(rest),
-      bom: head.hasBom || head.encoding !== 'utf-8',
+      delimiter: format.delimiter ?? ',',
+      lineEnd: lineEnd === '\r\n' || lineEnd === '\r' ? lineEnd : '\n',
+      bom: hasBom || encoding !== 'utf-8',
       sep: rest.slice(0, sepLength),
     },
-    preamble: head.text.slice(0, preambleLength),
-    firstLine: 1 + skipLines + (sepLength > 0 ? 1 : 0),
-    text: rest.slice(sepLength),
-    isWhole: head.isWhole,
-    sheetRows: undefined,
+    preamble: head.text.slice(0, skipped + sepLength),
+    ...{ firstLine, text, isWhole, sheetRows: undefined, notes: [] },
   };
 }
 
@@ -161,45 +136,28 @@ export async function sheetNames(path: string): Promise<string[]> {
   return await listSheets(path);
 }
 
-interface TextOptions {
-  name: string;
-  encoding?: string | undefined;
-  packing?: 'gzip' | undefined;
-}
-
-async function readText(path: string, { name, encoding: label, packing }: TextOptions) {
-  let text = '';
-  let encoding = '';
-  let hasBom = false;
-  const pieces = decodeFile(path, {
-    name,
-    encoding: label,
-    packing,
-    onEncoding: (chosen, bom) => {
-      encoding = chosen;
-      hasBom = bom;
-    },
-  });
-  for await (const piece of pieces) {
-    text += piece;
-    const hasRow = text.length >= HEAD_LENGTH && /[\r\n]/.test(text);
-    if (hasRow || text.length >= MAX_HEAD_LENGTH) return { text, encoding, hasBom, isWhole: false };
+async function readText(
+  path: string,
+  options: Pick<DecodeOptions, 'name' | 'encoding' | 'packing'>,
+) {
+  const found = { text: '', encoding: '', hasBom: false, isWhole: true };
+  const onEncoding: DecodeOptions['onEncoding'] = (encoding, hasBom) => {
+    Object.assign(found, { encoding, hasBom });
+  };
+  for await (const piece of decodeFile(path, { ...options, onEncoding })) {
+    found.text += piece;
+    const { length } = found.text;
+    const hasRow = length >= HEAD_LENGTH && /[\r\n]/.test(found.text);
+    if (hasRow || length >= MAX_HEAD_LENGTH) return { ...found, isWhole: false };
   }
-  return { text, encoding, hasBom, isWhole: true };
+  return found;
 }
 
-/** Where the line with that number ends, its line break included; undefined where there are not so many. */
-function endOfLine(text: string, line: number): number | undefined {
+const LINE_END = /\r\n|\r|\n/;
+
+/** Where the line with that number ends, its line break included; the end of the text where there are not so many. */
+function endOfLine(text: string, line: number): number {
   if (line === 0) return 0;
-  let count = 0;
-  for (const { index, 0: lineBreak } of text.matchAll(/\r\n|\r|\n/g)) {
-    count += 1;
-    if (count === line) return index + lineBreak.length;
-  }
-  return undefined;
-}
-
-function firstLineEnd(text: string): Dialect['lineEnd'] {
-  const found = /\r\n|\r|\n/.exec(text)?.[0];
-  return found === '\r\n' || found === '\r' ? found : '\n';
+  const end = [...text.matchAll(new RegExp(LINE_END, 'g'))][line - 1];
+  return end === undefined ? text.length : end.index + end[0].length;
 }

@@ -1,5 +1,5 @@
 /** Opens an input, detects how its table is written, and reads its rows. */
-export { numberText } from './cell-text.ts';
+export { numberText } from './book-cells.ts';
 export {
   cleanTags,
   isNested,

@@ -2,7 +2,7 @@ import { looksLikeUrl, trimmed } from './cells.ts';
 import { isOneUrl, sampleRows } from './detect-format.ts';
 import { inputError } from './errors.ts';
 import { type Head, readHead, type Source } from './head.ts';
-import { mapColumns } from './map-columns.ts';
+import { type Columns, mapColumns } from './map-columns.ts';
 import { openQuoteHint } from './read-csv.ts';
 import { createReader, URL_LIST_COLUMN } from './read-rows.ts';
 import type { Plan, Row, TableOptions } from './types.ts';
@@ -24,41 +24,22 @@ export async function detectTable(input: Source, settings: TableOptions): Promis
   const head = await readHead(input, settings);
   const { format, encoding, delimiter, sheet, dialect, preamble, firstLine, sheetRows } = head;
   const found = findColumns(input.name, head, settings.map.target_url);
-  const { columns, hasHeader, urlColumn, samples } = found;
-  const notes = [...(head.notes ?? []), ...found.notes];
-  const mapping = mapColumns({
-    name: input.name,
-    columns,
-    map: settings.map,
-    isMapOptional: settings.isMapOptional === true,
-    needsTarget: settings.needsTarget !== false,
-    added: hasHeader ? Object.values(settings.added?.find(columns, samples) ?? {}) : [],
-    ...{ urlColumn, samples, notes },
-  });
-  const firstUrl = trimmed(samples[0]?.cells[mapping.target_url ?? 0] ?? '');
+  const { columns, hasHeader, samples } = found;
+  const notes = [...head.notes, ...found.notes];
+  const added = hasHeader ? Object.values(settings.added?.find(columns, samples) ?? {}) : [];
+  const mapping = mapColumns({ ...settings, ...found, name: input.name, added, notes });
+  const firstUrl = trimmed(samples[0]?.cells[mapping.target_url ?? 0] ?? '') || undefined;
   const plan: Plan = {
-    ...{ format, encoding, delimiter, sheet, columns, hasHeader, mapping },
-    firstUrl: firstUrl === '' ? undefined : firstUrl,
-    notes,
+    ...{ format, encoding, delimiter, sheet, columns, hasHeader, mapping, firstUrl, notes },
   };
   return { plan, dialect, preamble, firstLine, sheetRows, samples };
 }
 
-interface Columns {
-  columns: string[];
-  hasHeader: boolean;
-  /** Set where no header names the columns. */
-  urlColumn: number | undefined;
-  /** The first rows of data. */
-  samples: readonly Row[];
-  notes: string[];
-}
-
 function findColumns(name: string, head: Head, wanted: string | undefined): Columns {
-  const { format, text, isWhole, firstLine } = head;
+  const { format, text, isWhole, firstLine, hasHeader } = head;
+  const columns: string[] = [];
+  const reader = createReader(name, { ...head, columns }, firstLine);
   if (format === 'jsonl') {
-    const columns: string[] = [];
-    const reader = createReader(name, { ...head, columns }, firstLine);
     const samples = reader.push(text);
     if (isWhole) samples.push(...reader.end());
     // Looking into a row adds its keys to the columns.
@@ -70,40 +51,33 @@ function findColumns(name: string, head: Head, wanted: string | undefined): Colu
         'Write one object a line, for example with: jq -c .',
       );
     }
-    return { columns, hasHeader: true, urlColumn: undefined, samples, notes: [] };
+    return { columns, hasHeader: true, samples, notes: [] };
   }
-  const reader = createReader(name, { ...head, columns: [] }, firstLine);
   const { rows, problem } = sampleRows(text, reader, isWhole);
   const [first, ...rest] = rows;
   if (first === undefined) throw problem?.error ?? noRow(name, head);
   if (format === 'urls') {
-    const { hasHeader } = head;
-    const columns = [hasHeader ? (first.cells[0] ?? '') : URL_LIST_COLUMN];
-    const samples = hasHeader ? rest : rows;
-    const notes = hasHeader
-      ? [
-          'Each line below the first is taken for one URL, though some hold a delimiter. If it is a table: --input-format csv',
-        ]
-      : [];
-    return { columns, hasHeader, urlColumn: 0, samples, notes };
+    const list = { hasHeader, urlColumn: 0 };
+    if (!hasHeader) return { ...list, columns: [URL_LIST_COLUMN], samples: rows, notes: [] };
+    const note =
+      'Each line below the first is taken for one URL, though some hold a delimiter. If it is a table: --input-format csv';
+    return { ...list, columns: [first.cells[0] ?? ''], samples: rest, notes: [note] };
   }
   const found = first.cells.findIndex(looksLikeUrl);
-  if (found === -1) {
-    const columns = first.cells.map((column) => column.trim());
-    return { columns, hasHeader: true, urlColumn: undefined, samples: rest, notes: [] };
-  }
-  return withoutHeader(head, rows, first.cells, found, wanted);
+  if (found !== -1) return withoutHeader(head, rows, found, wanted);
+  const names = first.cells.map((column) => column.trim());
+  return { columns: names, hasHeader: true, samples: rest, notes: [] };
 }
 
 /** A first row that holds a URL is no header: the URL's column gets the field's name, the others their number. */
 function withoutHeader(
   { delimiter }: Head,
   rows: readonly Row[],
-  first: readonly string[],
   found: number,
-  wanted: string | undefined,
+  wanted = '',
 ): Columns {
-  const number = /^\d+$/.test(wanted ?? '') ? Number(wanted) : 0;
+  const first = rows[0]?.cells ?? [];
+  const number = /^\d+$/.test(wanted) ? Number(wanted) : 0;
   const urlColumn = number >= 1 && number <= first.length ? number - 1 : found;
   const columns = first.map((_, index) =>
     index === urlColumn ? URL_LIST_COLUMN : `column_${index + 1}`,
@@ -112,12 +86,8 @@ function withoutHeader(
     delimiter !== undefined &&
     first.length > 1 &&
     rows.every(({ cells }) => isOneUrl(cells.join(delimiter)));
-  const notes = mayBeCut
-    ? [
-        `Each line is cut at ${JSON.stringify(delimiter)}, although it could be one URL. If it is one: --input-format urls`,
-      ]
-    : [];
-  return { columns, hasHeader: false, urlColumn, samples: rows, notes };
+  const note = `Each line is cut at ${JSON.stringify(delimiter)}, although it could be one URL. If it is one: --input-format urls`;
+  return { columns, hasHeader: false, urlColumn, samples: rows, notes: mayBeCut ? [note] : [] };
 }
 
 function noRow(name: string, { isWhole, firstLine, text }: Head) {

@@ -1,29 +1,27 @@
 import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
 import { inputError } from './errors.ts';
-import { LINK_FIELDS, type LinkField, type Plan, type Row } from './types.ts';
+import { LINK_FIELDS, type LinkField, type Plan, type Row, type TableOptions } from './types.ts';
 
-interface MapColumnsInput {
+/** What the beginning of a table says about its columns. */
+export interface Columns extends Pick<Plan, 'columns' | 'hasHeader' | 'notes'> {
+  /** Set where no header names the columns: the one of the first row that holds a URL. */
+  urlColumn?: number;
+  /** The first rows of data. */
+  samples: readonly Row[];
+}
+
+type Settings = Pick<TableOptions, 'map' | 'isMapOptional' | 'needsTarget'>;
+
+interface MapColumnsInput extends Columns, Settings {
   /** Name of the file in messages. */
   name: string;
-  columns: readonly string[];
-  /** `--map`. */
-  map: Readonly<Partial<Record<LinkField, string>>>;
-  /** Whether the usual names count where a column of `map` is not there. */
-  isMapOptional?: boolean;
-  /** @default true */
-  needsTarget?: boolean;
-  /** Without a header: the column of the first row that holds a URL. */
-  urlColumn: number | undefined;
   /** Places of columns that fill no field. */
   added: readonly number[];
-  /** The first rows. */
-  samples: readonly Pick<Row, 'cells' | 'object'>[];
-  /** Gains a sentence for each guess that the user should know. */
-  notes: string[];
 }
 
 /**
- * Which column fills which field: `--map` first, then the usual names, or without a header the column that holds URLs.
+ * Which column fills which field: `--map` first, then the usual names, or without a header the column that holds URLs. The notes gain a
+ * sentence for each guess that the user should know.
  *
  * @throws InputError when a column is missing or ambiguous, or none holds the target URL
  */
@@ -119,15 +117,14 @@ function onlyUrlColumn(input: MapColumnsInput): number {
 function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): number | undefined {
   if (wanted === '' && field !== 'target_url') return undefined;
   const key = columnKey(wanted);
-  const comparisons: ReadonlyArray<(name: string) => boolean> = [
-    (name) => name === wanted,
-    (name) => key !== '' && columnKey(name) === key,
-  ];
-  for (const matches of comparisons) {
-    const found = input.columns.flatMap((name, index) => (matches(name) ? [index] : []));
-    if (found.length > 1) throw ambiguous(input, field, found);
-    if (found[0] !== undefined) return found[0];
-  }
+  const places = [...input.columns.keys()];
+  const named = places.filter((index) => input.columns[index] === wanted);
+  const alike = places.filter(
+    (index) => key !== '' && columnKey(input.columns[index] ?? '') === key,
+  );
+  const found = named.length > 0 ? named : alike;
+  if (found.length > 1) throw ambiguous(input, field, found);
+  if (found[0] !== undefined) return found[0];
   const number = /^\d+$/.test(wanted) ? Number(wanted) : 0;
   if (number >= 1 && number <= input.columns.length) return number - 1;
   if (input.isMapOptional) return automaticColumn(input, field);
@@ -139,7 +136,7 @@ function findColumn(input: MapColumnsInput, field: LinkField, wanted: string): n
 
 /** Columns that may fill a field, and match. */
 function indexesWhere(
-  { columns, added }: Pick<MapColumnsInput, 'columns' | 'added'>,
+  { columns, added }: MapColumnsInput,
   matches: (name: string, index: number) => boolean,
 ): readonly number[] {
   return columns.flatMap((name, index) =>
@@ -150,10 +147,9 @@ function indexesWhere(
 function ambiguous(input: MapColumnsInput, field: LinkField, found: readonly number[]) {
   const [first = 0] = found;
   const numbers = found.map((index) => index + 1).join(' and ');
+  const names = found.map((index) => JSON.stringify(input.columns[index] ?? '')).join(', ');
   return inputError(
-    `${input.name}: columns ${numbers} could both be ${field}: ${found
-      .map((index) => JSON.stringify(input.columns[index] ?? ''))
-      .join(', ')}`,
+    `${input.name}: columns ${numbers} could both be ${field}: ${names}`,
     `Name one by its number, such as --map ${field}=${first + 1}`,
   );
 }
@@ -164,6 +160,28 @@ export function columnKey(name: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** Rows in which the header is looked for. */
+const MAX_TITLE_ROWS = 20;
+
+/**
+ * Where the header stands in the first rows of a table: below a title, it is the row that names the column of targets, with a URL under
+ * that name and none above it. 0 where the first row is the header, or nothing tells.
+ *
+ * @param wanted - `--map target_url`
+ */
+export function headerIndex(rows: readonly Pick<Row, 'cells'>[], wanted?: string): number {
+  const isNamed = wanted !== undefined && !/^\d*$/.test(wanted);
+  const keys = isNamed ? [columnKey(wanted)] : ALIASES.target_url;
+  for (const [index, { cells }] of rows.slice(0, MAX_TITLE_ROWS).entries()) {
+    if (cells.some(looksLikeUrl)) return 0;
+    const column = cells.findIndex((cell) => keys.includes(columnKey(cell)));
+    if (column === -1) continue;
+    const isFilled = rows.slice(index + 1).some((row) => looksLikeUrl(row.cells[column]));
+    if (index === 0 || isFilled) return index;
+  }
+  return 0;
 }
 
 /**

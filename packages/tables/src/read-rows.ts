@@ -1,7 +1,6 @@
-import { looksLikeUrl, toCell } from './cells.ts';
+import { looksLikeUrl, parseExactly, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
-import { parseExactly } from './exact-json.ts';
 import type { TableLayout } from './layout.ts';
 import { LineSplitter, lazyRows, type MakeLine, type Parsed, type RowReader } from './lines.ts';
 import type { Input } from './open-input.ts';
@@ -12,12 +11,12 @@ import type { BookCell, Plan, Row } from './types.ts';
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
  * cost more than reading it. For JSON Lines, `layout.plan.columns` gains the keys as they are met.
  *
- * @param onBytes - called with the bytes of each read of the file, as they are on the disk
+ * @param onBytes - called with the number of bytes of each read of the file, as they are on the disk
  */
 export async function* readRows(
   input: Pick<Input, 'path' | 'name' | 'packing'>,
   layout: Pick<TableLayout, 'plan' | 'preamble' | 'firstLine' | 'sheetRows'>,
-  onBytes?: (bytes: Uint8Array) => void,
+  onBytes?: (bytes: number) => void,
 ): AsyncGenerator<Row[]> {
   const { plan, preamble } = layout;
   const reader = createReader(input.name, plan, layout.firstLine);
@@ -31,7 +30,7 @@ export async function* readRows(
   const pieces = decodeFile(layout.sheetRows ?? input.path, {
     name: input.name,
     encoding: plan.encoding,
-    packing: input.packing === 'gzip' ? 'gzip' : undefined,
+    packing: input.packing,
     onBytes,
   });
   for await (const piece of pieces) {

@@ -2,10 +2,9 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { looksLikeUrl } from './cells.ts';
 import { InputError, inputError, temporaryError } from './errors.ts';
-import { ALIASES, columnKey } from './map-columns.ts';
+import { ALIASES, columnKey, headerIndex } from './map-columns.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { readTexts, type SheetRow, sheetRows } from './sheet-rows.ts';
-import { headerIndex } from './title-rows.ts';
 import type { Plan, TableOptions } from './types.ts';
 import { type Sheet, Workbook } from './workbook.ts';
 

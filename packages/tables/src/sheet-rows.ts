@@ -1,5 +1,12 @@
-import { cellNumber, columnOf, MAX_COLUMNS, type Range } from './cell-names.ts';
-import { numberText, since1900, unescaped } from './cell-text.ts';
+import {
+  cellNumber,
+  columnOf,
+  MAX_COLUMNS,
+  numberText,
+  type Range,
+  since1900,
+  unescaped,
+} from './book-cells.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { BookCell } from './types.ts';
 import { type Attributes, MAX_TEXT_LENGTH, type Sheet, type Workbook } from './workbook.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type SheetCell, workbook, zip } from '../test/workbook-fixture.ts';
-import { numberText } from './cell-text.ts';
+import { numberText } from './book-cells.ts';
 import { detectTable } from './layout.ts';
 import { openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';

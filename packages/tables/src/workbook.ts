@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { SaxesParser } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { cellNumber, MAX_COLUMNS, type Range, rangeOf } from './cell-names.ts';
+import { cellNumber, MAX_COLUMNS, type Range, rangeOf } from './book-cells.ts';
 import { inputError } from './errors.ts';
 import type { SharedTexts } from './shared-texts.ts';
 

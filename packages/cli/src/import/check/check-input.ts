@@ -49,7 +49,7 @@ export async function checkInput(
   let bytesRead = 0;
   let announced = 0;
   const batches = readRows(input, layout, (bytes) => {
-    bytesRead += bytes.length;
+    bytesRead += bytes;
   });
   for await (const batch of batches) {
     if (deps.signal.aborted || deps.stopSignal.aborted) return undefined;
