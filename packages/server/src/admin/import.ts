@@ -38,11 +38,14 @@ export function registerImport(links: AdminCommand): void {
     )
     .option('--dry-run', 'check everything, and write nothing')
     .onStore(async ({ store, settings, now }, files: string[], options: ImportOptions) => {
-      const { from, host: hosts = new Map(), dryRun = false } = options;
+      const { from, host: renamed = new Map(), dryRun = false } = options;
       const { id: accountId } = await requireAccount(store, options.account);
       const domains = await store.listDomains();
-      const own = domains.filter((domain) => domain.account_id === accountId);
       const publicHost = normalizeHost(new URL(publicUrlOf(settings)).host) ?? '';
+      // A custom domain of the account may be the public host, too.
+      const others = domains.filter((domain) => domain.account_id !== accountId);
+      const own = domains.filter((domain) => domain.account_id === accountId);
+      const hosts = [...others, { hostname: publicHost, id: '', account_id: accountId }, ...own];
       // The youngest objects of each thread would get 64 MB of room, however little of it is in use, and old ones would be left until there are
       // twice as many. An import makes a few megabytes again and again: it is no slower with a third of the memory.
       setFlagsFromString('--semi-space-growth-factor=1');
@@ -54,12 +57,9 @@ export function registerImport(links: AdminCommand): void {
       try {
         for (const file of files) sources.push(await openSource(file, stdin, say));
         const counts = await importLinks(store, sources, {
-          ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, hosts, now, say },
-          domains: new Map([
-            [publicHost, ''],
-            ...own.map(({ id, hostname }) => [hostname, id] as const),
-          ]),
-          accounts: new Map(domains.map((domain) => [domain.hostname, domain.account_id])),
+          ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, now, say },
+          hosts: renamed,
+          domains: new Map(hosts.map((domain) => [domain.hostname, domain])),
           rules: linkRules(domains, settings, accountId),
         });
         return { json: { ...counts, dry_run: dryRun } };

@@ -12,7 +12,7 @@ import { CommandFailed } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import { missingPages, type Source, type SourceRow } from './read-source.ts';
 import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
-import { Spool } from './spool.ts';
+import { openSpool, type Spool } from './spool.ts';
 import { type Reading, toLink, UnknownHost } from './to-link.ts';
 
 /** Links that are checked together: few, so that they are gone before the memory is searched for what is left. */
@@ -27,9 +27,7 @@ const MAX_ATTEMPTS = 5;
 /** Problems that are listed. */
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings
-  extends Pick<Reading, 'domains' | 'accounts' | 'hosts' | 'now' | 'rules'> {
-  accountId: string;
+export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost'> {
   /** @default found by the columns of each file */
   from?: SourceName | undefined;
   /** Checks everything, and writes nothing. */
@@ -52,14 +50,14 @@ export async function importLinks(
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
-  const isEmpty = ({ columns }: Source) => columns.size === 0;
-  for (const { name } of sources.filter(isEmpty)) settings.say(`${name}: no links`);
-  const files = sources
-    .filter((source) => !isEmpty(source))
-    .map((source) => ({ source, from: sourceOf(source, settings.from) }));
+  const { empty = [], full = [] } = Object.groupBy(sources, ({ columns }) =>
+    columns.size === 0 ? 'empty' : 'full',
+  );
+  for (const { name } of empty) settings.say(`${name}: no links`);
+  const files = full.map((source) => ({ source, from: sourceOf(source, settings.from) }));
   for (const { source, from } of files) settings.say(describe(source, from));
   for (const what of missingPages(sources)) settings.say(`warning: pages are missing: ${what}`);
-  const spool = await Spool.open<Group>();
+  const spool = await openSpool<Group>();
   const run = new Import(store, settings, files);
   try {
     const checked = await run.check(spool);
@@ -77,9 +75,6 @@ interface File {
 
 /** Links, where they stand (see `Import.check`), and why those that don't exist can't be created. */
 type Group = { link: ImportedLink; place: number; refusal?: string | undefined }[];
-
-/** For links that exist: the hosts of the service, and those that it allows, may have been others when they were created. */
-const ANY_HOST = { isOwnHost: () => false, isAllowedHost: () => true };
 
 class Import {
   readonly #store: ImportStore;
@@ -117,10 +112,10 @@ class Import {
       this.#starts.push(start);
       const isOwn = from === OWN;
       const { rules } = this.#settings;
-      const newRules = isOwn
-        ? { ...rules, isOwnHost: ANY_HOST.isOwnHost, fineOrigins: new Set<string>() }
-        : rules;
-      const lax = { ...rules, ...ANY_HOST, fineOrigins: new Set<string>() };
+      // When links that exist were created, other hosts may have been those of the service, or allowed.
+      const anyOwn = { ...rules, isOwnHost: () => false, fineOrigins: new Set<string>() };
+      const lax = { ...anyOwn, isAllowedHost: () => true };
+      const newRules = isOwn ? { ...anyOwn, fineOrigins: new Set<string>() } : rules;
       const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
@@ -264,7 +259,7 @@ class Import {
 
   #shown({ domain_id, path }: Alias): string {
     if (domain_id === ANY_DOMAIN) return `the code ${path.slice(1)}`;
-    const [host = ''] = [...this.#settings.domains].find(([, id]) => id === domain_id) ?? [];
+    const [host = ''] = [...this.#settings.domains].find(([, { id }]) => id === domain_id) ?? [];
     return host + path;
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Spool } from './spool.ts';
+import { openSpool } from './spool.ts';
 
 test('gives values back in their order, from a file that has no name', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'spool-'));
@@ -14,7 +14,7 @@ test('gives values back in their order, from a file that has no name', async () 
     vi.unstubAllEnvs();
     await rm(folder, { recursive: true });
   });
-  const spool = await Spool.open<string[]>();
+  const spool = await openSpool<string[]>();
   const values = [['é'], [], ['😀'.repeat(30_000), '\n']];
   for (const value of values) await spool.add(value);
   expect(await readdir(folder)).toEqual([]);
@@ -30,8 +30,8 @@ test('gives values back in their order, from a file that has no name', async () 
 test('names the temporary folder where a value finds no room in it', async () => {
   const module = fileURLToPath(new URL('./spool.ts', import.meta.url));
   const script = `
-    const { Spool } = await import(process.argv[1]);
-    const spool = await Spool.open();
+    const { openSpool } = await import(process.argv[1]);
+    const spool = await openSpool();
     await spool.add('x'.repeat(2_000)).catch((error) => console.log(error.message));
     await spool.close();`;
   // A file may have 512 or 1,024 bytes there: a part of the value is written.

@@ -4,10 +4,13 @@ import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE, uuidOf } from '../../domain/ids.ts';
 import { type LinkRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
+import type { Domain } from '../../store/store.ts';
 import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
 import type { Fields, Service } from './services.ts';
+
+type ValueOf = (field: keyof Service) => unknown;
 
 /** What rows are read with. */
 export interface Reading {
@@ -15,10 +18,9 @@ export interface Reading {
   /** Whether the rows are of an own export. */
   isOwn: boolean;
   rules: LinkRules;
-  /** The id of the domain of each host that the account's links can be on; `''` is the default one. */
-  domains: ReadonlyMap<string, string>;
-  /** The account of each host that is a custom domain. */
-  accounts: ReadonlyMap<string, string>;
+  accountId: string;
+  /** Each host that links can be on: the account whose links they are, and the id of the domain, `''` for the default one. */
+  domains: ReadonlyMap<string, Pick<Domain, 'id' | 'account_id'>>;
   /** `--host OLD=OURS`, normalised. An empty OLD stands for paths without a host. */
   hosts: ReadonlyMap<string, string>;
   now: number;
@@ -29,7 +31,7 @@ export interface Reading {
 /** @throws Error whose message says what is wrong with the row */
 export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
   const { fields, isOwn, rules, now } = reading;
-  const value = (field: keyof Service): unknown => {
+  const value: ValueOf = (field) => {
     for (const name of fields[field] ?? []) {
       const found = values.get(name);
       if ((found ?? '') !== '') return found;
@@ -78,11 +80,7 @@ function ownFields(values: SourceRow['values'], reading: Reading) {
 }
 
 /** Every address of the row, each once. */
-function addressesOf(
-  values: SourceRow['values'],
-  value: (field: keyof Service) => unknown,
-  reading: Reading,
-): Alias[] {
+function addressesOf(values: SourceRow['values'], value: ValueOf, reading: Reading): Alias[] {
   const lists = (reading.fields.addresses ?? []).flatMap((name) =>
     listOf(values.get(name) ?? '', reading.isOwn ? ' ' : undefined),
   );
@@ -125,32 +123,27 @@ function aliasOf(address: string, reading: Reading): Alias {
 export class UnknownHost extends Error {
   readonly host: string;
 
-  /**
-   * @param ours - What `--host` gives for it, if anything.
-   * @param owner - Another account that has it.
-   */
+  /** @param ours - What `--host` gives for it, if anything. */
   constructor(host: string, ours: string | undefined, owner: string | undefined) {
     const todo = owner ? `account ${owner} has it (--account)` : 'add it with domains add';
-    super(
-      ours !== undefined
-        ? `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`
-        : host === ''
-          ? 'its address has a path only; --host =HOST says on which host of yours it shall be'
-          : `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`,
-    );
+    const path =
+      'its address has a path only; --host =HOST says on which host of yours it shall be';
+    const unknown = `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`;
+    const wrong = `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`;
+    super(ours !== undefined ? wrong : host === '' ? path : unknown);
     this.host = host;
   }
 }
 
-function domainOf(authority: string, { hosts, domains, accounts }: Reading): string {
+function domainOf(authority: string, { hosts, domains, accountId }: Reading): string {
   // Most are written as they are stored.
   const known = hosts.size === 0 ? domains.get(authority) : undefined;
-  if (known !== undefined) return known;
+  if (known?.account_id === accountId) return known.id;
   const host = authority === '' ? '' : (normalizeHost(authority) ?? authority);
   const ours = hosts.get(host);
   const domain = domains.get(ours ?? host);
-  if (domain === undefined) throw new UnknownHost(host, ours, accounts.get(ours ?? host));
-  return domain;
+  if (domain?.account_id === accountId) return domain.id;
+  throw new UnknownHost(host, ours, domain?.account_id);
 }
 
 /** Texts, or objects with a name, which is how some APIs list tags. */
@@ -203,13 +196,9 @@ function isSet(value: unknown): boolean {
 }
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
-function isActive(value: (field: keyof Service) => unknown, { now, lost }: Reading): boolean {
-  const [begins, ends, off, most] = [
-    value('begins'),
-    value('ends'),
-    value('off'),
-    value('maxVisits'),
-  ];
+function isActive(value: ValueOf, { now, lost }: Reading): boolean {
+  const [begins, ends] = [value('begins'), value('ends')];
+  const [off, most] = [value('off'), value('maxVisits')];
   const hasPassword = isSet(value('password'));
   const isEarly = isSet(begins) && timeOf(begins, now) > now;
   const hasEnded =
