@@ -130,22 +130,31 @@ async function planOf(
   for (const { where = '', problem: unread, ...change } of changes) {
     const code = await findCode(store, publicUrlOf(settings), change.code);
     const link = code === undefined ? undefined : await store.findLink(code);
+    const found = link === undefined ? `link ${JSON.stringify(change.code)} not found` : undefined;
     const problem =
       unread ??
-      (link === undefined
-        ? `link ${JSON.stringify(change.code)} not found`
-        : (problemOf(change, link, rules) ??
-          (await mayLeadBack(store, settings, change)) ??
-          (plan.has(link.code) && `link ${code} is corrected twice`)));
+      found ??
+      (link && problemOf(change, link, rules)) ??
+      (await mayLeadBack(store, settings, change)) ??
+      (plan.has(code ?? '') && `link ${code} is corrected twice`);
     if (problem) problems.push(where + problem);
-    else if (link !== undefined) {
-      plan.set(link.code, { change, link, ...changedLink(link, change) });
-    }
+    else if (link) plan.set(link.code, { change, link, ...changedLink(link, change) });
   }
-  if (problems.length > 1) for (const one of problems.slice(0, MAX_PROBLEMS)) say(one);
-  const all = `${problems.length} of the corrections can't be made; nothing was changed`;
-  if (problems.length > 0) throw new CommandFailed(problems.length > 1 ? all : (problems[0] ?? ''));
+  refuse(problems, problems.length === 1, "corrections can't be made", say);
   return [...plan.values()];
+}
+
+/** @throws CommandFailed with the one problem there is, or with the number of all, the first of which are said */
+function refuse(
+  problems: readonly string[],
+  isOne: boolean,
+  what: string,
+  say: (line: string) => void,
+): void {
+  if (problems.length === 0) return;
+  if (isOne) throw new CommandFailed(problems[0] ?? '');
+  for (const problem of problems.slice(0, MAX_PROBLEMS)) say(problem);
+  throw new CommandFailed(`${problems.length} of the ${what}; nothing was changed`);
 }
 
 /** Why a link can't be corrected so. */
@@ -161,18 +170,13 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
   if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
-  return isOther && changedLink(link, change).changed ? leadsTo(link).message : undefined;
+  return isOther && changedLink(link, change).changed ? leadsTo(link) : undefined;
 }
 
 /** Where no public URL says which host is the service's own, each target with the path of a link may be that link. */
-async function mayLeadBack(
-  store: Store,
-  settings: Settings,
-  { target_url }: Change,
-): Promise<string | undefined> {
+async function mayLeadBack(store: Store, settings: Settings, { target_url }: Change) {
   if (settings.publicUrl !== undefined || target_url === undefined) return undefined;
-  const { pathname } = new URL(target_url);
-  const code = await findCode(store, publicUrlOf(settings), pathname);
+  const code = await findCode(store, publicUrlOf(settings), new URL(target_url).pathname);
   return (
     code &&
     `the target ${target_url} may lead back to this service, whose link ${code} has that path; set SHORTLINK_PUBLIC_URL`
@@ -205,13 +209,9 @@ async function correctAll(
     const outcome = outcomes[at];
     return outcome?.ok ? [] : leadsTo({ ...link, ...outcome });
   });
-  const [first] = problems;
-  if (first === undefined) return outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
-  if (plan.length === 1) throw first;
-  for (const { message } of problems.slice(0, MAX_PROBLEMS)) say(message);
-  throw new CommandFailed(
-    `${problems.length} of the ${plan.length} links were changed by somebody else meanwhile; nothing was changed`,
-  );
+  const meanwhile = `${plan.length} links were changed by somebody else meanwhile`;
+  refuse(problems, plan.length === 1, meanwhile, say);
+  return outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
 }
 
 /** The rules for links that operators give, as the service has them for those of its clients. */
@@ -229,8 +229,8 @@ export function linkRules(
   };
 }
 
-function leadsTo({ code, target_url }: Pick<Link, 'code' | 'target_url'>): CommandFailed {
-  return new CommandFailed(`link ${code} leads to ${target_url} now; it was not changed`);
+function leadsTo({ code, target_url }: Pick<Link, 'code' | 'target_url'>): string {
+  return `link ${code} leads to ${target_url} now; it was not changed`;
 }
 
 /** The user of the operating system. In a container there may be a number only. */

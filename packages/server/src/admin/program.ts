@@ -130,15 +130,12 @@ const MAX_WIDTH = 80;
 /** Commander's own help, in at most {@link MAX_WIDTH} columns. */
 function layOutHelp(program: AdminCommand): void {
   const help = new Help();
-  program
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'Print help for a command.')
-    .configureHelp({
-      helpWidth: Math.min(program.context.columns ?? MAX_WIDTH, MAX_WIDTH),
-      styleTitle: bold,
-      optionDescription: (option) =>
-        help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
-    });
+  program.helpOption('-h, --help', 'print help').configureHelp({
+    helpWidth: Math.min(program.context.columns ?? MAX_WIDTH, MAX_WIDTH),
+    styleTitle: bold,
+    optionDescription: (option) =>
+      help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+  });
 }
 
 function registerStart(program: AdminCommand): void {
