@@ -61,10 +61,9 @@ interface Work {
   now: number;
 }
 
-const NOTES_ON_VARIABLES = [
-  'A flag of start wins over its variable. Add _FILE to the name of a variable to',
-  'give a file that holds the value.',
-];
+const NOTE_ON_VARIABLES = `
+A flag of start wins over its variable. Add _FILE to the name of a variable to
+give a file that holds the value.`;
 
 export const bold = (text: string) => styleText('bold', text, { validateStream: false });
 
@@ -105,7 +104,7 @@ export class AdminCommand extends Command {
       });
       const secrets = 'Settings without a flag, because others can read command lines:';
       const title = bold(which === 'all' ? 'Settings:' : secrets);
-      return ['', title, ...lines, '', ...NOTES_ON_VARIABLES].join('\n');
+      return ['', title, ...lines, NOTE_ON_VARIABLES].join('\n');
     });
   }
 

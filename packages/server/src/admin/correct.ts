@@ -27,11 +27,8 @@ type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string; problem?: s
 /** Links of an account that are corrected from a file without `--yes`: so many, and so many of a hundred. */
 const MOST_WITHOUT_YES = 100;
 const MOST_PERCENT_WITHOUT_YES = 30;
-
-/** Bad corrections of a file that are listed. */
 const MAX_PROBLEMS = 100;
 
-/** `links update`: the way to correct a link that is printed already. */
 export function registerUpdate(links: AdminCommand): void {
   const { context } = links;
   links
@@ -84,7 +81,6 @@ export function registerUpdate(links: AdminCommand): void {
     });
 }
 
-/** Reads a table of corrections. */
 async function changesIn(file: string, { stdin, err }: CommandContext): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
   const source = await openSource(file, stdin, err);

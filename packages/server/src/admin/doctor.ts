@@ -81,7 +81,6 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
   return findings;
 }
 
-/** Finds nothing where all is well. */
 async function checkHost({ openStore }: CommandContext, settings: Settings): Promise<Finding[]> {
   const store = await openStore(settings, false);
   const domains = await store.listDomains().finally(() => store.close());

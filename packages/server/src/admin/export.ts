@@ -12,7 +12,6 @@ interface ExportOptions {
   output: string;
 }
 
-/** `links export`: everything that is kept of links, as it was at one moment. */
 export function registerExport(links: AdminCommand): void {
   const { write, err } = links.context;
   links

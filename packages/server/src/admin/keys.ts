@@ -106,10 +106,9 @@ function registerRotate(keys: AdminCommand): void {
       async ({ store, now }, keyId: string, options: { grace: number; expires?: number }) => {
         const { grace: graceMs, expires: expiresAt } = options;
         const key = generateApiKey();
-        const outcome = await store.rotateKey({
-          ...{ keyId, hash: hashApiKey(key), graceMs, expiresAt, now },
-        });
-        if (outcome.ok) return { json: { ...shown(outcome.value), key, replaces: keyId } };
+        const hash = hashApiKey(key);
+        const outcome = await store.rotateKey({ keyId, hash, graceMs, expiresAt, now });
+        if (outcome.ok) return { json: { ...outcome.value, key, replaces: keyId } };
         const words = {
           ended: 'not found, or revoked or expired before',
           rotated: 'was rotated before; rotate its successor, see keys list',
@@ -129,11 +128,7 @@ export async function createKey(
   if (!outcome.ok) {
     throw new CommandFailed(`${planLimitWords(outcome)} Upgrade the plan or revoke a key.`);
   }
-  return { ...shown(outcome.value), key };
-}
-
-function shown({ id, account_id, name, permissions, expires_at }: ApiKey): ApiKey {
-  return { id, account_id, name, permissions, ...(expires_at !== undefined && { expires_at }) };
+  return { ...outcome.value, key };
 }
 
 /** Whether a key was rotated and its grace period is over. Like a revoked key, it can't be used any more. */

@@ -20,7 +20,6 @@ export async function runProgram(
     await buildProgram(context, version).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    // Help and version are no errors.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     // Whoever reads the output has read enough, such as `| head`.
     if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
@@ -78,16 +77,26 @@ function hintFor(error: unknown, args: readonly string[]): string | undefined {
   return isSystemError(error) ? HINTS[error.code ?? ''] : undefined;
 }
 
+/** Longest line of the help, also on a wider terminal: longer lines are hard to read. */
+const MAX_WIDTH = 80;
+
 export function buildProgram(context: CommandContext, version: string): AdminCommand {
+  const help = new Help();
   const program = new AdminCommand(context, 'shortlink-server')
     .description('Run a short-link service, and manage its accounts, keys, domains and links.')
     .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.out(text.trimEnd()),
       writeErr: (text) => context.err(terminalSafeLines(text.trimEnd())),
+    })
+    .configureHelp({
+      helpWidth: Math.min(context.columns ?? MAX_WIDTH, MAX_WIDTH),
+      styleTitle: bold,
+      optionDescription: (option) =>
+        help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
     });
-  layOutHelp(program);
   program.commandsGroup('Serving:');
   registerStart(program);
   program.commandsGroup('Accounts, keys, domains and links:');
@@ -121,20 +130,6 @@ function registerDatabase(program: AdminCommand): void {
     backup.sayDatabase();
     await program.context.backup(settings, file);
     return { json: { file } };
-  });
-}
-
-/** Longest line of the help, also on a wider terminal: longer lines are hard to read. */
-const MAX_WIDTH = 80;
-
-/** Commander's own help, in at most {@link MAX_WIDTH} columns. */
-function layOutHelp(program: AdminCommand): void {
-  const help = new Help();
-  program.helpOption('-h, --help', 'print help').configureHelp({
-    helpWidth: Math.min(program.context.columns ?? MAX_WIDTH, MAX_WIDTH),
-    styleTitle: bold,
-    optionDescription: (option) =>
-      help.optionDescription(option) + (option.mandatory ? ' (required)' : ''),
   });
 }
 

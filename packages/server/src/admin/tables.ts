@@ -3,7 +3,6 @@ import { terminalSafe } from './output.ts';
 
 // Loaded only where something is drawn: a server that starts would spend a tenth of that on measuring texts.
 
-/** One line of a table or one record, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Width that a cut text keeps in any case: that of an id, so that ids stay whole. */

@@ -1,7 +1,6 @@
 /** Numbers of an entry: 64 bits of the address, 32 of the target, and the row. */
 const WIDTH = 4;
 
-/** Entries of a piece. */
 const PIECE = 65_536;
 
 /** Finds addresses that rows of an import share, by hashes of 64 bits: some 20 bytes each, where texts would take hundreds of megabytes. */

@@ -23,8 +23,6 @@ const WRITTEN_TOGETHER = 2_000;
 
 /** Attempts at a step, while the database is busy. */
 const MAX_ATTEMPTS = 5;
-
-/** Problems that are listed. */
 const MAX_PROBLEMS = 100;
 
 export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost'> {
@@ -32,13 +30,10 @@ export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost
   from?: SourceName | undefined;
   /** Checks everything, and writes nothing. */
   dryRun: boolean;
-  /** Receives a line for a person. */
   say: (line: string) => void;
 }
 
 type ImportStore = Pick<Store, 'checkImport' | 'importLinks' | 'exportLinks'>;
-
-/** Links by what became of them, or would with `dryRun`. */
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
 /**
@@ -126,7 +121,6 @@ class Import {
       }
       await flush();
     }
-    // It reads all links.
     const isNew = this.#counts.created > 0;
     if (isNew && this.#files.some(({ from }) => from === OWN)) await this.#lookForIds();
     for (const [what, links] of counted) {
@@ -276,14 +270,12 @@ class Import {
     return this.#problems.toSorted((a, b) => a.place - b.place).slice(0, MAX_PROBLEMS);
   }
 
-  /** Says what is wrong, in the order of the files. */
   sayProblems(): void {
     for (const { place, problem } of this.#firstProblems()) {
       this.#settings.say(`${this.#where(place)}: ${problem}`);
     }
   }
 
-  /** @throws CommandFailed if there were any problems */
   #end(what: string, written: Partial<ImportCounts>): void {
     if (this.#refused === 0) return;
     const problems = this.#firstProblems().map(({ place, problem }) => {

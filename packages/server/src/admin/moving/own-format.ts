@@ -35,7 +35,6 @@ function tagsCell(tags: readonly string[]): string {
   return tags.every((tag) => PLAIN_TAG.test(tag)) ? tags.join() : JSON.stringify(tags);
 }
 
-/** The tags of a cell of {@link tagsCell}. */
 export function tagsOf(cell: string): string[] {
   if (cell.startsWith('[')) return JSON.parse(cell);
   return cell === '' ? [] : cell.split(',');

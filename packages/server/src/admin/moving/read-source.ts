@@ -13,7 +13,6 @@ import { unguarded } from './own-format.ts';
 
 /** A link of an export, by the keys of its columns. Values of CSV are texts. */
 export interface SourceRow {
-  /** Number of the line, or of the entry. */
   line: number;
   /** Why its values can't be trusted. */
   problem?: string | undefined;

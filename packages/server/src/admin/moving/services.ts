@@ -1,33 +1,20 @@
 import { CommandFailed } from '../command.ts';
 import type { Source } from './read-source.ts';
 
-/** Columns of an export, as `columnKey` writes them, with spaces between them. The first that a row has counts. */
-export interface Service {
+/**
+ * What an export may say of a link. All whole `addresses` count; `host` and `path` are for those where the address is in two columns, or has
+ * no host. `off`: whether a link is switched off, its state, or the time at which that was done; an archived link is only out of sight, and
+ * goes on redirecting. `begins` and `ends` are times, `maxVisits` is a limit, `password` may be only whether it has one, and `others` are
+ * targets for some visitors.
+ */
+export type Field =
+  | ('target' | 'addresses' | 'host' | 'path' | 'title' | 'tags' | 'clicks' | 'created')
+  | ('off' | 'begins' | 'ends' | 'maxVisits' | 'password' | 'redirectType' | 'others');
+
+/** The columns of each field, as `columnKey` writes them, with spaces between them. The first that a row has counts. */
+interface Service extends Partial<Record<Field, string>> {
   /** Columns by which `--from auto` recognises it: any of these sets. */
   marks: readonly string[];
-  target: string;
-  /** Whole addresses of the link: all of them count. */
-  addresses: string;
-  /** Where the address is in two columns, or has no host at all. */
-  host?: string;
-  path?: string;
-  title?: string;
-  tags?: string;
-  clicks?: string;
-  created?: string;
-  /** Whether a link is switched off, its state, or the time at which that was done. An archived link is only out of sight: it goes on redirecting. */
-  off?: string;
-  /** The time at which it begins. */
-  begins?: string;
-  /** The time at which it ends. */
-  ends?: string;
-  /** A limit of its visits. */
-  maxVisits?: string;
-  /** Its password, or whether it has one. */
-  password?: string;
-  redirectType?: string;
-  /** Other targets, for some visitors. */
-  others?: string;
 }
 
 const created = 'createdat datecreated created timestamp';
@@ -128,8 +115,7 @@ export const OWN = 'shortlink';
 
 export const SOURCES = Object.keys(SERVICES) as SourceName[];
 
-/** The columns of each field. */
-export type Fields = Partial<Record<keyof Service, readonly string[]>>;
+export type Fields = Partial<Record<Field, readonly string[]>>;
 
 export function fieldsOf(from: SourceName): Fields {
   const { marks, ...fields }: Service = SERVICES[from];
@@ -138,7 +124,6 @@ export function fieldsOf(from: SourceName): Fields {
   );
 }
 
-/** Whose export has these columns. */
 function recognise(columns: ReadonlySet<string>): SourceName | undefined {
   const hasAll = (mark: string) => mark.split(' ').every((name) => columns.has(name));
   return SOURCES.find((name) => SERVICES[name].marks.some(hasAll));
@@ -164,20 +149,17 @@ const LACKS = {
   off: 'states (all links are active)',
   redirectType: 'redirect types (they are 302)',
   host: 'hosts (all links are on the default domain)',
-} satisfies Partial<Record<keyof Service, string>>;
+} satisfies Partial<Record<Field, string>>;
 
-/** What is read, and what it lacks. */
 export function describe({ name, columns }: Named, from: SourceName): string {
   const isOwn = from === OWN;
   const fields = fieldsOf(from);
-  const lacking = (Object.keys(LACKS) as (keyof typeof LACKS)[])
+  const lacking = Object.entries(LACKS).flatMap(([field, words]) => {
     // An own export without states is refused, and one of others has its hosts in the addresses, or is refused.
-    .filter((field) => field !== (isOwn ? 'off' : 'host'))
-    .filter((field) => {
-      const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field];
-      return !where.some((one) => fields[one]?.some((column) => columns.has(column)));
-    })
-    .map((field) => LACKS[field]);
+    if (field === (isOwn ? 'off' : 'host')) return [];
+    const where = field === 'off' ? (['off', 'ends', 'password'] as const) : [field as Field];
+    return where.some((one) => fields[one]?.some((column) => columns.has(column))) ? [] : words;
+  });
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
   return `${name}: an export of ${isOwn ? 'this service' : from}${without}`;
 }

@@ -8,14 +8,12 @@ import type { Domain } from '../../store/store.ts';
 import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
-import type { Fields, Service } from './services.ts';
+import type { Field, Fields } from './services.ts';
 
-type ValueOf = (field: keyof Service) => unknown;
+type ValueOf = (field: Field) => unknown;
 
-/** What rows are read with. */
 export interface Reading {
   fields: Fields;
-  /** Whether the rows are of an own export. */
   isOwn: boolean;
   rules: LinkRules;
   accountId: string;
@@ -38,7 +36,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     }
     return undefined;
   };
-  const text = (field: keyof Service) => String(value(field) ?? '');
+  const text = (field: Field) => String(value(field) ?? '');
   const created_at = createdAt(value('created'), now);
   const own = isOwn ? ownFields(values, reading) : undefined;
   const aliases = addressesOf(values, value, reading);
@@ -108,7 +106,6 @@ function listOf(value: unknown, separator?: string | RegExp): unknown[] {
   return separator === undefined ? [text] : text.split(separator);
 }
 
-/** The alias of an old address. */
 function aliasOf(address: string, reading: Reading): Alias {
   const shown = JSON.stringify(address);
   const { authority, path, hasQuery } = readAddress(address);
