@@ -16,7 +16,6 @@ export function rangeOf(ref: string): Range {
   return { top: Number(/\d+$/.exec(from)?.[0]), left: columnOf(from), bottom, right: columnOf(to) };
 }
 
-/** Names a cell by one number. */
 export function cellNumber(row: number, column: number): number {
   return row * MAX_COLUMNS + column;
 }
@@ -65,7 +64,6 @@ function kindOf(format: string): Kind {
 /**
  * A number as somebody types it who sees it: a date as ISO 8601, a percentage with its sign, a number with the zeros before it. Of a whole
  * number all digits stay, of others those 15 that Excel shows.
- *
  * @param raw - as it is written in the file
  * @param format - the code of its format; empty where it has none
  */

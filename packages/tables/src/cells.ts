@@ -23,7 +23,6 @@ export function splitTags(cell: string, separator: string | undefined): string[]
   return separator === undefined ? cut(text) : cleanTags(text.split(separator));
 }
 
-/** Tags trimmed, without the empty ones. */
 export function cleanTags(parts: readonly string[]): string[] {
   return parts.map(trimmed).filter((tag) => tag !== '');
 }
@@ -74,7 +73,6 @@ export function trimmed(text: string): string {
   return isInk(text.charCodeAt(0)) && isInk(text.charCodeAt(text.length - 1)) ? text : text.trim();
 }
 
-/** A printable ASCII character. */
 function isInk(code: number): boolean {
   return code > SPACE && code < DEL;
 }
@@ -98,7 +96,6 @@ function keepNumber(_key: string, value: unknown, context?: { source?: string })
 
 /**
  * A text of JSON, whose numbers keep all of their digits when they are written again.
- *
  * @throws SyntaxError for other text
  */
 export function parseExactly(text: string): unknown {

@@ -30,7 +30,6 @@ export interface DecodeOptions {
 /**
  * The text of a file, in pieces, without its byte order mark. Characters are whole: a piece never ends inside one. It ends with
  * a line where lines are not longer than some kilobytes, so that a reader of rows has nothing to put together.
- *
  * @throws InputError that names line and byte, when the bytes are not in the encoding
  */
 export async function* decodeFile(path: string, options: DecodeOptions): AsyncGenerator<string> {
@@ -161,7 +160,6 @@ function chooseEncoding(firstBytes: Uint8Array, wanted = 'utf-8') {
 /** More than the longest character of any encoding of the Encoding Standard. */
 const LONGEST_CHARACTER_BYTES = 8;
 
-/** Bytes of a bad sequence that the message shows. */
 const SHOWN_BYTES = 4;
 
 /**

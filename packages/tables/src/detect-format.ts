@@ -37,16 +37,15 @@ type FormatOptions = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added'>;
 
 /**
  * Format and delimiter, from the settings, the file's name, and the text it begins with.
- *
  * @throws InputError for text that is no such file, or could be two of them
  */
 export function detectFormat(settings: FormatOptions, name: string, head: string): Format {
   refuseOtherText(name, head);
-  const { format, hasHeader } =
-    settings.inputFormat === 'auto' || settings.inputFormat === 'xlsx'
-      ? guessFormat(settings, name, head)
-      : { format: settings.inputFormat, hasHeader: false };
+  const { inputFormat } = settings;
+  const isGuess = inputFormat === 'auto' || inputFormat === 'xlsx';
+  const format = isGuess ? guessFormat(settings, name, head) : inputFormat;
   if (format === 'jsonl' || format === 'urls') {
+    const hasHeader = isGuess && format === 'urls' && !looksLikeUrl(head);
     return { format, delimiter: undefined, sepLength: 0, hasHeader };
   }
   const sep = SEP_LINE.exec(head);
@@ -56,7 +55,7 @@ export function detectFormat(settings: FormatOptions, name: string, head: string
     sep?.[1] ??
     settings.added?.header.exec(head)?.[1] ??
     (format === 'tsv' ? '\t' : guessDelimiter(head.slice(sepLength)));
-  return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader };
+  return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader: false };
 }
 
 /** Other kinds of text that are often taken for CSV. */
@@ -82,28 +81,20 @@ function refuseOtherText(name: string, head: string): void {
   }
 }
 
-type Guess = Pick<Format, 'format' | 'hasHeader'>;
-
-function guessFormat(settings: FormatOptions, name: string, head: string): Guess {
-  const csv: Guess = { format: 'csv', hasHeader: false };
-  if (settings.delimiter !== undefined) return csv;
+function guessFormat(settings: FormatOptions, name: string, head: string): Format['format'] {
+  if (settings.delimiter !== undefined) return 'csv';
   const extension = extname(name.replace(/\.gz$/i, '')).toLowerCase();
-  if (extension === '.jsonl' || extension === '.ndjson' || /^\s*\{/.test(head)) {
-    return { format: 'jsonl', hasHeader: false };
-  }
-  if (/^\.(?:tsv|tab)$/.test(extension) && !hasOtherDelimiter(head)) {
-    return { format: 'tsv', hasHeader: false };
-  }
-  if (SEP_LINE.test(head) || settings.added?.header.test(head)) return csv;
+  if (extension === '.jsonl' || extension === '.ndjson' || /^\s*\{/.test(head)) return 'jsonl';
+  if (/^\.(?:tsv|tab)$/.test(extension) && !hasOtherDelimiter(head)) return 'tsv';
+  if (SEP_LINE.test(head) || settings.added?.header.test(head)) return 'csv';
   const lines = head
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
   // What the end of the head cuts off may look like anything.
   if (lines.length > MAX_SAMPLE_ROWS) lines.pop();
-  if (isListWithHeader(lines)) return { format: 'urls', hasHeader: true };
-  if (extension === '.csv') return csv;
-  return isUrlList(lines, name) ? { format: 'urls', hasHeader: false } : csv;
+  if (isListWithHeader(lines)) return 'urls';
+  return extension !== '.csv' && isUrlList(lines, name) ? 'urls' : 'csv';
 }
 
 /** Whether the first line of a text without any tab shows that it is cut elsewhere. */
@@ -185,7 +176,6 @@ function guessDelimiter(head: string): string {
 /**
  * The first rows of a text, and why there are no more of them, where one can't be read. The text is read line by line, so that a
  * broken row takes nothing from those before it.
- *
  * @param isWhole - the text is all there is, so that its last line is complete
  */
 export function sampleRows(

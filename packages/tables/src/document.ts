@@ -22,7 +22,6 @@ export interface Page {
 
 /**
  * An input that is one JSON document: a list of links, also in one of the fields that APIs have it in. Undefined for any other input.
- *
  * @throws InputError for several documents in one file
  */
 export async function readDocument(

@@ -74,7 +74,6 @@ export function temporaryError(cause: unknown): unknown {
   return new InputError(message, { code: 'system', cause });
 }
 
-/** The code of a system's error. */
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 }

@@ -26,11 +26,9 @@ export interface Head
   dialect: Dialect;
   /** What comes before the header and is no row: skipped lines, a title, and Excel's `sep=` line. */
   preamble: string;
-  /** Number of the line after the preamble. */
-  firstLine: number;
-  /** The text after the preamble. */
+  /** The text after the preamble, the number of its first line, and whether that is all of the input. */
   text: string;
-  /** Whether that is all of it. */
+  firstLine: number;
   isWhole: boolean;
   /** Path of the unpacked rows of an .xlsx sheet. */
   sheetRows: string | undefined;

@@ -17,7 +17,6 @@ export interface TableLayout
 
 /**
  * Looks at the beginning of the input and settles format, delimiter, header and mapping.
- *
  * @throws InputError when the input can't be read as it is, or a setting doesn't fit it
  */
 export async function detectTable(input: Source, settings: TableOptions): Promise<TableLayout> {

@@ -22,7 +22,6 @@ interface MapColumnsInput extends Columns, Settings {
 /**
  * Which column fills which field: `--map` first, then the usual names, or without a header the column that holds URLs. The notes gain a
  * sentence for each guess that the user should know.
- *
  * @throws InputError when a column is missing or ambiguous, or none holds the target URL
  */
 export function mapColumns(input: MapColumnsInput): Plan['mapping'] {
@@ -168,7 +167,6 @@ const MAX_TITLE_ROWS = 20;
 /**
  * Where the header stands in the first rows of a table: below a title, it is the row that names the column of targets, with a URL under
  * that name and none above it. 0 where the first row is the header, or nothing tells.
- *
  * @param wanted - `--map target_url`
  */
 export function headerIndex(rows: readonly Pick<Row, 'cells'>[], wanted?: string): number {

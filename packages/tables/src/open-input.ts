@@ -8,7 +8,6 @@ import { type Packing, sniffPacking } from './sniff.ts';
 
 /** An input that can be read as often as needed. */
 export interface Input {
-  /** Where its bytes are. */
   path: string;
   /** Its name in messages. */
   name: string;
@@ -25,7 +24,6 @@ export interface Input {
 /**
  * Makes the input readable more than once, since all of it is checked before any of it is sent: a regular file is taken as it
  * is; standard input and pipes are copied to a temporary file, whatever their size.
- *
  * @throws InputError when there is no such file, or it is of a kind that holds no rows (a PDF, an image)
  */
 export async function openInput(
@@ -86,7 +84,6 @@ async function spool(
 
 /**
  * Finds out whether somebody writes to the input while it is being imported: its rows would no longer be those that were checked.
- *
  * @returns a function that throws when the file is no longer what it was
  */
 export async function inputGuard(input: Input): Promise<() => Promise<void>> {

@@ -11,7 +11,6 @@ const QUOTE = 34;
 interface CsvReaderOptions {
   /** One character. */
   delimiter: string;
-  /** Name of the file in messages. */
   name: string;
   /** Number of the first line that will be pushed. @default 1 */
   firstLine?: number | undefined;

@@ -10,7 +10,6 @@ import type { BookCell, Plan, Row } from './types.ts';
 /**
  * All rows of the input below its header, in arrays of those that one read completes: a promise for every row would
  * cost more than reading it. For JSON Lines, `layout.plan.columns` gains the keys as they are met.
- *
  * @param onBytes - called with the number of bytes of each read of the file, as they are on the disk
  */
 export async function* readRows(
@@ -20,32 +19,22 @@ export async function* readRows(
 ): AsyncGenerator<Row[]> {
   const { plan, preamble } = layout;
   const reader = createReader(input.name, plan, layout.firstLine);
-  let skip = headerRows(plan);
+  // The keys of JSON Lines are no row of their own.
+  let skip = plan.hasHeader && plan.format !== 'jsonl' ? 1 : 0;
   let skipCharacters = preamble.length;
   const below = (rows: Row[]): Row[] => {
-    const skipped = Math.min(skip, rows.length);
-    skip -= skipped;
-    return skipped === 0 ? rows : rows.slice(skipped);
+    skip -= rows.splice(0, skip).length;
+    return rows;
   };
-  const pieces = decodeFile(layout.sheetRows ?? input.path, {
-    name: input.name,
-    encoding: plan.encoding,
-    packing: input.packing,
-    onBytes,
-  });
-  for await (const piece of pieces) {
-    const text = skipCharacters === 0 ? piece : piece.slice(skipCharacters);
-    skipCharacters -= piece.length - text.length;
-    const rows = below(reader.push(text));
+  const { path, name, packing } = input;
+  const options = { name, encoding: plan.encoding, packing, onBytes };
+  for await (const piece of decodeFile(layout.sheetRows ?? path, options)) {
+    const rows = below(reader.push(piece.slice(skipCharacters)));
+    skipCharacters = Math.max(0, skipCharacters - piece.length);
     if (rows.length > 0) yield rows;
   }
   const rows = below(reader.end());
   if (rows.length > 0) yield rows;
-}
-
-/** Rows that the reader returns before the first one of data. The keys of JSON Lines are no row of their own. */
-function headerRows({ format, hasHeader }: Pick<Plan, 'format' | 'hasHeader'>): number {
-  return hasHeader && format !== 'jsonl' ? 1 : 0;
 }
 
 /** @param firstLine - number of the line that the text begins with */
@@ -73,7 +62,6 @@ const MAX_COLUMNS = 1000;
  * JSON Lines: one object a line. Its keys are the columns, in the order in which they first appear; text stands as it
  * is, everything else as JSON. A line that is no object becomes a row with a `problem`, so that one bad line among a
  * million is a reject like any other.
- *
  * @param name - of the file in messages
  * @param columns - gains the keys of each row that is looked into
  */
@@ -163,7 +151,6 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 /** Name of the only column of a URL list. */
 export const URL_LIST_COLUMN = 'target_url';
 
-/** A plain list: one URL a line. */
 function toUrlRow(...[line, text, start, end]: Parameters<MakeLine<Row>>): Row {
   return { line, cells: [text.slice(start, end).trim()] };
 }

@@ -14,27 +14,19 @@ const PIECE_LENGTH = 256 * 1024;
 /** Rows of a sheet in which links are looked for. */
 const MAX_SAMPLE_ROWS = 50;
 
-/** The sheet that was chosen. */
-interface UnpackedSheet {
-  /** Of a file that can be read again and again in constant memory: a line for each row, the values of a {@link SheetRow} as a JSON array. */
-  path: string;
-  sheet: Plan['sheet'];
-  notes: string[];
-}
-
 type SheetOptions = Pick<TableOptions, 'sheet' | 'skipLines' | 'added'>;
 
 type Rows = (sheet: Sheet) => AsyncGenerator<SheetRow[]>;
 
 /**
- * Writes the rows of a sheet to a file.
- *
+ * Writes the rows of a sheet to a file that can be read again and again in constant memory: a line for each row, the values of a
+ * {@link SheetRow} as a JSON array.
  * @throws InputError for a workbook that can't be read, has no such sheet, or several that could be meant
  */
 export async function unpackSheet(
   { path, name, scratch }: { path: string; name: string; scratch: string },
   settings: SheetOptions,
-): Promise<UnpackedSheet> {
+): Promise<Pick<Plan, 'sheet' | 'notes'> & { path: string }> {
   let book: Workbook | undefined;
   const texts = new SharedTexts(join(scratch, 'texts'));
   try {
@@ -59,7 +51,6 @@ export async function unpackSheet(
   }
 }
 
-/** The names of the sheets of a workbook, those that are hidden too. */
 export async function listSheets(path: string): Promise<string[]> {
   const book = await Workbook.open(path, path);
   book.close();
@@ -92,7 +83,7 @@ async function writeRows(
   }
 }
 
-function describe({ sheets }: Workbook, chosen: Sheet): Pick<UnpackedSheet, 'sheet' | 'notes'> {
+function describe({ sheets }: Workbook, chosen: Sheet) {
   const visible = sheets.filter(({ isVisible }) => isVisible);
   const others = sheets.filter((sheet) => sheet !== chosen);
   const sheet = { name: chosen.name, number: visible.indexOf(chosen) + 1, of: visible.length };

@@ -35,14 +35,11 @@ export class SharedTexts {
     this.#path = path;
   }
 
-  /**
-   * Keeps a text, and returns its number.
-   *
-   * @param text - no longer than a third of a block
-   */
+  /** Keeps a text, no longer than a third of a block, and returns its number. */
   add(text: string): number {
-    if (this.#count === MAX_TEXTS)
+    if (this.#count === MAX_TEXTS) {
       throw new Error(`it has more than ${MAX_TEXTS.toLocaleString('en-US')} texts`);
+    }
     const size = LENGTH_BYTES + Buffer.byteLength(text);
     if (this.#blocks.length * BLOCK_BYTES - this.#end < size) this.#addBlock();
     const block = this.#blocks.at(-1) as Buffer;

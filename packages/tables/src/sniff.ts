@@ -46,7 +46,6 @@ const FIRST_BYTES = 4_096;
 
 /**
  * What the file is packed in, by its first bytes: a name may say anything. Undefined for text.
- *
  * @throws InputError that names the kind of file, when it can't hold rows that we read
  */
 export async function sniffPacking(input: {
@@ -101,22 +100,18 @@ async function checkWorkbook(path: string, name: string): Promise<void> {
     );
   });
   if (names.includes('xl/workbook.xml')) return;
-  const { kind, hint } = zipKind(names);
-  throw inputError(`${name} is ${kind}`, hint);
+  const found = DOCUMENTS.find(([part]) => names.some((name) => part.test(name)));
+  throw inputError(`${name} is ${found?.[1] ?? 'a zip archive'}`, found ? EXPORT : UNPACK);
 }
 
-function zipKind(names: readonly string[]): { kind: string; hint: string } {
-  const isThere = (name: string) => names.includes(name);
-  if (isThere('xl/workbook.bin')) return { kind: 'a binary Excel workbook (.xlsb)', hint: EXPORT };
-  if (isThere('word/document.xml')) return { kind: 'a Word document', hint: EXPORT };
-  if (isThere('content.xml')) return { kind: 'an OpenDocument file (such as .ods)', hint: EXPORT };
-  if (names.some((entry) => entry.endsWith('.numbers') || entry.startsWith('Index/'))) {
-    return { kind: 'a Numbers document', hint: EXPORT };
-  }
-  return { kind: 'a zip archive', hint: UNPACK };
-}
+/** Documents that are zip archives, by a part that each of them has. */
+const DOCUMENTS = [
+  [/^xl\/workbook\.bin$/, 'a binary Excel workbook (.xlsb)'],
+  [/^word\/document\.xml$/, 'a Word document'],
+  [/^content\.xml$/, 'an OpenDocument file (such as .ods)'],
+  [/\.numbers$|^Index\//, 'a Numbers document'],
+] as const;
 
-/** The names of the parts of a zip archive. */
 async function listParts(path: string): Promise<string[]> {
   const { default: yauzl } = await import('yauzl');
   const zip = await yauzl.openPromise(path, { autoClose: false });

@@ -57,14 +57,9 @@ export interface BookCell {
 export interface Row {
   /** Line of the file on which the row begins, from 1. */
   readonly line: number;
-  /**
-   * The row's own cells, as read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be built
-   * again at each access.
-   */
+  /** As read; there may be fewer or more than columns. JSONL: the values of the columns' keys. May be built again at each access. */
   readonly cells: readonly string[];
-  /**
-   * The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter.
-   */
+  /** The row as CSV of so many cells, where it stands in the input just as it would be written with that delimiter. */
   asCsv?(width: number, delimiter: string): string | undefined;
   /** JSONL: the object itself, so that JSONL results can echo it with its types. */
   readonly object?: Readonly<Record<string, unknown>> | undefined;

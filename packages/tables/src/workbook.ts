@@ -114,7 +114,6 @@ export class Workbook {
 
   /**
    * What stands behind the rows of a sheet. The rows themselves are skipped without being parsed.
-   *
    * @param texts - gets where the cells lead: a hundred thousand addresses would take more memory than the rest of a sheet
    */
   async places({ path }: Sheet, texts: SharedTexts): Promise<Places> {
