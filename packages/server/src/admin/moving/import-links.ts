@@ -13,7 +13,7 @@ import { AddressIndex } from './address-index.ts';
 import { missingPages, type Source, type SourceRow } from './read-source.ts';
 import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
 import { openSpool, type Spool } from './spool.ts';
-import { type Reading, toLink, UnknownHost } from './to-link.ts';
+import { type Reading, toLink } from './to-link.ts';
 
 /** Links that are checked together: few, so that they are gone before the memory is searched for what is left. */
 const CHECKED_TOGETHER = 256;
@@ -78,7 +78,7 @@ class Import {
   readonly #index = new AddressIndex();
   /** The place before the first line of each file. */
   readonly #starts: number[] = [];
-  readonly #saidHosts = new Set<string>();
+  readonly #saidHosts = new Set<unknown>();
   #refused = 0;
   /** The first problems, by the place of their row. */
   #problems: { place: number; problem: string }[] = [];
@@ -121,8 +121,8 @@ class Import {
       }
       await flush();
     }
-    const isNew = this.#counts.created > 0;
-    if (isNew && this.#files.some(({ from }) => from === OWN)) await this.#lookForIds();
+    if (this.#counts.created > 0 && this.#files.some(({ from }) => from === OWN))
+      await this.#lookForIds();
     for (const [what, links] of counted) {
       this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }
@@ -170,13 +170,12 @@ class Import {
     try {
       if (row.problem !== undefined) throw new Error(row.problem);
       const link = toLink(row, reading);
-      const shared = this.#sharedBefore(link, place);
-      if (shared !== undefined) throw new Error(shared);
+      this.#refuseShared(link, place);
       const refusal = checkTarget(link.target_url, newRules);
       this.#group.push({ link, place, refusal: refusal && `target_url ${refusal}` });
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.#problem(place, error.message, error instanceof UnknownHost ? error.host : undefined);
+      this.#problem(place, error.message, error.cause);
     }
   }
 
@@ -188,20 +187,15 @@ class Import {
     const links = group.map(({ link }) => link);
     const outcomes = await act({ accountId: this.#settings.accountId, links });
     return group.filter(({ place, refusal }, at) => {
-      const outcome = outcomes[at];
-      if (outcome === undefined) return false;
-      if (outcome.state === 'created' && refusal !== undefined) {
-        this.#problem(place, refusal);
-        return false;
-      }
-      if (outcome.state !== 'conflict') {
-        this.#counts[outcome.state] += 1;
-        return outcome.state !== 'exists';
-      }
-      const { address, target_url, account_id } = outcome;
-      const of = account_id === undefined ? '' : `, and is of account ${account_id}`;
-      this.#problem(place, `${this.#shown(address)} leads to ${target_url} already${of}`);
-      return false;
+      const outcome = outcomes[at] as ImportOutcome;
+      const { state } = outcome;
+      if (state === 'conflict') {
+        const { address, target_url, account_id } = outcome;
+        const of = account_id === undefined ? '' : `, and is of account ${account_id}`;
+        this.#problem(place, `${this.#shown(address)} leads to ${target_url} already${of}`);
+      } else if (state === 'created' && refusal !== undefined) this.#problem(place, refusal);
+      else this.#counts[state] += 1;
+      return state === 'extended' || (state === 'created' && refusal === undefined);
     });
   }
 
@@ -215,19 +209,16 @@ class Import {
     );
   }
 
-  /** What an earlier row has, too, and for another link: an address, or the id that only own exports bring. */
-  #sharedBefore({ id, code, ...link }: ImportedLink, place: number): string | undefined {
-    const { domain_id, aliases, target_url } = link;
+  /** @throws Error where an earlier row has for another link: one of its addresses, or the id that only own exports bring */
+  #refuseShared({ id, code, domain_id, aliases, target_url }: ImportedLink, place: number): void {
     const sameId = code === undefined ? undefined : this.#index.add(id, code, place);
-    if (sameId !== undefined)
-      return `its id ${id} is that of another link in ${this.#where(sameId)}`;
+    if (sameId) throw new Error(`its id ${id} is that of another link in ${this.#where(sameId)}`);
     const own = code === undefined ? [] : [{ domain_id: domain_id ?? '', path: `/${code}` }];
     for (const address of [...own, ...aliases]) {
       const other = this.#index.add(address.domain_id + address.path, target_url, place);
       if (other === undefined) continue;
-      return `${this.#shown(address)} leads elsewhere in ${this.#where(other)}`;
+      throw new Error(`${this.#shown(address)} leads elsewhere in ${this.#where(other)}`);
     }
-    return undefined;
   }
 
   /** No index finds the id of a link, so all of them are gone through once. */
@@ -258,11 +249,10 @@ class Import {
   }
 
   /** All that is wrong is counted, and listed up to a bound: that of a host once, however many rows have it. The database finds some later than those of rows below. */
-  #problem(place: number, problem: string, host?: string): void {
+  #problem(place: number, problem: string, host?: unknown): void {
     this.#refused += 1;
-    const isSaid = host !== undefined && this.#saidHosts.has(host);
+    if (!this.#saidHosts.has(host)) this.#problems.push({ place, problem });
     if (host !== undefined) this.#saidHosts.add(host);
-    if (!isSaid) this.#problems.push({ place, problem });
     if (this.#problems.length >= 2 * MAX_PROBLEMS) this.#problems = this.#firstProblems();
   }
 

@@ -26,7 +26,7 @@ export interface Reading {
   lost: (what: string) => void;
 }
 
-/** @throws Error whose message says what is wrong with the row */
+/** @throws Error whose message says what is wrong with the row; where a host is, that is its cause */
 export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
   const { fields, isOwn, rules, now } = reading;
   const value: ValueOf = (field) => {
@@ -116,20 +116,14 @@ function aliasOf(address: string, reading: Reading): Alias {
   return { domain_id, path };
 }
 
-/** A host where no link of the account can be; said once for all rows that have it. */
-export class UnknownHost extends Error {
-  readonly host: string;
-
-  /** @param ours - What `--host` gives for it, if anything. */
-  constructor(host: string, ours: string | undefined, owner: string | undefined) {
-    const todo = owner ? `account ${owner} has it (--account)` : 'add it with domains add';
-    const path =
-      'its address has a path only; --host =HOST says on which host of yours it shall be';
-    const unknown = `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`;
-    const wrong = `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`;
-    super(ours !== undefined ? wrong : host === '' ? path : unknown);
-    this.host = host;
-  }
+/** A host where no link of the account can be. It is the error's cause, since it is said once for all rows that have it. */
+function unknownHost(host: string, ours: string | undefined, owner: string | undefined): Error {
+  const todo = owner ? `account ${owner} has it (--account)` : 'add it with domains add';
+  const path = 'its address has a path only; --host =HOST says on which host of yours it shall be';
+  const unknown = `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`;
+  const wrong = `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`;
+  const message = ours !== undefined ? wrong : host === '' ? path : unknown;
+  return new Error(message, { cause: host });
 }
 
 function domainOf(authority: string, { hosts, domains, accountId }: Reading): string {
@@ -140,7 +134,7 @@ function domainOf(authority: string, { hosts, domains, accountId }: Reading): st
   const ours = hosts.get(host);
   const domain = domains.get(ours ?? host);
   if (domain?.account_id === accountId) return domain.id;
-  throw new UnknownHost(host, ours, domain?.account_id);
+  throw unknownHost(host, ours, domain?.account_id);
 }
 
 /** Texts, or objects with a name, which is how some APIs list tags. */
