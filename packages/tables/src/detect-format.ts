@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
 import { inputError } from './errors.ts';
-import type { RowReader } from './lines.ts';
+import type { LineSplitter } from './lines.ts';
 import { headerIndex } from './map-columns.ts';
 import { CsvReader } from './read-csv.ts';
 import type { Plan, Row, TableOptions } from './types.ts';
@@ -180,7 +180,7 @@ function guessDelimiter(head: string): string {
  */
 export function sampleRows(
   text: string,
-  reader: RowReader,
+  reader: LineSplitter<Row>,
   isWhole = true,
 ): { rows: Row[]; problem?: { error: unknown } } {
   const rows: Row[] = [];

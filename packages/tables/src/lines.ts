@@ -17,7 +17,7 @@ interface QuotedRow<Made> {
 const SPACE = 32;
 const FIRST_NON_ASCII = 128;
 
-/** Cuts text that comes in pieces into lines: LF, CRLF or CR. Blank lines are skipped and counted. */
+/** Cuts text that comes in pieces, cut anywhere, into lines: LF, CRLF or CR. Blank lines are skipped and counted. */
 export class LineSplitter<Made> {
   /** Of the file, in messages. */
   protected readonly name: string;
@@ -126,9 +126,6 @@ const LINE_BREAK = /\r\n|\r|\n/g;
 export function countLineBreaks(text: string): number {
   return text.match(LINE_BREAK)?.length ?? 0;
 }
-
-/** Turns decoded text that comes in pieces, cut anywhere, into rows. Rows that hold nothing are skipped. */
-export type RowReader = LineSplitter<Row>;
 
 /** The usual delimiters. */
 const DELIMITERS = ',;|\t';

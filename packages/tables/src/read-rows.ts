@@ -2,7 +2,7 @@ import { looksLikeUrl, parseExactly, toCell } from './cells.ts';
 import { decodeFile } from './decode.ts';
 import { inputError, shown } from './errors.ts';
 import type { TableLayout } from './layout.ts';
-import { LineSplitter, lazyRows, type MakeLine, type Parsed, type RowReader } from './lines.ts';
+import { LineSplitter, lazyRows, type MakeLine, type Parsed } from './lines.ts';
 import type { Input } from './open-input.ts';
 import { CsvReader } from './read-csv.ts';
 import type { BookCell, Plan, Row } from './types.ts';
@@ -42,7 +42,7 @@ export function createReader(
   name: string,
   plan: Pick<Plan, 'format' | 'delimiter' | 'columns'> & Partial<Pick<Plan, 'mapping'>>,
   firstLine: number,
-): RowReader {
+): LineSplitter<Row> {
   switch (plan.format) {
     case 'urls':
       return new LineSplitter(name, firstLine, toUrlRow);
