@@ -86,6 +86,8 @@ export function buildProgram(context: CommandContext, version: string): AdminCom
     .description('Run a short-link service, and manage its accounts, keys, domains and links.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
+    // Commands that are added below have this one, too.
+    .helpCommand('help [command]', 'Print help for a command.')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.out(text.trimEnd()),
