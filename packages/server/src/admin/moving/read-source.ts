@@ -62,7 +62,7 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
   if (twice !== undefined && layout.plan.format !== 'jsonl') {
     throw new CommandFailed(`${input.name}: two columns are called ${JSON.stringify(twice)}`);
   }
-  const keyOf = keys();
+  const keys = new Map<string, string>();
   const cellsOf = (cells: readonly string[]) => ({
     get: (column: string) => unguarded(cells[places.get(column) ?? -1] ?? ''),
   });
@@ -76,7 +76,7 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
           if (problem !== undefined) {
             throw new CommandFailed(`${input.name}, line ${line}: ${problem}`);
           }
-          if (object !== undefined) return { line, values: flat(object, keyOf) };
+          if (object !== undefined) return { line, values: flat(object, keys) };
           // A comma in a value that is not quoted cuts it, and moves those after it.
           const isSurplus = cells.slice(columns.length).some((cell) => cell.trim() !== '');
           if (isSurplus) return { line, problem: SURPLUS, values: cellsOf(cells) };
@@ -93,9 +93,9 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
 async function openDocument(input: Input) {
   const document = await readDocument(input);
   if (document === undefined) return undefined;
-  const keyOf = keys();
+  const keys = new Map<string, string>();
   const { links, ...others } = document;
-  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keyOf) }));
+  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keys) }));
   return {
     ...{ name: input.name, unit: 'entry' as const },
     page: { count: links.length, ...others },
@@ -119,16 +119,6 @@ export function missingPages(sources: readonly Source[]): string[] {
   });
 }
 
-/** Makes the keys of columns, each once: many rows have the same. */
-function keys(): (name: string) => string {
-  const known = new Map<string, string>();
-  return (name) => {
-    const key = known.get(name) ?? columnKey(name);
-    known.set(name, key);
-    return key;
-  };
-}
-
 /** A number that the reader of tables keeps as it was written, such as `7.0`, also in a list; as text where a number would lose digits. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
@@ -140,17 +130,22 @@ function plain(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : text;
 }
 
-/** The fields of an object by their keys; those of an object in it with the name of that in front. */
-function flat(object: object, keyOf: (name: string) => string, prefix = ''): Map<string, unknown> {
+/**
+ * The fields of an object by their keys; those of an object in it with the name of that in front.
+ * @param keys - Gains the key of each name, since many rows have the same.
+ */
+function flat(object: object, keys: Map<string, string>, prefix = ''): Map<string, unknown> {
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(object)) {
-    const key = prefix === '' ? keyOf(name) : prefix + keyOf(name);
+    const ownKey = keys.get(name) ?? columnKey(name);
+    keys.set(name, ownKey);
+    const key = prefix + ownKey;
     if (!isObject(value) || 'rawJSON' in value) values.set(key, plain(value));
     else {
       const names = Object.keys(value);
       // Of targets by country, nobody knows all names.
       if (names.length > 0) values.set(key, names);
-      for (const [inner, of] of flat(value, keyOf, key)) values.set(inner, of);
+      for (const [inner, of] of flat(value, keys, key)) values.set(inner, of);
     }
   }
   return values;
