@@ -1,5 +1,6 @@
 import { additions } from './additions.ts';
 import { batchStatements, jobStatements, shapeStatements } from './core/batches.ts';
+import { bareLink, isPlanLimit } from './core/facts.ts';
 import {
   errorStatements,
   keyStatements,
@@ -8,7 +9,15 @@ import {
 } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
 import { Session, type SessionOptions } from './session.ts';
-import { type Exchange, Fails, NotShown, type Statement, type Verdict } from './statement.ts';
+import {
+  type Exchange,
+  Fails,
+  fieldsOf,
+  NotShown,
+  type Statement,
+  show,
+  type Verdict,
+} from './statement.ts';
 
 /** Version of the statements. It changes when one is added, removed or asks for something else. */
 export const PROTOCOL_VERSION = '1';
@@ -60,7 +69,7 @@ export interface ConformanceReport {
   isPassed: boolean;
 }
 
-/** The run can't begin: the service can't be reached, or doesn't accept the key. */
+/** The run can't begin: the service can't be reached, doesn't accept the key, or lets it create no link. */
 export class CannotRunError extends Error {
   override name = 'CannotRunError';
 }
@@ -69,7 +78,7 @@ export class CannotRunError extends Error {
  * Checks a service against the protocol, statement by statement, over HTTP. The links that it creates stay in the account, since the
  * protocol deletes none: use an account for tests.
  *
- * @throws {CannotRunError} the service can't be reached, or doesn't accept the key
+ * @throws {CannotRunError} the service can't be reached, doesn't accept the key, or lets it create no link
  *
  * @example
  * ```ts
@@ -122,11 +131,21 @@ async function begin(session: Session): Promise<void> {
   } catch (error) {
     throw new CannotRunError(`${baseUrl}: ${(error as Error).message}`, { cause: error });
   }
-  const [first] = session.exchanges;
-  if (first?.response.status === 401) {
-    throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
+  // A service without usage says only here what it thinks of the key. The statements need this link too.
+  await bareLink(session).catch(() => undefined);
+  for (const exchange of session.exchanges) {
+    if (exchange.response.status === 401) {
+      throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
+    }
+    if (exchange.request.method === 'POST' && isForbidden(exchange)) {
+      const reason = show(fieldsOf(exchange)['error']);
+      throw new CannotRunError(`${baseUrl} lets the API key create no link (403): ${reason}`);
+    }
   }
 }
+
+const isForbidden = (exchange: Exchange) =>
+  exchange.response.status === 403 && !isPlanLimit(exchange);
 
 /** What uses up a limit comes after all that creates links, and what looks back at the exchanges comes last. */
 function inRunningOrder(wanted: readonly Statement[]): Statement[] {

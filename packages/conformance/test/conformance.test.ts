@@ -124,6 +124,30 @@ test.each([
   await expect(running).rejects.toThrow(message);
 });
 
+/** A service whose other paths are a page, whatever the key is, as that of a proxy or of a framework. */
+function withPages(service: TinyService, page: () => Response): TinyService['fetch'] {
+  return async (url, init) => {
+    const { pathname } = new URL(url);
+    const isKnown = /^\/api\/v1\/(links|links\/batch|jobs\/.+)$/.test(pathname);
+    return isKnown ? service.fetch(url, init) : page();
+  };
+}
+const notFound = () => new Response('<h1>404 Not Found</h1>', { status: 404 });
+
+test('a key that only a create shows to be wrong can not be checked', async () => {
+  const service = new TinyService(COMMUNITY);
+  const fetch = withPages(service, notFound);
+  const wrong = run(service, { fetch, apiKey: 'other' });
+  await expect(wrong).rejects.toThrow('does not accept the API key (401)');
+  const forbidding: typeof fetch = async (url, init) =>
+    init.method === 'POST'
+      ? Response.json({ error: 'The key lacks shortlinks:write.' }, { status: 403 })
+      : fetch(url, init);
+  const readOnly = run(service, { fetch: forbidding });
+  await expect(readOnly).rejects.toThrow(CannotRunError);
+  await expect(readOnly).rejects.toThrow('create no link (403): "The key lacks shortlinks:write."');
+});
+
 test('a connection that is lost in the middle fails what needed it, and the run goes on', async () => {
   const service = new TinyService(COMMUNITY);
   let sent = 0;
