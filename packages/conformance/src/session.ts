@@ -107,7 +107,8 @@ export class Session {
   /** Looks whether the key is accepted and what the service says about its account. */
   async begin(): Promise<void> {
     const usage = await this.send('GET', '/api/v1/usage');
-    if (usage.response.status === 200) {
+    // A service without it may show a page there.
+    if (usage.response.status === 200 && Object.keys(fieldsOf(usage)).length > 0) {
       this.usage = usage;
       const { plan } = fieldsOf(usage);
       const isName = plan === 'custom' || (typeof plan === 'string' && plan in PLANS);

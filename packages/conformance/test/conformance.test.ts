@@ -125,14 +125,19 @@ test.each([
 });
 
 /** A service whose other paths are a page, whatever the key is, as that of a proxy or of a framework. */
-function withPages(service: TinyService, page: () => Response): TinyService['fetch'] {
+function withPages(
+  service: TinyService,
+  page: (method?: string) => Response,
+): TinyService['fetch'] {
   return async (url, init) => {
     const { pathname } = new URL(url);
     const isKnown = /^\/api\/v1\/(links|links\/batch|jobs\/.+)$/.test(pathname);
-    return isKnown ? service.fetch(url, init) : page();
+    return isKnown ? service.fetch(url, init) : page(init.method);
   };
 }
 const notFound = () => new Response('<h1>404 Not Found</h1>', { status: 404 });
+const welcome = (method?: string) =>
+  method === 'GET' ? new Response('<h1>Welcome</h1>') : notFound();
 
 test('a key that only a create shows to be wrong can not be checked', async () => {
   const service = new TinyService(COMMUNITY);
@@ -146,6 +151,20 @@ test('a key that only a create shows to be wrong can not be checked', async () =
   const readOnly = run(service, { fetch: forbidding });
   await expect(readOnly).rejects.toThrow(CannotRunError);
   await expect(readOnly).rejects.toThrow('create no link (403): "The key lacks shortlinks:write."');
+});
+
+test.each([
+  ['an error page', notFound],
+  ['a page', welcome],
+])('%s where the protocol has no path fails nothing', async (_, page) => {
+  const service = new TinyService(COMMUNITY);
+  const fetch = withPages(service, page);
+  const tooLarge: typeof fetch = async (url, init) =>
+    String(init.body).length > 256 * 1024
+      ? new Response('<h1>413</h1>', { status: 413 })
+      : fetch(url, init);
+  const report = await run(service, { plan: 'community', fetch: tooLarge });
+  expect(idsOf(report, 'fails')).toEqual([]);
 });
 
 test('a connection that is lost in the middle fails what needed it, and the run goes on', async () => {

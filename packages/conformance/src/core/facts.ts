@@ -18,6 +18,12 @@ export const TAGS = ['conformance', 'spring sale'];
 export const isSuccess = ({ response }: Exchange) =>
   response.status >= 200 && response.status < 300;
 
+/** Whether the protocol has the request. What a service says to others, and to bodies that are too large or no JSON, it leaves open. */
+export const isOfProtocol = ({ request: { method, path }, response }: Exchange) =>
+  method + path === `POST${LINKS}` || method + path === `POST${BATCH}`
+    ? response.status !== 413 && response.status !== 415
+    : method === 'GET' && path.startsWith(JOBS);
+
 /** Whether a response says that the account's plan allows no more. */
 export const isPlanLimit = (exchange: Exchange) =>
   exchange.response.status === 403 && fieldsOf(exchange)['upgrade'] === true;

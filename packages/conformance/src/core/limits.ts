@@ -12,6 +12,7 @@ import {
 import {
   BATCH,
   bareLink,
+  isOfProtocol,
   isPlanLimit,
   isSuccess,
   LINKS,
@@ -123,7 +124,7 @@ export const errorStatements: Statement[] = [
     runs: 'last',
     check: async (session) => {
       const errors = session.exchanges.filter(
-        (exchange) => isApi(exchange) && exchange.response.status >= 400,
+        (exchange) => isOfProtocol(exchange) && exchange.response.status >= 400,
       );
       for (const exchange of errors) {
         const error = errorOf(exchange);

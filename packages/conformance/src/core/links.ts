@@ -13,6 +13,7 @@ import {
   bareLink,
   createLink,
   fullLink,
+  isOfProtocol,
   isSuccess,
   LINKS,
   refused,
@@ -52,8 +53,7 @@ export const requestStatements: Statement[] = [
     text: 'Bodies of requests and responses are JSON.',
     runs: 'last',
     check: async (session) => {
-      const last = session.exchanges.filter(({ request }) => request.path.startsWith('/api/v1/'));
-      for (const exchange of last.filter(isSuccess)) {
+      for (const exchange of session.exchanges.filter(isOfProtocol).filter(isSuccess)) {
         const type = exchange.response.headers['content-type'] ?? 'missing';
         demand(
           /^application\/([\w.-]+\+)?json\b/i.test(type),
