@@ -138,7 +138,7 @@ export class Session {
   /** Sends a request. After a 429 it waits as long as the response says, and sends it again. */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Exchange> {
     const { links = 0, isPaced = true } = options;
-    if (links > this.linksLeft) {
+    if (links > 0 && links > this.linksLeft) {
       throw new NotShown(`needs ${links} links more: --budget-links`);
     }
     let refusal: Refusal | undefined;

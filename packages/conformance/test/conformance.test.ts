@@ -92,6 +92,18 @@ test('budgets hold, and what they leave out is not shown', async () => {
   expect(reasons).toContain('needs 101 links more: --budget-links');
 });
 
+test('a budget of links holds where a service takes what it should refuse', async () => {
+  const service = new TinyService(AVANCE);
+  const report = await run(service, { plan: 'pro', budgetLinks: 20 });
+  expect(report.linksCreated).toBeLessThanOrEqual(20);
+  const verdict = report.verdicts.find(({ id }) => id === 'batch-size');
+  expect(verdict).toMatchObject({ result: 'not shown' });
+  const unbounded = await run(new TinyService(AVANCE), { plan: 'pro' });
+  expect(idsOf(unbounded, 'fails')).toContain('batch-size');
+  const reasons = unbounded.verdicts.map((each) => ('reason' in each ? each.reason : ''));
+  expect(reasons).not.toContain('needs 0 links more: --budget-links');
+});
+
 test('a service that is over its quota for the day is not waited for', async () => {
   const service = new TinyService(COMMUNITY);
   const isFirst = { sent: 0 };

@@ -115,6 +115,16 @@ export async function createBatch(
   return created(await session.send('POST', BATCH, { body, links: links.length }));
 }
 
+/** Sends a batch that is to be refused. A service that takes it creates its links, for which a budget that was given must have room. */
+export async function sendTooMany(session: Session, links: object[]): Promise<Exchange> {
+  if (session.options.budgetLinks !== undefined && session.linksLeft < links.length) {
+    throw new NotShown(`needs a budget for ${links.length} links, should it fail: --budget-links`);
+  }
+  const batch = await session.send('POST', BATCH, { body: { links } });
+  if (isSuccess(batch)) session.linksCreated += links.length;
+  return batch;
+}
+
 function created(exchange: Exchange): Exchange {
   if (isSuccess(exchange)) return exchange;
   if (isPlanLimit(exchange)) throw new NotShown('the plan has no room for it', [exchange]);

@@ -17,6 +17,7 @@ import {
   isSuccess,
   LINKS,
   refused,
+  sendTooMany,
   targets,
   UNKNOWN_JOB,
 } from './facts.ts';
@@ -31,10 +32,7 @@ const largeBatch = (session: Session) =>
     if (size === undefined || size >= 10_000) {
       throw new NotShown('needs a plan with a batch size: --plan');
     }
-    const links = targets(session, 'large', size + 1);
-    const batch = await session.send('POST', BATCH, { body: { links } });
-    if (isSuccess(batch)) session.linksCreated += links.length;
-    return batch;
+    return sendTooMany(session, targets(session, 'large', size + 1));
   });
 
 /** A request that a limit of the plan refuses. */
