@@ -5,6 +5,7 @@ import {
   createBatch,
   createLink,
   fullLink,
+  isPlanLimit,
   isSuccess,
   jobPolls,
   LINKS,
@@ -193,6 +194,7 @@ export const additions: Statement[] = [
       const headers = { 'Idempotency-Key': crypto.randomUUID() };
       const body = { target_url: session.target('idempotent') };
       const first = await session.send('POST', LINKS, { body, headers, links: 1 });
+      if (isPlanLimit(first)) throw new NotShown('the plan has no room for it', [first]);
       const again = await session.send('POST', LINKS, { body, headers });
       demand(
         isSuccess(first) && fieldsOf(first)['code'] === fieldsOf(again)['code'],

@@ -179,6 +179,17 @@ test.each([
   expect(idsOf(report, 'fails')).toEqual([]);
 });
 
+test('an account that is full shows nothing of idempotency', async () => {
+  const service = new TinyService({ ...COMMUNITY, links: 0 });
+  const fetch: typeof service.fetch = async (url, init) =>
+    url.endsWith('/usage')
+      ? Response.json({ features: ['idempotency'] })
+      : service.fetch(url, init);
+  const report = await run(service, { plan: 'community', fetch });
+  const verdict = report.verdicts.find(({ id }) => id === 'idempotent-replay');
+  expect(verdict).toMatchObject({ result: 'not shown', reason: 'the plan has no room for it' });
+});
+
 test('a connection that is lost in the middle fails what needed it, and the run goes on', async () => {
   const service = new TinyService(COMMUNITY);
   let sent = 0;
