@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import {
@@ -120,6 +120,8 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const options = await readOptions(flags);
+  // A run takes minutes. A report that can't be written is said before it.
+  for (const file of [flags.junit, flags.html]) if (file !== undefined) await appendFile(file, '');
   let checked = 0;
   const onVerdict = () => {
     checked += 1;

@@ -87,6 +87,8 @@ test('the program ends with 2 and one sentence where it can not check anything',
   for (const [args, sentence] of [
     [[], `${world.server.url} does not accept the API key (401).`],
     [['--expected', 'missing.txt'], 'missing.txt'],
+    [['--junit', 'missing/report.xml'], 'missing/report.xml'],
+    [['--html', '.'], "open '.'"],
     [['--plan', 'gold'], '--plan: "gold" is none of'],
     [['--budget-links', 'few'], '--budget-links: "few" is no whole number.'],
     [['--budget', '3'], "'--budget'"],
