@@ -49,7 +49,8 @@ async function readIfThere(path: string): Promise<{ text: string; mode: number }
 async function checkConfig(path: string, text: string): Promise<Config> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Editors of Windows begin a file with a byte order mark.
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     // The parser's message quotes the text around the error, which may be an API key.
     throw usageError(`The config file ${path} is not valid JSON.`, REPAIR_HINT);

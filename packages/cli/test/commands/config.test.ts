@@ -95,6 +95,12 @@ test('advice to log in names the profile of the command line', async () => {
   expect((await create('default')).stderr).toContain('shortlink auth login --profile default\n');
 });
 
+test('a config file may begin with a byte order mark, as editors of Windows write it', async () => {
+  const { home } = await homeWith(`\ufeff${JSON.stringify(CONFIG)}`);
+  const { stdout } = await cli(['config', 'get', 'profile'], { home });
+  expect(stdout).toBe('live\n');
+});
+
 test.each([
   [['api_key', 'sl_secret_0123456789'], /auth login/],
   [['base_url', 'ftp://x'], /http: or https:/],
