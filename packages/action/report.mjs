@@ -7,8 +7,9 @@ export const COUNTS = [
   ...['rows', 'new', 'existing', 'changed', 'created'],
   ...['rejected', 'failed', 'unknown', 'unsent'],
 ];
-/** Rows in the table. */
+/** Rows in the table, and their characters: GitHub takes a comment of 65,536. */
 const MOST_ROWS = 50;
+const MOST_CHARACTERS = 50_000;
 
 const append = (path, text) => path && appendFileSync(path, text);
 export const setOutputs = (values) => {
@@ -62,7 +63,9 @@ export function report({ file, mode, status, summary, lost }) {
     ),
     ...changed_rows.map(({ line, short_url }) => [line, 'changed', `${code(short_url)} stays`]),
   ];
-  const shown = rows.slice(0, MOST_ROWS);
+  const shown = rows
+    .slice(0, MOST_ROWS)
+    .filter((_, index, all) => String(all.slice(0, index + 1)).length < MOST_CHARACTERS);
   const more = rows.length - shown.length;
   const heading = headingOf({ mode, status, lost, summary });
   const text = [

@@ -539,6 +539,19 @@ describe('plan', () => {
     expect(github.comments[1]?.body).toContain('4 to create');
   });
 
+  it('is no longer than a comment may be, however long the targets are', async () => {
+    await using github = await fakeGitHub();
+    const query = 'utm_source=a&utm_medium=b_c&'.repeat(60);
+    const rows = Array.from({ length: 60 }, (_, n) => `https://example.com/${n}?${query},T,\n`);
+    await host.push(() => `target_url,title,tags\n${rows.join('')}`);
+    const env = await pullRequest(github.url);
+    const { key } = await world.caller('custom');
+    const result = await run({ key, env, inputs: { comment: 'true' } });
+    expect(result.outputs).toMatchObject({ new: '60' });
+    expect(github.comments[0]?.body.length).toBeLessThan(65_536);
+    expect(github.comments[0]?.body).toMatch(/\d+ more rows are in the summary/);
+  });
+
   it('finds drift with expect-no-changes', async () => {
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
