@@ -73,9 +73,12 @@ export class Shortlink {
   withOptions(options: ShortlinkOptions): Shortlink {
     const merged = { ...this.#options, ...check.given(options, CLIENT_OPTIONS) };
     accounts.set(merged, this.#account);
-    return new Shortlink(merged);
+    return clientWith(merged);
   }
 }
+
+/** A class that names itself is called `_Shortlink` in the build, and `console.log(client)` would say so. */
+const clientWith = (options: ShortlinkOptions) => new Shortlink(options);
 
 /** Checks the client's options and fills in environment and defaults. @throws InvalidOptionError */
 export function resolveOptions(asGiven: ShortlinkOptions | undefined): ClientSettings {
