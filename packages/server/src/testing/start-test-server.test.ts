@@ -48,6 +48,21 @@ test('the plan and its limits are the account’s', async () => {
   expect(refused.headers.get('ratelimit-policy')).toContain('"minute";q=60');
 });
 
+test.each([
+  [{ plan: 'Community' }, 'There is no plan Community: community, pro, avance, custom'],
+  [{ limits: { rpm: 5 } }, 'There is no limit rpm: requests_per_minute, '],
+  [{ limits: { api_keys: 0 } }, 'The account may have no key'],
+])('%j is refused, and leaves no port open', async (options, words) => {
+  const ports = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  // That of the test before may be about to close.
+  await expect.poll(ports).toBe(0);
+  // As JavaScript without types may give them.
+  const starting = start(options as TestServerOptions);
+  await expect(starting).rejects.toThrow(words);
+  await expect.poll(ports).toBe(0);
+});
+
 test('a scripted 429 carries its wait, happens once and does nothing', async () => {
   await start({ faults: [{ fault: { kind: 'answer', status: 429, retryAfterSeconds: 7 } }] });
   const refused = await createLink();

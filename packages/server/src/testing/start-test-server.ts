@@ -26,7 +26,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const { url } = listener;
   const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
   const disconnect = () => listener.close({ drainTimeoutMs: 0 });
-  const { subject, answer } = await startTestService(store, url, options, { disconnect });
-  listener.respondWith(answer);
-  return subject;
+  try {
+    const { subject, answer } = await startTestService(store, url, options, { disconnect });
+    listener.respondWith(answer);
+    return subject;
+  } catch (error) {
+    // A port that stays open would keep the process of the tests running.
+    await disconnect();
+    await store.close();
+    throw error;
+  }
 }

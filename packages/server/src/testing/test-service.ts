@@ -47,6 +47,8 @@ export async function startTestService(
   { disconnect, save }: Surroundings = {},
 ) {
   const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
+  refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
+  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(PLAN_LIMITS.custom));
   const faults = new FaultScript(options.faults);
   const limits = { ...PLAN_LIMITS[plan], ...options.limits };
   const accountId = await onlyAccount(store, { plan, limits }, now());
@@ -85,6 +87,12 @@ export async function startTestService(
       respond().then(resolve, reject);
     });
   return { subject, answer, fetch };
+}
+
+/** Plain JavaScript checks no types, and what is misspelt would be an account without limits. */
+function refuseOthers(what: string, given: readonly string[], known: readonly string[]): void {
+  const other = given.find((name) => !known.includes(name));
+  if (other !== undefined) throw new TypeError(`There is no ${what} ${other}: ${known.join(', ')}`);
 }
 
 /** The id of the account, which has no key. */
