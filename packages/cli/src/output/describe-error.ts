@@ -114,6 +114,8 @@ const HINTS: Readonly<Record<string, Text>> = {
   NotFoundError: 'Check the id and the base URL, and that the key belongs to the same account.',
   ConnectionError:
     'Check the network, the proxy settings and the base URL.\nSee the settings with: shortlink config list',
+  ResponseShapeError:
+    'Something else may answer at this base URL, such as a website.\nSee the settings with: shortlink config list',
   TimeoutError: 'If the server is only slow, try a longer --timeout.',
   JobTimeoutError: ({ jobId }) =>
     `The job is still running. Wait for it again with: shortlink job wait ${jobId}`,

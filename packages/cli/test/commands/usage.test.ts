@@ -54,6 +54,16 @@ test('no colour with --no-color; FORCE_COLOR colours a pipe', async () => {
   expect((await cli(['usage', '--no-color'], { env })).stdout).not.toContain('\u001b');
 });
 
+test('a website at the base URL is named as what may be wrong', async () => {
+  const service = await stubService();
+  service.answer('GET /api/v1/usage', { status: 200, body: 'Welcome' });
+  const { exitCode, stderr } = await cli(['usage'], { env: service.env });
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(
+    "error: The service's 200 response is not an object\n  Something else may",
+  );
+});
+
 test('--json prints the usage as the service sent it', async () => {
   const service = await stubService();
   const { stdout } = await cli(['usage', '--json'], { env: service.env });
