@@ -168,8 +168,8 @@ const SERVER: readonly Mutant[] = [
   mutant(
     'server carries a key out again',
     'server/src/store/writes/idempotency.ts',
-    'if (stored === undefined) due.push',
-    'if (stored !== null) due.push',
+    'if (stored !== undefined) outcomes.set',
+    'if (stored === null) outcomes.set',
   ),
   mutant(
     'server runs a chunk of a job twice',
