@@ -9,6 +9,7 @@ import { bundleEntry, bundleModule } from '../runtimes/drivers/bundle-entry.ts';
 import { servePage, WASM } from '../runtimes/drivers/chromium.ts';
 import { launchChromium } from '../runtimes/drivers/launch-chromium.ts';
 import { startWorkerd } from '../runtimes/drivers/start-workerd.ts';
+import { isNight } from '../src/is-night.ts';
 
 const BROWSER = fileURLToPath(import.meta.resolve('@shortlink/server/browser'));
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -50,9 +51,9 @@ interface Result {
   failure?: string;
 }
 
-function expectAllPassed(results: readonly Result[]) {
+function expectAllPassed(results: readonly Result[], least = 90) {
   expect(results.filter(({ failure }) => failure !== undefined)).toEqual([]);
-  expect(results.length).toBeGreaterThan(90);
+  expect(results.length).toBeGreaterThan(least);
 }
 
 describe("the store's contract holds on SQLite as WebAssembly", () => {
@@ -66,9 +67,11 @@ describe("the store's contract holds on SQLite as WebAssembly", () => {
 
   it('in workerd', async () => {
     await using worker = await startWorkerd(await contractFor('worker'), {}, WASM);
-    const response = await fetch(worker.url);
+    // The SQL is the same as in Chromium. Each night all groups.
+    const query = isNight ? '' : '?group=idempotency&group=jobs&group=look-ups';
+    const response = await fetch(worker.url + query);
     expect(response.status, worker.output()).toBe(200);
-    expectAllPassed(JSON.parse(await response.text()));
+    expectAllPassed(JSON.parse(await response.text()), isNight ? 90 : 20);
   });
 });
 

@@ -25,6 +25,8 @@ const GROUPS = {
   'usage and housekeeping': testHousekeeping,
 };
 
+export type ContractGroup = keyof typeof GROUPS;
+
 /**
  * What `store.ts` promises, as tests that every engine passes.
  *
@@ -33,7 +35,7 @@ const GROUPS = {
 export function testStoreContract(
   engine: string,
   open: OpenStore,
-  names = Object.keys(GROUPS) as (keyof typeof GROUPS)[],
+  names = Object.keys(GROUPS) as ContractGroup[],
 ): void {
   const useStore = storeHooks(open);
   describe(`${engine} keeps the store contract`, () => {
