@@ -7,8 +7,7 @@ import { runProgram } from '../src/run-program.ts';
 import { admin } from '../src/server-process.ts';
 import { CTRL_C, Terminal } from '../src/terminal.ts';
 import { World } from '../src/world.ts';
-
-const WIDTHS = [40, 80, 120] as const;
+import { isPlayed, WIDTHS } from './screen-widths.ts';
 
 /** Has a server that runs already, and an account whose names and texts are long and wide. */
 let world: World;
@@ -86,6 +85,8 @@ const withPrompt = (args: readonly string[], { text }: Terminal) =>
   `$ shortlink-server ${args.join(' ')}\n${text.replaceAll('\r', '')}`;
 
 describe.each(WIDTHS)('at %i columns', (columns) => {
+  beforeEach(({ skip }) => skip(!isPlayed(columns), 'shown each night'));
+
   test('start --dev: where everything is, what to try, and a log for people', async () => {
     const terminal = server(columns, ['start', '--dev', '--port', '0']);
     const [, url = ''] = await terminal.until(/(http:\/\/127\.0\.0\.1:\d+)\/analytics/);
