@@ -46,6 +46,7 @@ const LIMITS = {
 };
 
 const DRAWN_CASES = join(import.meta.dirname, 'packages/tools/test/drawn-cases.ts');
+const WRITER = [join(import.meta.dirname, 'packages/tools/test/bundle-writer.ts')];
 const SERVER_SETUP = [join(import.meta.dirname, 'packages/server/test/put-back-globals.ts')];
 
 /** The SDK from its sources, so that a change of it is tested at once, and nothing has to be built. */
@@ -63,7 +64,12 @@ const FROM_SOURCE = [
  */
 const unit = (
   name: string,
-  { isFast = false, setupFiles = [] as string[], inline = [] as RegExp[] } = {},
+  {
+    isFast = false,
+    setupFiles = [] as string[],
+    globalSetup = [] as string[],
+    inline = [] as RegExp[],
+  } = {},
 ) => ({
   resolve: { alias: FROM_SOURCE },
   test: {
@@ -76,6 +82,7 @@ const unit = (
     // So a test file puts back what it replaces.
     isolate: false,
     setupFiles: [DRAWN_CASES, ...setupFiles],
+    globalSetup,
     server: { deps: { inline } },
     ...LIMITS,
   },
@@ -155,13 +162,13 @@ export default defineConfig(({ mode }) => ({
       mode === 'fast'
         ? [
             unit('sdk', { isFast: true }),
-            unit('server', { isFast: true, setupFiles: SERVER_SETUP }),
+            unit('server', { isFast: true, setupFiles: SERVER_SETUP, globalSetup: WRITER }),
             unit('cli', { isFast: true }),
             unit('tables', { isFast: true }),
           ]
         : [
             unit('sdk'),
-            unit('server', { setupFiles: SERVER_SETUP }),
+            unit('server', { setupFiles: SERVER_SETUP, globalSetup: WRITER }),
             unit('cli'),
             unit('tables'),
             // The linter of workflows imports JSON, which only a bundler lets it do.
