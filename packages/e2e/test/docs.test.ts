@@ -29,20 +29,11 @@ const LINKS = sidebar
   .flatMap(({ link, items = [{ link }] }) => items.map((item) => item.link ?? ''))
   .concat('/');
 
-/** The pages whose accessibility is checked: those that people write, and one of each kind that is made from the code. Each night checks all. */
-const CHECKED = LINKS.filter(
-  (link) =>
-    isNight ||
-    /^\/(?!reference\/)|\/reference\/(cli|settings|http-api|size|changes|library\/sdk\/links)$/.test(
-      link,
-    ),
-);
-
 /**
- * Pages that have every kind of element. Colours belong to the theme, and not to a page, so that each night looks at those of all pages. The
- * dark theme is seen on the first three.
+ * Pages that have every kind of element: their accessibility is checked, and each night that of all pages. What else can be wrong belongs to the
+ * theme, or is written the same way on other pages. The dark theme is seen on the first three.
  */
-const COLOURED = [
+const CHECKED = [
   ...['/', '/sdk/exactly-once', '/reference/cli'],
   ...['/start/sdk', '/importing/ci', '/troubleshooting', '/reference/library/sdk/links'],
 ];
@@ -241,7 +232,7 @@ describe('the site', () => {
   test('fits a phone and has no complaint, in light and in dark', async () => {
     await mkdir(ARTIFACTS, { recursive: true });
     // Colours change no widths, so a few pages suffice for the dark theme.
-    const looks = { light: LINKS, dark: isNight ? LINKS : COLOURED.slice(0, 3) } as const;
+    const looks = { light: LINKS, dark: isNight ? LINKS : CHECKED.slice(0, 3) } as const;
     for (const colorScheme of ['light', 'dark'] as const) {
       const viewport = { width: 320, height: 640 };
       const tab = await openTab({ viewport, colorScheme });
@@ -254,8 +245,8 @@ describe('the site', () => {
         await tab.goto(url + link);
         const width = await tab.evaluate<number>('document.documentElement.scrollWidth');
         if (width > viewport.width) complaints.push(`${link} is ${width} wide`);
-        if (!CHECKED.includes(link)) continue;
-        const found = await axe(tab, isNight || COLOURED.includes(link));
+        if (!isNight && !CHECKED.includes(link)) continue;
+        const found = await axe(tab);
         complaints.push(...found.map((problem) => `${link}: ${problem}`));
       }
       await savePicture(tab, { path: join(ARTIFACTS, `docs-${colorScheme}.png`) });
@@ -312,20 +303,15 @@ describe('the site', () => {
   });
 });
 
-/**
- * The accessibility problems that axe finds in the page now, by rule and element.
- *
- * @param seesColours - Whether the contrast of colours is looked at, which takes half of the time of a page.
- */
-async function axe(page: Page, seesColours = true): Promise<string[]> {
+/** The accessibility problems that axe finds in the page now, by rule and element. */
+async function axe(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  return page.evaluate(async (enabled) => {
-    const rules = { 'color-contrast': { enabled } };
-    const found = await Reflect.get(globalThis, 'axe').run({ resultTypes: ['violations'], rules });
+  return page.evaluate(async () => {
+    const found = await Reflect.get(globalThis, 'axe').run({ resultTypes: ['violations'] });
     return found.violations.flatMap((rule: { id: string; nodes: { target: string[] }[] }) =>
       rule.nodes.map((node) => `${rule.id} ${node.target.join(' ')}`),
     );
-  }, seesColours);
+  });
 }
 
 /** The names in the `export { … }` of a source. */
