@@ -1,5 +1,5 @@
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { workbook } from '../../tables/test/workbook-fixture.ts';
 import type { CodeBlock } from './code-blocks.ts';
@@ -7,7 +7,11 @@ import { CLI_PROGRAM, SERVER_PROGRAM } from './programs.ts';
 import { runCommand } from './run-command.ts';
 import type { World } from './world.ts';
 
-const EXAMPLE_DATA = fileURLToPath(new URL('../../../examples/data', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The sample data, and how many of its rows a page gets: the tests of the import have them all. */
+const SAMPLE = 'examples/data/us-federal-sites.csv';
+const SAMPLE_ROWS = 1_000;
 
 /** What a page installs resolves there. */
 const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url));
@@ -75,7 +79,9 @@ export async function runPage(
     if (file !== undefined) await writeFile(join(cwd, file), contentOf(file, code, key, world));
   }
   // An import writes files beside its input, so it gets a copy of the sample data.
-  await cp(EXAMPLE_DATA, join(cwd, 'examples/data'), { recursive: true });
+  await mkdir(join(cwd, dirname(SAMPLE)), { recursive: true });
+  const sample = (await readFile(join(ROOT, SAMPLE), 'utf8')).split('\n');
+  await writeFile(join(cwd, SAMPLE), `${sample.slice(0, SAMPLE_ROWS + 1).join('\n')}\n`);
   const commands = blocks
     .filter(({ language }) => language === 'sh')
     .map(({ code }) => filledIn(code, key, world.server.url))
