@@ -954,7 +954,7 @@ test('an import that was killed is run again, whatever it had written', async ()
 });
 
 test('two imports of the same links at once both succeed, on PostgreSQL', async () => {
-  const operator = await Operator.open(await postgres.newDatabase(), 'bit.example');
+  const operator = await Operator.open(await postgres.newSchema(), 'bit.example');
   const rows = Array.from({ length: 5_000 }, (_, n) => `bit.example/${n},https://example.com/${n}`);
   const file = await fileOf('a.csv', `link,long_url\n${rows.join('\n')}\n`);
   const imports = [operator, new Operator(operator.database)];
@@ -1050,7 +1050,7 @@ describe('an export', () => {
       const bytes = await export_(first);
       expect(bytes.split('\n').length).toBeGreaterThan(awkward.length);
       const file = await fileOf(`links.${format}`, bytes);
-      for (const url of [await postgres.newDatabase(), `sqlite:${path()}2`]) {
+      for (const url of [await postgres.newSchema(), `sqlite:${path()}2`]) {
         const other = await Operator.open(url, 'bit.example', 'go.example');
         expect(await other.import(file), other.err.join('\n')).toBe(0);
         expect(await export_(other)).toBe(bytes);

@@ -161,7 +161,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on another instance, within a second, o
   let stores: Store[];
   let services: Service[];
   beforeEach(async () => {
-    const url = await postgres?.newDatabase();
+    const url = await postgres?.newSchema();
     const open = () =>
       url === undefined
         ? openSqliteStore({ path: path(), publicUrl: PUBLIC_URL })

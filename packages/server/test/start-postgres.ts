@@ -24,6 +24,8 @@ import { freePort } from './free-port.ts';
 /** A real PostgreSQL on a free port of 127.0.0.1, with an empty database. */
 export interface PostgresProcess {
   url: string;
+  /** All that it and its copies have on the disk. */
+  folder: string;
   /** Its first process, the parent of all others. */
   pid: () => Promise<number>;
   /** Ends it as `pg_ctl stop -m fast` does: sessions are cut off, what was committed is on disk. */
@@ -115,6 +117,7 @@ async function serve(
   running.push(shutDown);
   return {
     url: `postgres://postgres:${POSTGRES_PASSWORD}@127.0.0.1:${port}/shortlink`,
+    folder,
     pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
     shutDown,
     startAgain: async () => {

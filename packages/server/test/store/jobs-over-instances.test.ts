@@ -21,13 +21,13 @@ import { readAsync } from '../../src/store/queries/reading.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
 import { runJobChunk } from '../../src/store/writes/jobs.ts';
 
-const { newDatabase } = usePostgres();
+const { newSchema } = usePostgres();
 let url: string;
 let stores: [Store, Store, Store];
 let caller: Caller;
 
 beforeEach(async () => {
-  url = await newDatabase();
+  url = await newSchema();
   const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL });
   stores = await Promise.all([open(), open(), open()]);
   caller = await newCaller(stores[0]);

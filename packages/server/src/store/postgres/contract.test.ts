@@ -1,24 +1,17 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
-const { newDatabase } = usePostgres();
-
-/** A database with all tables. To copy it takes half as long as to create them. */
-let migrated: string;
-beforeAll(async () => {
-  migrated = await newDatabase();
-  await (await openPostgresStore({ url: migrated, publicUrl: PUBLIC_URL })).close();
-});
+const { newSchema } = usePostgres();
 
 testStoreContract('PostgreSQL', async () =>
-  openPostgresStore({ url: await newDatabase(migrated), publicUrl: PUBLIC_URL }),
+  openPostgresStore({ url: await newSchema(), publicUrl: PUBLIC_URL }),
 );
 
 test('pruning leaves no old row in any table that only remembers', async () => {
-  const url = await newDatabase(migrated);
+  const url = await newSchema();
   const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
   const count = async () => {
     const tables = await execute(

@@ -15,7 +15,7 @@ import { LOCK_TIMEOUT_MS } from './connection.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
-const { newDatabase } = usePostgres();
+const { newSchema } = usePostgres();
 let url: string;
 let store: Store;
 let locked: Caller;
@@ -23,7 +23,7 @@ let other: Caller;
 let foreign: Client;
 
 beforeEach(async () => {
-  url = await newDatabase();
+  url = await newSchema();
   store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
   locked = await newCaller(store);
   other = await newCaller(store);

@@ -13,12 +13,12 @@ import type { Store } from '../store.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
-const { newDatabase } = usePostgres();
+const { newSchema } = usePostgres();
 let url: string;
 let stores: [Store, Store, Store];
 
 beforeEach(async () => {
-  url = await newDatabase();
+  url = await newSchema();
   const open = () => openPostgresStore({ url, publicUrl: PUBLIC_URL });
   stores = await Promise.all([open(), open(), open()]);
 });
