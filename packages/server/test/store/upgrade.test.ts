@@ -18,8 +18,9 @@ import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
 import type { Caller, NewLink, Store, StoredJob } from '../../src/store/store.ts';
 
-/** Links in the database when it is upgraded. `pnpm --filter @shortlink/server test:upgrade` takes a million. */
-const LINKS = Number(process.env['SHORTLINK_UPGRADE_LINKS'] ?? 20_000);
+/** Links in the database when it is upgraded: more each night, and `pnpm --filter @shortlink/server test:upgrade` takes a million. */
+const USUAL = process.env['SHORTLINK_TEST_NIGHT'] === undefined ? 10_000 : 20_000;
+const LINKS = Number(process.env['SHORTLINK_UPGRADE_LINKS'] ?? USUAL);
 const BATCH = 10_000;
 
 /** The stores of the version before, as `fixtures/previous/build.sh` bundled them: what an instance runs that was not replaced yet. */
