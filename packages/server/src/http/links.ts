@@ -32,9 +32,8 @@ export function createHandlers(deps: AppOptions) {
     try {
       const outcome = await act({ ...sender, input: body.input });
       if (outcome.ok) return outcome;
-      throw outcome.reason === 'plan_limit'
-        ? problems.planLimitReached(outcome)
-        : problems.idempotencyConflict();
+      if (outcome.reason === 'plan_limit') throw problems.planLimitReached(outcome);
+      throw problems.idempotencyConflict();
     } finally {
       running.delete(id);
     }
