@@ -90,7 +90,7 @@ export function ioOf(
   if (how.hasConfig) {
     const profile = { api_key: apiKey, base_url: baseUrl };
     const config = JSON.stringify({ profiles: { default: profile } });
-    world.disk.place(CONFIG, config, world.wallClock(), how.isOpen ? 0o644 : 0o600);
+    world.disk.place(CONFIG, config, world.scheduler.now, how.isOpen ? 0o644 : 0o600);
   }
   const io = {
     stdin: {},

@@ -16,7 +16,7 @@ import { serviceOf } from './services/service-of.ts';
 import { verifyResults } from './verify.ts';
 import { Disk } from './world/disk.ts';
 import { Network } from './world/network.ts';
-import { enterWorld, Process, World } from './world/world.ts';
+import { ELSEWHERE, enterWorld, Process, World } from './world/world.ts';
 
 /** Runs without faults that may follow, until every row is decided. */
 const MAX_QUIET_RUNS = 6;
@@ -120,7 +120,6 @@ class Stage {
 
   async #playRun(plan: RunPlan, decided: Omit<Decisions, 'known'>): Promise<Ended> {
     const world = this.#world;
-    const { clock } = world;
     this.#run += 1;
     await this.#pause(plan.pauseMs);
     this.#service.settle();
@@ -139,10 +138,9 @@ class Stage {
     const ended = [this.#start(process, settings)];
     this.#scheduleEvents(plan, process, settings, ended);
     const isDone = () => ended.every(({ isDone: done, value }) => done || !value.process.isAlive);
-    const isInTime = await clock.runUntil(isDone);
+    await world.scheduler.drive(isDone);
     const [first] = ended;
     if (first === undefined) throw new Error('nothing was started');
-    if (!isInTime) throw new Error(`${process.name} does not end`);
     for (const { value } of ended) this.#logEnd(value);
     const { command } = this.#scenario.user;
     for (const { value } of ended) {
@@ -150,7 +148,6 @@ class Stage {
       if (command !== undefined) checkPrinted(value, command, world);
     }
     for (const { value } of ended) world.exit(value.process);
-    clock.current = undefined;
     if (plan.losesPowerAfter) {
       world.log(() => '--- the power fails');
       world.disk.losePower();
@@ -177,12 +174,12 @@ class Stage {
 
   /** Lets time go by. What is still on its way to the service arrives meanwhile. */
   async #pause(ms: number): Promise<void> {
-    const { clock } = this.#world;
+    const { scheduler } = this.#world;
     let isOver = false;
-    clock.after(ms, undefined, () => {
+    scheduler.after(ms, ELSEWHERE, () => {
       isOver = true;
     });
-    await clock.runUntil(() => isOver);
+    await scheduler.drive(() => isOver);
   }
 
   #logEnd({ process, summary, error }: Ended): void {
@@ -226,33 +223,33 @@ class Stage {
     ended: Started[],
   ): void {
     const world = this.#world;
-    const { clock } = world;
+    const { scheduler } = world;
     const { stop, restartsMs, clockJump, secondMs, editMs } = plan;
     const [first] = ended;
     if (stop !== undefined) {
       const pressAt = (ms: number, which: 'soft' | 'hard') =>
-        clock.after(ms, process, () => {
+        scheduler.after(ms, process, () => {
           world.log(() => `--- Ctrl-C (${which})`);
           first?.press(which);
         });
       pressAt(stop.softMs, 'soft');
       if (stop.hardMs !== undefined) pressAt(stop.softMs + stop.hardMs, 'hard');
     }
-    for (const ms of restartsMs) clock.after(ms, process, () => this.#network.restartService());
+    for (const ms of restartsMs) scheduler.after(ms, process, () => this.#network.restartService());
     if (clockJump !== undefined) {
-      clock.after(clockJump.atMs, process, () => {
+      scheduler.after(clockJump.atMs, process, () => {
         world.log(() => `--- the clock jumps by ${clockJump.byMs} ms`);
-        world.clockOffsetMs += clockJump.byMs;
+        scheduler.now += clockJump.byMs;
       });
     }
     if (secondMs !== undefined) {
-      clock.after(secondMs, process, () => {
+      scheduler.after(secondMs, process, () => {
         const second = new Process(`${process.name} (second)`);
         ended.push(this.#start(second, settings));
       });
     }
     if (editMs !== undefined && !this.#scenario.user.fromStdin) {
-      clock.after(editMs, process, () => this.#files.touchInput());
+      scheduler.after(editMs, process, () => this.#files.touchInput());
     }
   }
 }

@@ -64,7 +64,7 @@ export function startProgram(
   const value = { process, summary: undefined, error: undefined, events: [] };
   const printed = { stdout: '', stderr: '', exitCode: undefined };
   const started: Started = { isDone: false, value: { ...value, ...printed }, press: () => {} };
-  world.clock.after(0, process, () => {
+  world.scheduler.after(0, process, () => {
     if (command === undefined) startImport(settings, started, around);
     else startCommand(settings, command, started, around);
   });
@@ -101,9 +101,9 @@ function startImport(settings: ImportSettings, started: Started, around: Surroun
     signal: stop.hard.signal,
     stopSignal: stop.soft.signal,
     requestCount: () => network.countOf(process),
-    now: () => world.clock.now,
-    uptime: () => world.clock.now,
-    wallClock: () => world.wallClock(),
+    now: () => world.scheduler.elapsed,
+    uptime: () => world.scheduler.elapsed,
+    wallClock: () => world.scheduler.now,
   };
   programs.runImport(settings, deps).then(
     (summary) => {
@@ -137,8 +137,8 @@ function startCommand(
           value.events.push(event);
           deps.onEvent(event);
         },
-        uptime: () => world.clock.now,
-        wallClock: () => world.wallClock(),
+        uptime: () => world.scheduler.elapsed,
+        wallClock: () => world.scheduler.now,
       });
       ended = { summary, error: undefined };
       return summary;

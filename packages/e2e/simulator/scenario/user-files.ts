@@ -158,7 +158,7 @@ export class UserFiles {
   }
 
   get #now(): number {
-    return this.#world.wallClock();
+    return this.#world.scheduler.now;
   }
 
   #lose(loss: Loss): void {

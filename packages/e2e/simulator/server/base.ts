@@ -1,9 +1,9 @@
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../kernel/random.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
 import type { Failover } from './failover.ts';
 import type { Server } from './load-server.ts';
 import { newPostgresBase } from './postgres-base.ts';
-import type { Owner, Scheduler } from './scheduler.ts';
 import { SqliteBase } from './sqlite-base.ts';
 
 /** What the simulation decides about faults of the database, and wants to hear of it. */

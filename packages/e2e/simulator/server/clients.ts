@@ -1,4 +1,5 @@
 import type { Random } from '../kernel/random.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
 import { leadTo, linkOf, maySee } from './leads.ts';
 import {
   type Account,
@@ -10,7 +11,6 @@ import {
 } from './ledger.ts';
 import { judgeAnswer } from './oracle.ts';
 import { type Action, choose } from './plan.ts';
-import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';
 import { type Instance, PUBLIC_URL, type World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler } from '../kernel/scheduler.ts';
 
 /** What happens to a database and its standby, in this order. */
 interface Steps {

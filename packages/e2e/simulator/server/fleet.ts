@@ -1,8 +1,8 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { Random } from '../kernel/random.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
 import type { Server } from './load-server.ts';
-import type { Owner, Scheduler } from './scheduler.ts';
 import type { Story } from './story.ts';
 import type { Instance, World } from './world.ts';
 
@@ -46,7 +46,7 @@ class ChannelEnd extends EventEmitter {
 export class Fleet {
   /** How often a worker ends while it starts. */
   failingStarts: number;
-  readonly #owner: Owner = { name: 'the first process', alive: true };
+  readonly #owner: Owner = { name: 'the first process', isAlive: true };
   readonly #size: number;
   readonly #world: World;
   readonly #scheduler: Scheduler;
@@ -144,7 +144,7 @@ export class Fleet {
     const process = new EventEmitter();
     const onEnd = () => {
       this.#running.delete(number);
-      this.#scheduler.addStep(this.#owner, () => {
+      this.#scheduler.after(0, this.#owner, () => {
         ends.first.emit('exit', 1, null);
         process.emit('close');
       });
@@ -165,12 +165,12 @@ export class Fleet {
     await this.#scheduler.pause(owner);
     if (this.#isServing && this.#random.chance(this.failingStarts)) {
       this.#story.note(`${owner.name} ends while it starts`);
-      owner.alive = false;
+      owner.isAlive = false;
       onEnd();
       return;
     }
     const instance = await this.#world.start(0, { owner, metrics, onEnd });
-    if (!instance.alive) return;
+    if (!instance.isAlive) return;
     channel.send({ type: 'serving' });
     await isStopped;
     await instance.stop();

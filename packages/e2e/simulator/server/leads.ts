@@ -1,7 +1,7 @@
+import type { Scheduler } from '../kernel/scheduler.ts';
 import { type, typed } from './commands.ts';
 import { type Create, type Ledger, targetOf } from './ledger.ts';
 import { moveOf } from './move-files.ts';
-import type { Scheduler } from './scheduler.ts';
 import type { World } from './world.ts';
 
 /** A target that a link has or may have. Times are steady ones, see {@link Scheduler.steady}. */

@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module';
 import { PACKAGES, type Patch, Patches } from '../kernel/patches.ts';
+import { installVirtualTime } from '../kernel/virtual-time.ts';
 
 const SOURCES = `${PACKAGES}server/src/`;
 
@@ -50,6 +51,7 @@ export async function loadServer(planted: readonly Patch[] = [], onPostgres = fa
     ...planted,
   ]);
   registerOnce();
+  installVirtualTime();
   const variant = `${VARIANT}${variants.push(patches) - 1}`;
   const load = async <T>(path: string): Promise<T> => import(`${SOURCES}${path}${variant}`);
   type Source = typeof import('../../../server/src/service.ts') &

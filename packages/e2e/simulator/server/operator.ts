@@ -1,10 +1,10 @@
+import type { Owner } from '../kernel/scheduler.ts';
 import type { Clients } from './clients.ts';
 import { type Typed, type } from './commands.ts';
 import { type Lead, leadTo, linkOf, mayLeadTo, SEEN_MS } from './leads.ts';
 import type { Account, Create, Ledger, Move } from './ledger.ts';
 import { addressesIn, MOVE_SERVICES, moveOf } from './move-files.ts';
 import { choose } from './plan.ts';
-import type { Owner } from './scheduler.ts';
 import type { Story } from './story.ts';
 import { LETTERS, PUBLIC_URL, type World } from './world.ts';
 
@@ -19,7 +19,7 @@ export class Operator {
   readonly #world: World;
   readonly #story: Story;
   readonly #clients: Clients;
-  readonly #owner: Owner = { name: 'operator', alive: true };
+  readonly #owner: Owner = { name: 'operator', isAlive: true };
   #corrections = 0;
   /** Commands that have not ended. */
   #open = 0;

@@ -3,13 +3,13 @@ import { Client, types } from 'pg';
 import { execute, type PostgresProcess } from '../../../server/test/start-postgres.ts';
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../kernel/random.ts';
+import { type Owner, outside, type Scheduler } from '../kernel/scheduler.ts';
 import type { Base, BaseEvents, MakeBase } from './base.ts';
 import { Failover } from './failover.ts';
 import type { Server } from './load-server.ts';
 import { makeGates } from './postgres-gate.ts';
 import { Pair, startSource } from './postgres-pair.ts';
 import { type Connected, Session, Wire, withSession } from './postgres-wire.ts';
-import { type Owner, outside, type Scheduler } from './scheduler.ts';
 import { PUBLIC_URL } from './world.ts';
 
 /** Where the address of the PostgreSQL that is simulated on stands. */

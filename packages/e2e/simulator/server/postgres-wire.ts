@@ -6,8 +6,8 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg';
+import { type Owner, outside, type RealWork, type Scheduler } from '../kernel/scheduler.ts';
 import { closeGate, GATED_STATEMENT, openGate } from './postgres-gate.ts';
-import { type Owner, outside, type RealWork, type Scheduler } from './scheduler.ts';
 
 /** How often a connection is lost at a statement, or at a commit: before the database gets it, or before its response is read. */
 const LOSSES = { statement: 0.01, commit: 0.15 } as const;
@@ -40,7 +40,7 @@ const DEADLOCK = '40P01';
 const GATED_STEPS = 12;
 
 /** Whose turns those are. */
-const GATE: Owner = { name: 'gate', alive: true };
+const GATE: Owner = { name: 'gate', isAlive: true };
 
 /**
  * All connections of a history. A statement goes when its turn comes, and so does its response. At most one runs at a time: those under way

@@ -1,5 +1,5 @@
+import type { Scheduler } from '../kernel/scheduler.ts';
 import type { Ledger } from './ledger.ts';
-import type { Scheduler } from './scheduler.ts';
 
 /** What happens in a history, for the rules and for a person. */
 export class Story {

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../src/inner-server.ts';
 import type { Random } from '../kernel/random.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
 import type { Base, BaseEvents, MakeBase } from './base.ts';
 import type { Server } from './load-server.ts';
-import type { Owner, Scheduler } from './scheduler.ts';
 
 export const PUBLIC_URL = 'https://sho.rt';
 
@@ -71,7 +71,7 @@ export class World {
   /** Called when something happens in the database that must never happen. */
   onWrong: (what: string) => void = () => undefined;
   readonly #server: Server;
-  readonly #operator: Owner = { name: 'operator', alive: true };
+  readonly #operator: Owner = { name: 'operator', isAlive: true };
   readonly #operatorStore: Store;
   readonly #failingStore: Store;
   #started = 0;
@@ -126,7 +126,7 @@ export class World {
 
   newProcess(): Owner {
     this.#started += 1;
-    return { name: `server ${this.#started}`, alive: true };
+    return { name: `server ${this.#started}`, isAlive: true };
   }
 
   /**
@@ -166,8 +166,8 @@ export class World {
         return outcome;
       },
       kill: () => {
-        if (!instance.alive) return;
-        instance.alive = false;
+        if (!instance.isAlive) return;
+        instance.isAlive = false;
         this.base.forget(instance);
         this.instances = this.instances.filter((other) => other !== instance);
         reportDeath(undefined);
@@ -176,7 +176,7 @@ export class World {
       stop: async () => {
         instance.isStopping = true;
         service.drain();
-        while (instance.alive && instance.busy > 0) await scheduler.sleep(owner, 50);
+        while (instance.isAlive && instance.busy > 0) await scheduler.sleep(owner, 50);
         await Promise.race([scheduler.run(owner, () => service.stop()), death]);
         instance.kill();
       },

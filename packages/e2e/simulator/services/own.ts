@@ -1,6 +1,6 @@
 import type { WriteCore, WriteReply } from '../../../server/src/store/sqlite/write-core.ts';
 import type { Writer } from '../../../server/src/store/sqlite/writers.ts';
-import type { Clock } from '../clock.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
 import { EPOCH_MS } from '../world/world.ts';
 import {
@@ -27,8 +27,7 @@ export type OwnServer = {
   typeof import('../../../server/src/store/sqlite/write-core.ts');
 
 /** A process of the server: when it is killed, nothing that it waits for happens. */
-interface Instance {
-  isAlive: boolean;
+interface Instance extends Owner {
   fetch: (request: Request) => Response | Promise<Response>;
   reportDeath: (nothing: undefined) => void;
   death: Promise<undefined>;
@@ -47,7 +46,7 @@ const ACCOUNT = 'acc_simulated';
 export class OwnService implements Service {
   readonly #server: OwnServer;
   readonly #traits: ServiceTraits;
-  readonly #clock: Clock;
+  readonly #scheduler: Scheduler;
   readonly #now: () => number;
   readonly #db: OwnDatabase;
   readonly #made: MadeLink[] = [];
@@ -57,12 +56,12 @@ export class OwnService implements Service {
   #working = 0;
   #instance: Instance;
 
-  /** @param now - milliseconds since the epoch */
-  constructor(server: OwnServer, traits: ServiceTraits, clock: Clock, now: () => number) {
+  constructor(server: OwnServer, traits: ServiceTraits, scheduler: Scheduler) {
     this.#server = server;
     this.#traits = traits;
-    this.#clock = clock;
-    this.#now = now;
+    this.#scheduler = scheduler;
+    // Its clock stays right when that of the client jumps.
+    this.#now = () => EPOCH_MS + scheduler.elapsed;
     this.#db = spare.pop() ?? newDatabase(server);
     const { perMinute, perDay, links, batchSize } = traits;
     this.#db.run({
@@ -72,7 +71,7 @@ export class OwnService implements Service {
         'simulated',
         'custom',
         limitsOf(perMinute, perDay, links, batchSize),
-        now(),
+        this.#now(),
       ],
     });
     this.#instance = this.#start();
@@ -93,9 +92,9 @@ export class OwnService implements Service {
     const { method, path, headers, body } = request;
     const instance = this.#instance;
     this.#working = number;
-    this.#clock.current = instance;
     const url = `https://api.example${path}`;
-    const answer = instance.fetch(new WholeRequest(url, { method, headers, body: body ?? null }));
+    const asked = new WholeRequest(url, { method, headers, body: body ?? null });
+    const answer = this.#scheduler.run(instance, () => instance.fetch(asked));
     const response = await Promise.race([answer, instance.death]);
     if (response === undefined) return undefined;
     const text = await response.text();
@@ -181,7 +180,7 @@ export class OwnService implements Service {
         pendingJobs: () => store.pendingJobs(),
         runJobChunk: async (id, now) => {
           const ms = this.#traits.msPerLink * this.#server.JOB_CHUNK_LINKS;
-          await new Promise<void>((resolve) => this.#clock.after(ms, instance, resolve));
+          await this.#scheduler.sleep(instance, ms);
           this.#working = this.#requests.get(id) ?? 0;
           return await store.runJobChunk(id, now);
         },
@@ -205,10 +204,12 @@ export class OwnService implements Service {
       reportDeath = resolve;
     });
     const fetch = (request: Request) => app.fetch(request);
-    const instance: Instance = { isAlive: true, fetch, reportDeath, death };
+    const instance: Instance = { name: 'server', isAlive: true, fetch, reportDeath, death };
     // As a runner finds them when it starts. Its own look every second would fill the days between two runs with events.
     const pending = this.#db.all<{ id: string }>('SELECT id FROM jobs WHERE completed_at IS NULL');
-    for (const { id } of pending) runner.notify(id);
+    this.#scheduler.run(instance, () => {
+      for (const { id } of pending) runner.notify(id);
+    });
     return instance;
   }
 }

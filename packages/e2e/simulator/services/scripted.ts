@@ -1,5 +1,6 @@
-import type { Clock } from '../clock.ts';
+import type { Scheduler } from '../kernel/scheduler.ts';
 import type { ServiceTraits } from '../scenario/scenario.ts';
+import { ELSEWHERE } from '../world/world.ts';
 import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
 import {
@@ -36,7 +37,7 @@ export const REFUSED_TITLE = 'refused';
 export class ScriptedService implements Service {
   readonly made: MadeLink[] = [];
   readonly #traits: ServiceTraits;
-  readonly #clock: Clock;
+  readonly #scheduler: Scheduler;
   readonly #quota: Quota;
   readonly #keys = new Map<string, boolean>();
   readonly #jobs = new Map<string, Job>();
@@ -49,13 +50,13 @@ export class ScriptedService implements Service {
   #lastJob = 0;
   #isLenient = false;
 
-  constructor(traits: ServiceTraits, clock: Clock) {
+  constructor(traits: ServiceTraits, scheduler: Scheduler) {
     this.#traits = traits;
-    this.#clock = clock;
+    this.#scheduler = scheduler;
     this.#linkLimit = traits.links;
     this.#batchSize = traits.batchSize;
     this.#msPerLink = traits.msPerLink;
-    this.#quota = new Quota(traits.perMinute, traits.perDay, () => clock.now);
+    this.#quota = new Quota(traits.perMinute, traits.perDay, () => scheduler.elapsed);
   }
 
   setKey(key: string, mayWrite: boolean): void {
@@ -126,14 +127,14 @@ export class ScriptedService implements Service {
     const key = this.#traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
     if (key === undefined) return this.#create(request, number);
     const known = this.#replies.get(key);
-    if (known !== undefined && this.#clock.now - known.at < KEY_LIFETIME_MS) {
+    if (known !== undefined && this.#scheduler.elapsed - known.at < KEY_LIFETIME_MS) {
       if (known.body === request.body) return known.response;
       return json(422, { error: 'The key was used', code: 'idempotency_conflict' });
     }
     const response = this.#create(request, number);
     // A refused request leaves its key free.
     if (response.status < 300) {
-      this.#replies.set(key, { body: request.body ?? '', at: this.#clock.now, response });
+      this.#replies.set(key, { body: request.body ?? '', at: this.#scheduler.elapsed, response });
     }
     return response;
   }
@@ -160,7 +161,7 @@ export class ScriptedService implements Service {
     this.#used += count;
     this.#lastJob += 1;
     const id = `job-${this.#lastJob}`;
-    const startAt = this.#clock.now;
+    const startAt = this.#scheduler.elapsed;
     const failsAfter = this.#failsAfter(count);
     const job = { id, request: number, entries, domain, startAt, results: [], failsAfter };
     this.#jobs.set(id, { ...job, hasFailed: false });
@@ -195,7 +196,7 @@ export class ScriptedService implements Service {
   #advance(job: Job): void {
     const { entries, results, startAt, failsAfter } = job;
     if (job.hasFailed) return;
-    const done = Math.floor((this.#clock.now - startAt) / this.#msPerLink);
+    const done = Math.floor((this.#scheduler.elapsed - startAt) / this.#msPerLink);
     const most = failsAfter ?? entries.length;
     for (const entry of entries.slice(results.length, Math.min(done, most))) {
       results.push(this.#make(entry, job.domain, job.request));
@@ -234,7 +235,7 @@ export class ScriptedService implements Service {
     const jobs = [...this.#jobs.values()].filter((job) => !job.hasFailed);
     const ends = jobs.map((job) => {
       const links = job.failsAfter ?? job.entries.length;
-      return job.startAt + links * this.#msPerLink - this.#clock.now;
+      return job.startAt + links * this.#msPerLink - this.#scheduler.elapsed;
     });
     const waitMs = Math.max(0, ...ends);
     const answer = (): ServiceResponse => {
@@ -245,7 +246,7 @@ export class ScriptedService implements Service {
     if (waitMs === 0) return answer();
     return new Promise((resolve) => {
       const done = () => resolve(answer());
-      this.#clock.after(Math.min(waitMs, MAX_LOOKUP_WAIT_MS), undefined, done);
+      this.#scheduler.after(Math.min(waitMs, MAX_LOOKUP_WAIT_MS), ELSEWHERE, done);
     });
   }
 

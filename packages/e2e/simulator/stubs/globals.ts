@@ -1,28 +1,9 @@
-/** Replaces the timers and clocks of this thread, as the SDK and its libraries find them. */
+/** Replaces what the programs under test find in this thread, as the SDK and its libraries find it. */
 
-import type { TimedEvent } from '../clock.ts';
 import { Random } from '../kernel/random.ts';
+import { installVirtualTime } from '../kernel/virtual-time.ts';
 import type { FetchInit } from '../world/network.ts';
 import { theWorld } from '../world/world.ts';
-
-class Timer {
-  event: TimedEvent | undefined;
-  start: () => TimedEvent | undefined = () => undefined;
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  refresh(): this {
-    if (this.event !== undefined) this.event.isCancelled = true;
-    this.event = this.start();
-    return this;
-  }
-}
 
 /** Size from which a buffer costs more to make than to use again. */
 const LARGE_BYTES = 32 * 1024;
@@ -57,43 +38,14 @@ class NamedRequest {
 }
 
 export function replaceGlobals(): void {
+  installVirtualTime();
   reuseLargeBuffers();
-  const setTimer = (callback: (...given: unknown[]) => void, delayMs = 0, ...given: unknown[]) => {
-    const { clock } = theWorld();
-    const owner = clock.current;
-    const timer = new Timer();
-    timer.start = () => clock.after(delayMs, owner, () => callback(...given));
-    return timer.refresh();
-  };
-  const setRepeating = (callback: () => void, delayMs: number) => {
-    const { clock } = theWorld();
-    const timer = new Timer();
-    const owner = clock.current;
-    const again = () => {
-      timer.event = clock.after(delayMs, owner, () => {
-        again();
-        callback();
-      });
-    };
-    again();
-    return timer;
-  };
-  const clear = (timer: unknown) => {
-    if (timer instanceof Timer && timer.event !== undefined) timer.event.isCancelled = true;
-  };
   Object.assign(globalThis, {
-    setTimeout: setTimer,
-    setInterval: setRepeating,
-    clearTimeout: clear,
-    clearInterval: clear,
     Request: NamedRequest,
     fetch: (url: string, init: FetchInit) => theWorld().fetch(url, init),
   });
   // Nothing of this machine decides what happens, and the real one is slow to read.
   Object.defineProperty(process, 'env', { value: {} });
-  Date.now = () => theWorld().wallClock();
-  Object.defineProperty(performance, 'now', { value: () => theWorld().clock.now });
-  Math.random = () => theWorld().random.next();
   // The server's ids: nothing follows from them, and its pool of random bytes outlives a scenario.
   const random = new Random(0);
   globalThis.crypto.getRandomValues = (array) => {

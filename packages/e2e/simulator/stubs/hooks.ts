@@ -11,7 +11,6 @@ const CLIENT = {
   'node:crypto': './node-crypto.ts',
   'node:stream': './node-stream.ts',
   'node:stream/promises': './node-stream-promises.ts',
-  'node:timers/promises': './node-timers.ts',
   'node:process': './node-process.ts',
 };
 
@@ -21,10 +20,6 @@ const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'tables/src/': {
     ...CLIENT,
     'node:zlib': './node-zlib.ts',
-  },
-  'server/src/': {
-    'node:timers': './node-timers.ts',
-    'node:timers/promises': './node-timers.ts',
   },
 };
 

@@ -1,13 +1,15 @@
 /** Stands in for `node:fs/promises` in the CLI: every call is an operation of the simulated disk, and takes its time. */
 import type { FileNode } from '../world/disk.ts';
-import { type Process, theWorld } from '../world/world.ts';
+import { type Process, theWorld, type World } from '../world/world.ts';
 import { exactStatsOf, isFolder, lookUp, statsOf, systemError } from './files.ts';
 
-/** Longest time of an operation. */
-const SLOWEST_MS = 0.4;
+/** How often the clock goes on by a millisecond while an operation is carried out. */
+const SLOW_SHARE = 0.2;
 
 /** What a read gives at most where it gives less than was asked for: not at the ends of lines and characters. */
 const SHORT_BYTES = 37;
+
+const durationMs = ({ random }: World) => (random.chance(SLOW_SHARE) ? 1 : 0);
 
 /** @param work - returns or throws its error; one that is returned costs a fraction */
 function operation<T>(
@@ -17,7 +19,7 @@ function operation<T>(
   work: () => T | Error,
 ): Promise<T> {
   const world = theWorld();
-  return world.wait(what, path, world.random.next() * SLOWEST_MS, () => {
+  return world.wait(what, path, durationMs(world), () => {
     world.diskStep(what, path, isWrite);
     return work();
   });
@@ -99,7 +101,7 @@ export function copyFile(from: string, to: string): Promise<void> {
     const world = theWorld();
     const file = lookUp(from, 'copyfile');
     if (world.disk.get(to) !== undefined) throw systemError('EEXIST', 'copyfile', to);
-    world.disk.create(to, file.mode, world.wallClock()).bytes = file.bytes;
+    world.disk.create(to, file.mode, world.scheduler.now).bytes = file.bytes;
   });
 }
 
@@ -114,7 +116,7 @@ export function readFile(path: string): Promise<string> {
 export function writeFile(path: string, text: string): Promise<void> {
   return operation('write', path, true, () => {
     const world = theWorld();
-    world.disk.create(path, 0o644, world.wallClock()).bytes = Buffer.from(text);
+    world.disk.create(path, 0o644, world.scheduler.now).bytes = Buffer.from(text);
   });
 }
 
@@ -141,7 +143,7 @@ export function open(path: string, flags: string, mode = 0o666): Promise<FileHan
     if (flags === 'r+') return new FileHandle(path, lookUp(path, 'open'));
     if (flags !== 'wx') throw new Error(`open(${flags}) is not simulated`);
     if (there !== undefined) throw systemError('EEXIST', 'open', path);
-    return new FileHandle(path, world.disk.create(path, mode, world.wallClock()));
+    return new FileHandle(path, world.disk.create(path, mode, world.scheduler.now));
   });
 }
 
@@ -196,11 +198,10 @@ class FileHandle {
     const append = (some: Buffer) => {
       const before = this.#node.bytes;
       this.#node.bytes = before.length === 0 ? some : Buffer.concat([before, some]);
-      this.#node.changedAtNs = BigInt(theWorld().wallClock()) * 1_000_000n;
+      this.#node.changedAtNs = BigInt(theWorld().scheduler.now) * 1_000_000n;
     };
     const world = theWorld();
-    const delayMs = world.random.next() * SLOWEST_MS;
-    return world.wait('write', this.#path, delayMs, () => {
+    return world.wait('write', this.#path, durationMs(world), () => {
       try {
         world.diskStep('write', this.#path, true);
       } catch (error) {

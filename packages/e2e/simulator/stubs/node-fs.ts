@@ -24,7 +24,7 @@ export function openSync(path: string, flags: string | number, mode = 0o666): nu
     const creates = typeof flags === 'number' && (flags & constants.O_CREAT) !== 0;
     if (world.disk.get(path) === undefined) {
       if (!creates) throw systemError('ENOENT', 'open', path);
-      world.disk.create(path, mode, world.wallClock());
+      world.disk.create(path, mode, world.scheduler.now);
     }
     lastDescriptor += 1;
     paths.set(lastDescriptor, path);
@@ -107,7 +107,7 @@ export function copyFileSync(from: string, to: string): void {
   operation('copyfile', to, true, () => {
     const world = theWorld();
     const { bytes, database, mode } = lookUp(from, 'copyfile');
-    const copy = world.disk.create(to, mode, world.wallClock());
+    const copy = world.disk.create(to, mode, world.scheduler.now);
     copy.bytes = bytes;
     if (database !== undefined) world.disk.setDatabase(copy, database.copy());
   });

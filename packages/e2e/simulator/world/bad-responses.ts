@@ -21,7 +21,7 @@ export function retryAfter(form: number, world: World): Record<string, string> {
     case 2:
       return { 'retry-after': '-5' };
     case 3: {
-      const now = world.wallClock();
+      const now = world.scheduler.now;
       const date = new Date(now + seconds * 1000).toUTCString();
       return { date: new Date(now).toUTCString(), 'retry-after': date };
     }

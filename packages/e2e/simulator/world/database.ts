@@ -143,7 +143,7 @@ export class SimulatedDatabase {
       const hasWritten = this.#createsTables || content.records !== this.#recordsBefore;
       if (hasWritten) theWorld().diskStep('commit', this.#path, true);
     } catch (error) {
-      this.#process.journalFailedAt ??= theWorld().clock.turn;
+      this.#process.journalFailedAt ??= theWorld().scheduler.turn;
       const { only } = this.#process.diskFault ?? {};
       if (only?.startsWith('commit kept')) this.#carryOut(only === 'commit kept');
       else content.prepare('ROLLBACK').run();

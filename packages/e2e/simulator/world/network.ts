@@ -3,7 +3,7 @@ import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
 import type { Service, ServiceResponse } from '../services/service.ts';
 import { errorPage, oddly, retryAfter } from './bad-responses.ts';
 import { piecesOf } from './pieces.ts';
-import type { Process, World } from './world.ts';
+import { ELSEWHERE, type Process, type World } from './world.ts';
 
 /** A request and what became of it, for the oracle. */
 export interface Exchange {
@@ -38,6 +38,13 @@ export interface FetchInit {
 
 /** Statuses of a service in trouble. 501 is none: it says for good that there is no such endpoint. */
 const PASSING = [500, 502, 503, 504, 507];
+
+/** Of delays that are multiples of this, some end together, and the order is chance then. */
+const DELAY_MS = 10;
+
+function delayMs(random: Random, mostMs: number): number {
+  return DELAY_MS * random.below(mostMs / DELAY_MS + 1);
+}
 
 /** Carries requests between a program and the service, as badly as a scenario wants it. */
 export class Network {
@@ -80,7 +87,7 @@ export class Network {
   readonly fetch = (url: string, init: FetchInit): Promise<unknown> => {
     const { method, headers, body, signal } = init;
     const world = this.#world;
-    const { process, clock } = world;
+    const { process, scheduler } = world;
     const path = new URL(url).pathname;
     return new Promise((resolve, reject) => {
       if (!process.isAlive) return;
@@ -94,8 +101,8 @@ export class Network {
         path,
         body,
         key: headers['idempotency-key'],
-        sentAt: clock.now,
-        sentTurn: clock.turn,
+        sentAt: scheduler.elapsed,
+        sentTurn: scheduler.turn,
         workedTurn: undefined,
         received: undefined,
         receivedAt: 0,
@@ -115,29 +122,29 @@ export class Network {
         const cause = Object.assign(new Error(code), { code, syscall });
         reject(new TypeError('fetch failed', { cause }));
       };
-      const wait = fault?.kind === 'slow' ? 5_000 + draw.below(40_000) : draw.next() * 60;
+      const wait = fault?.kind === 'slow' ? 5_000 + draw.below(40_000) : delayMs(draw, 60);
       const answer = (response: ServiceResponse, isCut: boolean) => {
-        clock.after(wait * draw.next(), process, () => {
+        scheduler.after(delayMs(draw, wait), process, () => {
           if (signal.aborted) return;
           if (this.#restarts !== restarts) return fail('ECONNRESET', 'read');
           resolve(this.#responseOf(response, exchange, signal, isCut));
         });
       };
       const work = async (): Promise<ServiceResponse | undefined> => {
-        exchange.workedTurn ??= clock.turn;
+        exchange.workedTurn ??= scheduler.turn;
         const response = await this.#service.handle({ method, path, headers, body }, number);
         if (response !== undefined)
           world.log(() => `       #${number} ${response.status} ${response.body.slice(0, 300)}`);
         return response;
       };
       // The service works whether or not anybody waits for it.
-      clock.after(wait, undefined, () => {
+      scheduler.after(wait, ELSEWHERE, () => {
         const isRestarted = this.#restarts !== restarts;
         this.#carry(fault, {
           work: isRestarted ? undefined : work,
           answer,
           fail: (code, syscall) => {
-            clock.after(0, process, () => {
+            scheduler.after(0, process, () => {
               if (!signal.aborted) fail(code, syscall);
             });
           },
@@ -218,15 +225,15 @@ export class Network {
     let hasBegun = false;
     const note = (text: string) => {
       exchange.received = { status, headers, body: text };
-      exchange.receivedAt = world.clock.now;
-      exchange.receivedTurn = world.clock.turn;
+      exchange.receivedAt = world.scheduler.elapsed;
+      exchange.receivedTurn = world.scheduler.turn;
     };
     const read = (): Promise<{ done: boolean; value?: Uint8Array }> => {
       const value = pieces.shift();
       // The first piece comes with the headers, and the end of the body with its last byte.
       if (value !== undefined && hasBegun) {
         return new Promise((resolve, reject) => {
-          world.clock.after(draw.below(30), process, () =>
+          world.scheduler.after(delayMs(draw, 30), process, () =>
             signal.aborted ? reject(signal.reason) : resolve({ done: false, value }),
           );
         });
@@ -241,7 +248,7 @@ export class Network {
       }
       return new Promise((_, reject) => {
         const lost = Object.assign(new Error('terminated'), { code: 'UND_ERR_SOCKET' });
-        world.clock.after(5, process, () => {
+        world.scheduler.after(5, process, () => {
           // The status of an error says enough: what is lost of its words takes nothing away.
           if (status >= 300 && !signal.aborted) note('');
           reject(signal.aborted ? signal.reason : lost);

@@ -1,6 +1,6 @@
 import type { ImportDeps, ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
-import { Clock } from '../clock.ts';
 import { Random } from '../kernel/random.ts';
+import { type Owner, Scheduler, scopeNow } from '../kernel/scheduler.ts';
 import type { Disk } from './disk.ts';
 import type { Network } from './network.ts';
 
@@ -31,8 +31,14 @@ export interface Kill {
   isPowerCut: boolean;
 }
 
+/** A program is now and then kept waiting for its turn, and taken for one that never ends after so many steps. */
+const ORDER = { leaps: { share: 0.02, mostMs: 250 }, mostSteps: 300_000 } as const;
+
+/** Whose work it is that belongs to no program: that of the network, the service, and of time that goes by. */
+export const ELSEWHERE: Owner = { name: 'elsewhere', isAlive: true };
+
 /** A run of the program, from its start to its end or to the moment it is killed. */
-export class Process {
+export class Process implements Owner {
   isAlive = true;
   /** Operations on the disk, the network and timers so far, or those of one kind: at each of them it can be killed. */
   steps = 0;
@@ -66,43 +72,38 @@ export class Process {
 
 /** Everything that a scenario's programs live in: time, a disk, and whoever is running. */
 export class World {
-  readonly clock = new Clock();
+  readonly scheduler: Scheduler;
   readonly random: Random;
   readonly disk: Disk;
-  /** How far the wall clock of the client is off. */
-  clockOffsetMs = 0;
   /** What programs call that bring no `fetch` of their own. */
   fetch: Network['fetch'] = () => Promise.reject(new Error('there is no network'));
   /** Lines for a person; undefined where nobody reads them. */
   readonly trace: string[] | undefined;
 
   constructor(seed: number, disk: Disk, isTraced: boolean) {
-    this.random = new Random(seed, 1);
+    const random = new Random(seed, 1);
+    this.random = random;
+    this.scheduler = new Scheduler({ start: EPOCH_MS, random, ...ORDER });
     this.disk = disk;
     this.trace = isTraced ? [] : undefined;
   }
 
-  /** `Date.now()` of the client. */
-  wallClock(): number {
-    return Math.floor(EPOCH_MS + this.clock.now + this.clockOffsetMs);
-  }
-
   /** @param text - made only where somebody reads it */
   log(text: () => string): void {
-    this.trace?.push(`${(this.clock.now / 1000).toFixed(3).padStart(12)} s  ${text()}`);
+    this.trace?.push(`${(this.scheduler.elapsed / 1000).toFixed(3).padStart(12)} s  ${text()}`);
   }
 
   /** The program that runs now. Code outside of one has no business with its disk and timers. */
   get process(): Process {
-    const { current } = this.clock;
-    if (current instanceof Process) return current;
+    const owner = scopeNow()?.owner;
+    if (owner instanceof Process) return owner;
     throw new Error('no program of the simulation is running');
   }
 
   /** Kills the program. Where the power fails, the disk loses what was not synced. */
   kill(process: Process, isPowerCut: boolean): void {
     if (!process.isAlive) return;
-    process.killedAt = this.clock.turn;
+    process.killedAt = this.scheduler.turn;
     this.log(() => `--- ${process.name} is killed${isPowerCut ? ' by a power cut' : ''}`);
     this.exit(process);
     if (isPowerCut) this.disk.losePower();
@@ -142,7 +143,7 @@ export class World {
       } catch {
         return;
       }
-      this.clock.after(delayMs, process, () => {
+      this.scheduler.after(delayMs, process, () => {
         try {
           const result = work();
           if (result instanceof Error) return reject(result);
