@@ -1,4 +1,5 @@
 import type { ImportSettings } from '../../cli/src/import/types.ts';
+import type { Service } from '../../sdk/test/scripted-service/service.ts';
 import { checkPrinted } from './command.ts';
 import { Random } from './kernel/random.ts';
 import type { Shares } from './kernel/shares.ts';
@@ -11,7 +12,6 @@ import type { RunPlan, Scenario } from './scenario/scenario.ts';
 import { type Decisions, settingsOf } from './scenario/settings.ts';
 import { quietly } from './scenario/shrink.ts';
 import { UserFiles } from './scenario/user-files.ts';
-import type { Service } from './services/service.ts';
 import { serviceOf } from './services/service-of.ts';
 import { verifyResults } from './verify.ts';
 import { Disk } from './world/disk.ts';

@@ -1,12 +1,12 @@
 import { basename, dirname, join } from 'node:path';
+import { SHORT } from '../../sdk/test/scripted-service/scripted-service.ts';
+import type { Service } from '../../sdk/test/scripted-service/service.ts';
 import { ioOf } from './command.ts';
 import type { Random } from './kernel/random.ts';
 import type { Ended, Programs } from './program.ts';
 import { OTHERS_LINK, parseResults, parseTable } from './scenario/file-text.ts';
 import { outputFormat, type ResultRow } from './scenario/files.ts';
 import type { CommandTraits, UserTraits } from './scenario/scenario.ts';
-import { SHORT } from './services/look-up.ts';
-import type { Service } from './services/service.ts';
 import { Process, type World } from './world/world.ts';
 
 interface Surroundings {

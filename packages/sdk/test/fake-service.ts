@@ -20,6 +20,9 @@ export type Gate = (n: number, links: readonly CreateLinkBody[]) => void | Promi
 /**
  * For tests only: a service in memory that creates links, counts what it was asked for, and whose gates can hold or
  * refuse any request before it is carried out (`onBatch`), after it (`afterBatch`), or while its job runs (`onJob`).
+ *
+ * It is not the scripted service (`./scripted-service/`), since it stands in for the SDK's own calls, above HTTP: its gates throw the
+ * errors that these throw, and hold a request before it is written.
  */
 export class FakeService implements CreateManyDeps {
   onBatch: Gate = () => undefined;

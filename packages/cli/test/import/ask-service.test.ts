@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { madeLink } from '../../../sdk/test/scripted-service/service.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
@@ -64,7 +65,7 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     const summary = await world.import(settings);
     expect(summary).toMatchObject({ created: 1, existing: 40, changed: 0, unknown: 0 });
     expect(codesOf(`${relative}.results.csv`).slice(0, 40)).toEqual(codes);
-    expect(world.service.links).toHaveLength(41);
+    expect(world.service.made).toHaveLength(41);
     // And the next one asks for nothing.
     const { requests } = world.service;
     expect(await world.import(settings)).toMatchObject({ existing: 41, requests: 0 });
@@ -72,7 +73,7 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
   });
 
   test('equal rows take equal links, oldest first, wherever they stand, over all pages of an answer', async () => {
-    world.service.maxFound = 2;
+    world.service.mostFound = 2;
     const twins = Array.from({ length: 5 }, () => row(1));
     world.write('input.csv', file(...twins, row(2)));
     await world.import();
@@ -101,8 +102,8 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
       world.write('input.csv', file(row(1), row(1), row(2)));
       await world.import(settings);
       const codes = codesOf(mode.inPlace === true ? 'input.csv' : undefined);
-      const [, corrected] = world.service.links;
-      if (corrected !== undefined) corrected.target_url = 'https://example.com/3';
+      const [, corrected] = world.service.made;
+      if (corrected !== undefined) corrected.target = 'https://example.com/3';
       if (isLost) loseAll();
       const lines = world.read('input.csv').split('\n');
       world.write('input.csv', lines.with(2, lines[2]?.replace('/1,', '/3,') ?? '').join('\n'));
@@ -152,15 +153,15 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
   test('a link that its operator has led elsewhere stays that of the row which still asks for the old target', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();
-    const [link] = world.service.links;
-    if (link !== undefined) link.target_url = 'https://example.com/2';
+    const [link] = world.service.made;
+    if (link !== undefined) link.target = 'https://example.com/2';
     world.write('input.csv', file(row(1), row(2)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 1 });
     expect(codesOf()).toEqual(['0000001', '0000002']);
   });
 
   test('a look-up that fails half-way gives no link to two rows', async () => {
-    world.service.maxFound = 2;
+    world.service.mostFound = 2;
     const twins = Array.from({ length: 5 }, () => row(1));
     world.write('input.csv', file(...twins));
     await world.import();
@@ -194,14 +195,14 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
         };
       };
       // Somebody else's, and older.
-      service.links.push(link('other', 'Other'));
+      service.made.push(madeLink('other', link('other', 'Other'), 0));
       const made = titles
         .filter((title) => title !== 'Third')
         .map((title, n) => link(`made${n}`, title));
       const body = { total: 2, results: made.slice(-1) };
       service.fault = (n) => {
         if (n > 0) return undefined;
-        service.links.push(...made);
+        service.made.push(...made.map((sent) => madeLink(sent.code, sent, 0)));
         return { type: 'answer', status: 200, body };
       };
       const settings = { onSimilar: 'create' } as const;
@@ -220,7 +221,7 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     await world.import(filled);
     rmSync(world.path('input.csv.shortlink-journal'));
     world.write('input.csv', world.read('input.csv').replace('com/1', 'com/2'));
-    for (const link of world.service.links) link.target_url = 'https://example.com/2';
+    for (const link of world.service.made) link.target = 'https://example.com/2';
     expect(await world.import(filled)).toMatchObject({ existing: 1, created: 0 });
     expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
   });
@@ -404,7 +405,7 @@ describe('a batch in flight at a crash', () => {
           unknown: 0,
           unsent: 0,
         });
-        expect(world.service.links).toHaveLength(3);
+        expect(world.service.made).toHaveLength(3);
         loseAll();
       }
     },
@@ -455,11 +456,11 @@ describe('a batch in flight at a crash', () => {
     expect(world.service.lookups).toHaveLength(lookups);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
-    expect(world.service.links).toHaveLength(2);
+    expect(world.service.made).toHaveLength(2);
   });
 
   test('is settled by asking where its job can not be polled, and is no reason to stop for rows of other titles', async () => {
-    world.service.syncLinks = 0;
+    world.service.traits.syncLinks = 0;
     world.service.onPoll = () => ({ type: 'answer', status: 404, body: { error: 'no such job' } });
     const rows = [row(1), row(1, 'other'), row(2)];
     world.write('input.csv', file(...rows));
@@ -472,7 +473,7 @@ describe('a batch in flight at a crash', () => {
     const { limit: _, ...all } = none;
     const similar = await world.import({ ...all, onSimilar: 'create' });
     expect(similar).toMatchObject({ created: 2, existing: 2, unknown: 0, new: 2 });
-    expect(world.service.links).toHaveLength(4);
+    expect(world.service.made).toHaveLength(4);
   });
 
   test('gives no row a link that redirects in another way than the row asked for', async () => {
@@ -485,7 +486,7 @@ describe('a batch in flight at a crash', () => {
     world.service.fault = (n, [link = { target_url: '' }]) =>
       n < 2 ? { type: 'lost', created: 'redirect_type' in link } : undefined;
     expect(await world.import(none)).toMatchObject({ created: 2, unknown: 0 });
-    const made = world.service.links.map((link) => [link.code, 'redirect_type' in link]);
+    const made = world.service.made.map((link) => [link.code, link.redirect_type !== undefined]);
     expect(made.map(([, isPermanent]) => isPermanent)).toEqual([true, false]);
     expect(codesOf()).toEqual([made[1]?.[0], made[0]?.[0]]);
   });
@@ -515,6 +516,6 @@ describe('a batch in flight at a crash', () => {
     expect(stopped?.message).toContain('The next run asks the service');
     expect(`${stopped?.hint}`).not.toContain('--on-unknown');
     expect(await world.import({ idempotency: false })).toMatchObject({ created: 1, unknown: 0 });
-    expect(world.service.links).toHaveLength(1);
+    expect(world.service.made).toHaveLength(1);
   });
 });

@@ -78,7 +78,7 @@ describe('links that another file in the folder names', () => {
 
   test('by the journal of a file that was renamed, with which it can be continued', async () => {
     world.write('input.csv', file(row(1), row(2)));
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import();
     world.service.onPoll = () => undefined;

@@ -64,14 +64,14 @@ describe('results that may be the only record of links', () => {
     world.write('input.csv', file(row(1)));
     await world.import();
     const results = world.read(RESULTS);
-    world.service.refusesTitle = 'T2';
+    world.service.refusedTitle = 'T2';
     world.write('input.csv', file(row(2)));
     expect(await world.import({ journal: world.path('lost') })).toMatchObject({
       failed: 1,
       output: world.path(RESULTS),
     });
     expect(world.read(`${RESULTS}.old`)).toBe(results);
-    expect(world.table().at(-1)?.slice(-2)).toEqual(['failed', 'title is refused']);
+    expect(world.table().at(-1)?.slice(-2)).toEqual(['failed', 'title: not allowed']);
   });
 
   test('are kept where a restart finds a journal that a killed run has left empty', async () => {

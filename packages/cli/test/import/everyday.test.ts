@@ -114,7 +114,7 @@ describe('the same command again', () => {
     world.write('input.csv', file(row(1, 'older')));
     await world.import();
     world.write('input.csv', file(row(1, 'older'), row(2), row(3), row(1, 'newer')));
-    service.syncLinks = 1;
+    service.traits.syncLinks = 1;
     service.fault = (_, links) =>
       links.length === 1 ? { type: 'lost', created: false } : undefined;
     service.onPoll = () => ({ type: 'answer', status: 401, body: { error: 'no' } });
@@ -150,9 +150,9 @@ describe('the same command again', () => {
 
   test('a row that the service refused is tried again, alone', async () => {
     world.write('input.csv', file(row(1), row(2, 'bad'), row(3)));
-    world.service.refusesTitle = 'bad';
+    world.service.refusedTitle = 'bad';
     expect(await world.import()).toMatchObject({ created: 2, failed: 1, stopped: undefined });
-    expect(world.table()[2]?.slice(2)).toEqual(['', '', 'failed', 'title is refused']);
+    expect(world.table()[2]?.slice(2)).toEqual(['', '', 'failed', 'title: not allowed']);
     world.write('input.csv', file(row(1), row(2, 'good'), row(3)));
     expect(await world.import()).toMatchObject({ created: 1, existing: 2, failed: 0 });
     expect(world.service.asked.at(-1)).toEqual([
@@ -435,9 +435,9 @@ describe('what exists already', () => {
 
   test('a results file as input sends the rows without a link', async () => {
     world.write('input.csv', file(row(1), row(2)));
-    world.service.maxLinks = 1;
+    world.service.traits.links = 1;
     await world.import({ batchSize: 1, concurrency: 1 });
-    world.service.maxLinks = 10;
+    world.service.traits.links = 10;
     world.write('again.csv', world.read('input.csv.results.csv'));
     expect(await world.import({ file: world.path('again.csv') })).toMatchObject({
       created: 1,
@@ -456,7 +456,7 @@ describe('what exists already', () => {
 
   test('standard input is remembered by its content until it is done', async () => {
     const rows = [Buffer.from('https://a.example\nhttps://b.example\n')];
-    world.service.maxLinks = 1;
+    world.service.traits.links = 1;
     const first = await world.import(
       { file: '-', output: '-', batchSize: 1, concurrency: 1 },
       rows,
@@ -466,7 +466,7 @@ describe('what exists already', () => {
       expect.stringMatching(/^stdin-[0-9a-f]{16}\.shortlink-journal$/),
     ]);
     const other = [Buffer.from('https://c.example\n')];
-    world.service.maxLinks = 10;
+    world.service.traits.links = 10;
     expect(await world.import({ file: '-', output: '-' }, other)).toMatchObject({ created: 1 });
     expect(await world.import({ file: '-', output: '-' }, rows)).toMatchObject({
       created: 1,
@@ -484,8 +484,8 @@ describe('the forecast', () => {
 
   test("the plan's batch size is used from the start, and the plan is filled to its last link", async () => {
     world.writeRows(20);
-    world.service.maxBatch = 4;
-    world.service.maxLinks = 15;
+    world.service.traits.batchSize = 4;
+    world.service.traits.links = 15;
     world.service.usage = () => usage({ used: world.service.created.size, limit: 15 }, 4);
     const summary = await world.import({ concurrency: 1 });
     expect(summary).toMatchObject({ created: 15, unsent: 5, stopped: { reason: 'plan_limit' } });
@@ -499,7 +499,7 @@ describe('the forecast', () => {
     });
     expect(world.events.map(({ type }) => type)).not.toContain('sending');
     expect(world.statuses()).toEqual([...Array(15).fill('created'), ...Array(5).fill('unsent')]);
-    world.service.maxLinks = 100;
+    world.service.traits.links = 100;
     world.service.usage = () => usage({ used: 15, limit: null }, 4);
     expect(await world.import()).toMatchObject({ created: 5, existing: 15, stopped: undefined });
   });

@@ -85,7 +85,7 @@ test('links of a job that has failed are created under another key, because thei
   const world = new ImportHarness();
   try {
     world.writeRows(2);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     const failed = { id: 'job-0', status: 'failed', total: 2, processed: 0, results: [] };
     world.service.onPoll = (id) =>
       id === 'job-0' ? { type: 'answer', status: 200, body: failed } : undefined;
@@ -101,7 +101,7 @@ test('a lost request that is found to be a failed job gives its rows the links t
   const world = new ImportHarness();
   try {
     world.writeRows(2);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.fault = (n) => (n === 0 ? { type: 'lost', created: true } : undefined);
     const target_url = 'https://example.com/1';
     const results = [{ target_url, code: 'made', short_url: 'https://s.example/made' }];
@@ -117,7 +117,7 @@ test('a lost request that is found to be a failed job gives its rows the links t
 test('a row whose link was refused asks for that of another open request in the same run', async () => {
   const world = new ImportHarness();
   try {
-    world.service.refusesTitle = 'refused';
+    world.service.refusedTitle = 'refused';
     world.service.fault = () => ({ type: 'lost', created: false });
     const row = (title: string) => `https://example.com/1,${title}`;
     world.write('input.csv', ['url,title', row('refused'), row('b'), ''].join('\n'));
@@ -142,7 +142,7 @@ test('a row like one that has its link gets a key of its own, also once links in
       world.write('input.csv', ['url,title', ...lines, ''].join('\n'));
       return world.import(policy);
     };
-    service.refusesTitle = 'refused';
+    service.refusedTitle = 'refused';
     service.fault = (n) => ({ type: 'lost', created: n === 0 });
     expect(await importRows('1,b', '2,refused', '4,refused')).toMatchObject({ unknown: 3 });
     service.fault = (_, links) =>

@@ -62,7 +62,7 @@ describe.each(PLACES)('in a file %s', (_, settings, name, lost) => {
     expect(header.split(',').slice(-5)).toEqual(NAMES.slice(3));
     world.write(name, `${world.read(name)}https://example.com/4,Four,d,,,,,\n`);
     expect(await run()).toMatchObject({ created: 1, existing: 3, changed: 0 });
-    expect(world.service.links.at(-1)).toMatchObject({ title: 'Four', tags: ['d'] });
+    expect(world.service.made.at(-1)).toMatchObject({ title: 'Four', tags: ['d'] });
   });
 });
 
@@ -100,7 +100,7 @@ describe('targets that are all new, beside the old ones in a column of another n
   const rows = (text: (n: number) => string) => `${[1, 2, 3].map(text).join('\n')}\n`;
   const pair = (n: number) => `https://old.example/${n},https://new.example/${n}`;
   const newTargets = ['/1', '/2', '/3'].map((end) => ({
-    target_url: `https://new.example${end}`,
+    target: `https://new.example${end}`,
   }));
 
   test('are asked for where they have a usual name', async () => {
@@ -112,7 +112,7 @@ describe('targets that are all new, beside the old ones in a column of another n
       .replace(/^url/, 'before,url');
     world.write('input.csv', edited);
     expect(await world.import(inPlace())).toMatchObject({ created: 3, existing: 0 });
-    expect(world.service.links.slice(3)).toMatchObject(newTargets);
+    expect(world.service.made.slice(3)).toMatchObject(newTargets);
   });
 
   test('are asked for where the user names the column', async () => {
@@ -120,7 +120,7 @@ describe('targets that are all new, beside the old ones in a column of another n
     await world.import({ ...inPlace(), map: { target_url: 'before' } });
     const map = { target_url: 'after' };
     expect(await world.import({ ...inPlace(), map })).toMatchObject({ created: 3, existing: 0 });
-    expect(world.service.links.slice(3)).toMatchObject(newTargets);
+    expect(world.service.made.slice(3)).toMatchObject(newTargets);
   });
 
   test('are not guessed where the user names a column that is not there', async () => {

@@ -38,7 +38,7 @@ const urlOf = (row: number) => `https://example.com/${row}`;
 /** Runs a whole import and keeps what a kill at any moment would leave of its journal: a beginning of its write-ahead log. */
 async function record(changes: Partial<ImportSettings>, syncLinks: number): Promise<Recording> {
   world.writeRows(ROWS);
-  world.service.syncLinks = syncLinks;
+  world.service.traits.syncLinks = syncLinks;
   const recording: Recording = { database: Buffer.alloc(0), log: Buffer.alloc(0), moments: [] };
   const add = (moment: Omit<Moment, 'length'>) => {
     recording.log = readFileSync(world.path(`${JOURNAL}-wal`));
@@ -73,7 +73,7 @@ function cuts({ moments }: Recording): number[] {
 /** The service as it is when every request that the cut log knows of has reached it. */
 async function serviceThatSaw(requests: readonly Request[], syncLinks: number) {
   const service = new FakeService();
-  service.syncLinks = syncLinks;
+  service.traits.syncLinks = syncLinks;
   const client = service.client();
   for (const { links, key } of requests) {
     await client.links.createBatch({ links }, { idempotency: key ?? false });

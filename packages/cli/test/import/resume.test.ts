@@ -16,17 +16,17 @@ afterEach(() => world.dispose());
 describe('stopped, and run again', () => {
   test('by the plan: exit after what fits, then the rest', async () => {
     world.writeRows(50);
-    world.service.maxLinks = 25;
+    Object.assign(world.service.traits, { links: 25, namesLimit: false });
     const stopped = await world.import({ batchSize: 10 });
     expect(stopped).toMatchObject({ created: 20, unsent: 30 });
     expect(stopped.stopped).toMatchObject({ reason: 'plan_limit' });
-    expect(stopped.stopped?.message).toContain('Link limit reached');
+    expect(stopped.stopped?.message).toContain('links are in use');
     // Which of the batches that are sent at once comes first is the network's business.
     expect(world.statuses().toSorted()).toEqual([
       ...Array.from({ length: 20 }, () => 'created'),
       ...Array.from({ length: 30 }, () => 'unsent'),
     ]);
-    world.service.maxLinks = 100;
+    world.service.traits.links = 100;
     expect(await world.import({ batchSize: 10 })).toMatchObject({
       created: 30,
       existing: 20,
@@ -135,7 +135,7 @@ describe('stopped, and run again', () => {
 
   test('by Ctrl-C: batches in flight end, no new one starts, the next run sends the rest', async () => {
     world.writeRows(50);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.onEvent = (event) => {
       if (event.type === 'batch-accepted' && event.first === 10) world.stop.abort();
     };
@@ -219,7 +219,7 @@ describe('a row that the service refused in a batch whose rest was lost', () => 
 
   test('is sent again when the job of the rest is found', async () => {
     world.writeRows(3);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.fault = refuseRow(0);
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     expect(await world.import()).toMatchObject({ created: 0, failed: 1, unknown: 2 });
@@ -255,7 +255,7 @@ describe('a row that the service refused in a batch whose rest was lost', () => 
 describe('jobs', () => {
   test('a job that could not be polled is followed by the next run, not sent again', async () => {
     world.writeRows(30);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     // An error that may pass, such as a lost connection, would keep the client polling.
     world.service.onPoll = (id) =>
       id === 'job-1' ? { type: 'answer', status: 501, body: { error: 'no' } } : undefined;
@@ -270,7 +270,7 @@ describe('jobs', () => {
 
   test('a job whose poll ends the run is followed by no request for a link', async () => {
     world.writeRows(2);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import();
     world.writeRows(4);
@@ -284,7 +284,7 @@ describe('jobs', () => {
     world.writeRows(1);
     await world.import();
     world.writeRows(4);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import();
     world.service.onPoll = () => undefined;
@@ -294,7 +294,7 @@ describe('jobs', () => {
 
   test('a job that is gone leaves its rows unknown', async () => {
     world.writeRows(20);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = (id) =>
       id === 'job-0' ? { type: 'answer', status: 404, body: { error: 'no such job' } } : undefined;
     const summary = await world.import({ batchSize: 10, onUnknown: 'skip' });
@@ -304,7 +304,7 @@ describe('jobs', () => {
 
   test('a job that another key does not find is asked for again in each run', async () => {
     world.writeRows(20);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import({ batchSize: 20 });
     world.service.onPoll = () => ({ type: 'answer', status: 404, body: { error: 'no such job' } });
@@ -328,9 +328,9 @@ describe('jobs', () => {
 
   test('while other rows are undecided, accepted jobs are seen to their end and nothing is sent', async () => {
     world.writeRows(40);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     // The polls fail once both batches are sent: on a busy machine, the first would else end the run before the second.
-    world.service.pollsBeforeDone = Number.POSITIVE_INFINITY;
+    world.service.traits.msPerLink = Number.POSITIVE_INFINITY;
     world.service.onPoll = () =>
       world.service.asked.length < 2
         ? undefined
@@ -338,7 +338,7 @@ describe('jobs', () => {
     world.service.fault = (n) => (n === 1 ? { type: 'lost', created: true } : undefined);
     const first = await world.import({ batchSize: 10, concurrency: 2 });
     expect(first).toMatchObject({ created: 0, unknown: 20, unsent: 20 });
-    world.service.pollsBeforeDone = 0;
+    world.service.traits.msPerLink = 0;
     world.service.onPoll = () => undefined;
     const asked = world.service.asked.length;
     const summary = await world.import({ batchSize: 10 });

@@ -103,7 +103,7 @@ describe('a run', () => {
 
   test('finds a batch size that the plan takes', async () => {
     world.writeRows(450);
-    world.service.maxBatch = 100;
+    world.service.traits.batchSize = 100;
     const summary = await world.import({ batchSize: 5000 });
     expect(summary).toMatchObject({ created: 450 });
     expect(world.service.duplicates).toBe(0);

@@ -160,7 +160,7 @@ test('what the cells of one row doubt is another link than that of a row of the 
   world.service.fault = () => ({ type: 'lost', created: true });
   expect(await world.import(settings)).toMatchObject({ unknown: 3, unsent: 0 });
   expect(await world.import(settings)).toMatchObject({ unknown: 3, unsent: 0 });
-  expect(world.service.links).toHaveLength(3);
+  expect(world.service.made).toHaveLength(3);
 });
 
 test('a row is in doubt only where no link of its kind is known, in whatever order the rows stand', async () => {

@@ -222,7 +222,7 @@ describe('files beside an input', () => {
   ])('of an import that was told the column of its targets: %s', async (header, image) => {
     rmSync(world.path('input.csv'));
     forget();
-    world.service.created.clear();
+    world.service.made.length = 0;
     world.write('first.csv', `${header}\nhttps://example.com/1,${image}\n`);
     await world.import({ file: world.path('first.csv'), map: { target_url: 'Ziel' } });
     rmSync(world.path('first.csv.shortlink-journal'));

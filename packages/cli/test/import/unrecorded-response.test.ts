@@ -26,7 +26,7 @@ test('a run that cannot record what a job of the run before has created says so'
   const world = new ImportHarness();
   try {
     world.writeRows(3);
-    world.service.syncLinks = 1;
+    world.service.traits.syncLinks = 1;
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import({ batchSize: 3 });
     world.service.onPoll = () => undefined;

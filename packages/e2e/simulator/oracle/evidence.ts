@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
+import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import type { Paths, ResultRow } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
-import type { MadeLink } from '../services/service.ts';
 import type { Disk, FileNode } from '../world/disk.ts';
 import { isJournal, openLinks, recordedCodes, recordedKeys } from './journal-rules.ts';
 import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';

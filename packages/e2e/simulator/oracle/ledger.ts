@@ -1,9 +1,14 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
+import { LOOKUP_PATH } from '../../../sdk/test/scripted-service/look-up.ts';
+import { REFUSED_TITLE } from '../../../sdk/test/scripted-service/scripted-service.ts';
+import {
+  contentOfLink,
+  type Entry,
+  type MadeLink,
+  type Service,
+} from '../../../sdk/test/scripted-service/service.ts';
 import { contentOf, targetOf } from '../scenario/files.ts';
 import type { RowPlan, Scenario, UserTraits } from '../scenario/scenario.ts';
-import { LOOKUP_PATH } from '../services/look-up.ts';
-import { REFUSED_TITLE } from '../services/scripted.ts';
-import { contentOfLink, type Entry, type MadeLink, type Service } from '../services/service.ts';
 import type { Exchange, Network } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 

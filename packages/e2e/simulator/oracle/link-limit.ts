@@ -1,7 +1,7 @@
+import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import { contentOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
-import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow, parse } from './ledger.ts';
 

@@ -1,10 +1,10 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
+import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import type { Shares } from '../kernel/shares.ts';
 import type { Ended } from '../program.ts';
 import type { Paths } from '../scenario/files.ts';
 import type { RowPlan, RunPlan } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
-import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';

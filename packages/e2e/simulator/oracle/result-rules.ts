@@ -1,9 +1,9 @@
 import type { ImportSummary } from '../../../cli/src/import/types.ts';
+import { LOOKUP_PATH } from '../../../sdk/test/scripted-service/look-up.ts';
+import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import { parseResults, parseTable } from '../scenario/file-text.ts';
 import { contentOf, outputFormat, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
-import { LOOKUP_PATH } from '../services/look-up.ts';
-import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
 

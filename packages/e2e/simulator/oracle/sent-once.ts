@@ -1,5 +1,5 @@
-import { LOOKUP_PATH } from '../services/look-up.ts';
-import { REFUSED_TITLE } from '../services/scripted.ts';
+import { LOOKUP_PATH } from '../../../sdk/test/scripted-service/look-up.ts';
+import { REFUSED_TITLE } from '../../../sdk/test/scripted-service/scripted-service.ts';
 import type { Exchange } from '../world/network.ts';
 import {
   type Asked,

@@ -1,8 +1,8 @@
 import type { ImportSettings, ImportSummary } from '../../../cli/src/import/types.ts';
+import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import type { Ended } from '../program.ts';
 import { contentOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
-import type { MadeLink } from '../services/service.ts';
 import type { Exchange } from '../world/network.ts';
 import { isExplained, refusalOf } from './end-rules.ts';
 import { Counts, isCreate, pairOfLink, pairOfRow } from './ledger.ts';

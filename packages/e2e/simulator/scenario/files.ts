@@ -1,5 +1,5 @@
-import { REFUSED_TITLE } from '../services/scripted.ts';
-import { contentOfLink, USUAL_REDIRECT } from '../services/service.ts';
+import { REFUSED_TITLE } from '../../../sdk/test/scripted-service/scripted-service.ts';
+import { contentOfLink, USUAL_REDIRECT } from '../../../sdk/test/scripted-service/service.ts';
 import type { RowPlan, UserTraits } from './scenario.ts';
 
 /** What the results say of a row. */

@@ -8,7 +8,6 @@ import {
   type RowPlan,
   type RunPlan,
   type Scenario,
-  type ServiceTraits,
   type UserTraits,
 } from './scenario.ts';
 
@@ -33,7 +32,7 @@ const OWN_SERVICE = {
   failsJobs: undefined,
   losesJobs: false,
   hasLookup: true,
-} as const satisfies Partial<ServiceTraits>;
+} as const satisfies Partial<Scenario['service']>;
 
 /**
  * The scenario that belongs to a seed.
@@ -74,7 +73,7 @@ function sizeOf(random: Random): number {
   return kind < 99 ? random.between(95, 220) : random.between(1_000, 1_200);
 }
 
-function serviceOf(random: Random, size: number): ServiceTraits {
+function serviceOf(random: Random, size: number): Scenario['service'] {
   const isTight = random.chance(0.35);
   const hasIdempotency = random.chance(0.5);
   const namesLimit = random.chance(0.7);

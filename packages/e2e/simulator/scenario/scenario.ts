@@ -1,54 +1,13 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
+import type { ServiceTraits } from '../../../sdk/test/scripted-service/traits.ts';
 import type { DiskFault, Kill } from '../world/world.ts';
 
 /** Everything that decides what happens, as plain data: the same scenario always plays the same way, and parts can be left out. */
 export interface Scenario {
   seed: number;
-  service: ServiceTraits;
+  service: ServiceTraits & { kind: 'scripted' | 'own' };
   user: UserTraits;
   runs: RunPlan[];
-}
-
-/** What kind of service it is. All of them keep to the protocol; what it leaves open differs. */
-export interface ServiceTraits {
-  kind: 'scripted' | 'own';
-  hasUsage: boolean;
-  hasIdempotency: boolean;
-  /** Sends `RateLimit` and `RateLimit-Policy`. */
-  statesQuota: boolean;
-  /** Names the bad entries of a batch in `details`. */
-  namesBadEntries: boolean;
-  /** Says which limit of the plan was reached, and how far. */
-  namesLimit: boolean;
-  /** 403 with `upgrade` for a batch that is too large, or 413. */
-  oversize: 403 | 413;
-  /** Refuses a bad entry alone, with an `error` in its result. */
-  refusesSingly: boolean;
-  /** Says something in `error` of links that it has created. */
-  remarks: boolean;
-  /** Batches of more links become jobs: 100, or fewer on a service with a rule of its own. */
-  syncLinks: number;
-  batchSize: number;
-  /** Requests of a minute, a day, and links of the plan. Beyond any number: unlimited. */
-  perMinute: number;
-  perDay: number;
-  links: number;
-  /** Time that a job takes for a link. */
-  msPerLink: number;
-  /** Words for a job that runs and for one that is done. */
-  jobWords: readonly [running: string, done: string];
-  saysWhenToPoll: boolean;
-  /** How answers look: 0 is as documented. */
-  shape: 0 | 1 | 2 | 3;
-  /**
-   * Where the jobs 3, 6, 10, 15 and so on end as `failed`: half-way, or before their first link. Not every third one, which would be
-   * the same batch of each run.
-   */
-  failsJobs: 'half-way' | 'at once' | undefined;
-  /** Forgets its jobs when it is restarted; else they continue. */
-  losesJobs: boolean;
-  /** Can be asked which links exist. */
-  hasLookup: boolean;
 }
 
 /** What the user asks for, in each run. */

@@ -1,15 +1,15 @@
-import type { WriteCore, WriteReply } from '../../../server/src/store/sqlite/write-core.ts';
-import type { Writer } from '../../../server/src/store/sqlite/writers.ts';
-import type { Owner, Scheduler } from '../kernel/scheduler.ts';
-import type { ServiceTraits } from '../scenario/scenario.ts';
-import { EPOCH_MS } from '../world/world.ts';
 import {
   type MadeLink,
   madeLink,
   type Service,
   type ServiceRequest,
   type ServiceResponse,
-} from './service.ts';
+} from '../../../sdk/test/scripted-service/service.ts';
+import type { ServiceTraits } from '../../../sdk/test/scripted-service/traits.ts';
+import type { WriteCore, WriteReply } from '../../../server/src/store/sqlite/write-core.ts';
+import type { Writer } from '../../../server/src/store/sqlite/writers.ts';
+import type { Owner, Scheduler } from '../kernel/scheduler.ts';
+import { EPOCH_MS } from '../world/world.ts';
 
 /** The parts of our own server, loaded from its sources. `titles` is put into them for the simulation. */
 export type OwnServer = {

@@ -1,5 +1,5 @@
 /** What a proxy or a service in trouble sends instead of a response. */
-import type { ServiceResponse } from '../services/service.ts';
+import type { ServiceResponse } from '../../../sdk/test/scripted-service/service.ts';
 import type { World } from './world.ts';
 
 export function errorPage(

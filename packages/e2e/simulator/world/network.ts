@@ -1,6 +1,6 @@
+import type { Service, ServiceResponse } from '../../../sdk/test/scripted-service/service.ts';
 import { Random } from '../kernel/random.ts';
 import type { FaultKind, NetworkFault } from '../scenario/scenario.ts';
-import type { Service, ServiceResponse } from '../services/service.ts';
 import { errorPage, oddly, retryAfter } from './bad-responses.ts';
 import { piecesOf } from './pieces.ts';
 import { ELSEWHERE, type Process, type World } from './world.ts';

@@ -115,7 +115,7 @@ describe('a request whose key the service knows', () => {
   });
 
   test('may have become a job, which is recorded before it is followed', async () => {
-    scene.service.syncLinks = 1;
+    scene.service.traits.syncLinks = 1;
     const recorded: unknown[] = [];
     scene.service.onPoll = () => {
       recorded.push(scene.journal.openBatches()[0]?.job);
@@ -128,7 +128,7 @@ describe('a request whose key the service knows', () => {
   });
 
   test('stays open with its job when that can not be followed', async () => {
-    scene.service.syncLinks = 1;
+    scene.service.traits.syncLinks = 1;
     scene.service.onPoll = () => answer(501);
     scene.sent(['a', 'b'], { key: 'k1' });
     expect(await scene.settle()).toMatchObject({ failure: undefined, open: 1 });
@@ -136,7 +136,7 @@ describe('a request whose key the service knows', () => {
   });
 
   test('and whose job has failed has the links that the job made', async () => {
-    scene.service.syncLinks = 1;
+    scene.service.traits.syncLinks = 1;
     const results = [{ target_url: 'https://b.example/', code: 'x', short_url: 'https://s/x' }];
     const failed = { id: 'job-0', status: 'failed', total: 2, processed: 1, results };
     scene.service.onPoll = () => answer(200, failed);

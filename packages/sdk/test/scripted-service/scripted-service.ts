@@ -1,7 +1,4 @@
-import type { Scheduler } from '../kernel/scheduler.ts';
-import type { ServiceTraits } from '../scenario/scenario.ts';
-import { ELSEWHERE } from '../world/world.ts';
-import { LOOKUP_PATH, lookUp, SHORT } from './look-up.ts';
+import { LOOKUP_PATH, lookUp } from './look-up.ts';
 import { finite, Quota } from './quota.ts';
 import {
   type Entry,
@@ -12,6 +9,7 @@ import {
   type ServiceRequest,
   type ServiceResponse,
 } from './service.ts';
+import { type ServiceTraits, USUAL_TRAITS } from './traits.ts';
 
 interface Job {
   id: string;
@@ -33,30 +31,53 @@ const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Titles that the service refuses. */
 export const REFUSED_TITLE = 'refused';
 
-/** A service that keeps to the protocol and nothing else: what that leaves open is as the scenario has it. */
+/** What short URLs begin with. */
+export const SHORT = 'https://sho.rt/';
+
+/** The time that the service lives in. */
+export interface ServiceClock {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  wait: (ms: number) => Promise<void>;
+}
+
+const REAL_CLOCK: ServiceClock = {
+  now: Date.now,
+  wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/**
+ * A service in memory that keeps to the protocol and nothing else: what that leaves open is as its traits say. The simulator of imports plays
+ * with it, and so do tests of the command line (`packages/cli/test/import/fake-service.ts`).
+ */
 export class ScriptedService implements Service {
   readonly made: MadeLink[] = [];
-  readonly #traits: ServiceTraits;
-  readonly #scheduler: Scheduler;
+  /** They may change at any time. */
+  readonly traits: ServiceTraits;
+  /** The title that it refuses, if any. */
+  refusedTitle: string | undefined = REFUSED_TITLE;
+  /** Links of one target in the answer to a look-up. Our own server names 20. */
+  mostFound = 3;
+  /** What short URLs begin with. */
+  readonly short: string = SHORT;
+  readonly #clock: ServiceClock;
   readonly #quota: Quota;
   readonly #keys = new Map<string, boolean>();
   readonly #jobs = new Map<string, Job>();
   readonly #replies = new Map<string, { body: string; at: number; response: ServiceResponse }>();
-  #linkLimit: number;
-  #batchSize: number;
-  #msPerLink: number;
   /** Links of the plan in use: those made, those of jobs to come, and those of others. */
   #used = 0;
   #lastJob = 0;
-  #isLenient = false;
 
-  constructor(traits: ServiceTraits, scheduler: Scheduler) {
-    this.#traits = traits;
-    this.#scheduler = scheduler;
-    this.#linkLimit = traits.links;
-    this.#batchSize = traits.batchSize;
-    this.#msPerLink = traits.msPerLink;
-    this.#quota = new Quota(traits.perMinute, traits.perDay, () => scheduler.elapsed);
+  constructor(traits: Partial<ServiceTraits> = {}, clock = REAL_CLOCK) {
+    this.traits = { ...USUAL_TRAITS, ...traits };
+    this.#clock = clock;
+    this.#quota = new Quota(this.traits.perMinute, this.traits.perDay, clock.now);
+  }
+
+  /** The code of a link, by its number from 0. */
+  codeOf(number: number): string {
+    return `c${number}`;
   }
 
   setKey(key: string, mayWrite: boolean): void {
@@ -65,26 +86,26 @@ export class ScriptedService implements Service {
   }
 
   setLinkLimit(links: number): void {
-    this.#linkLimit = links;
+    this.traits.links = links;
   }
 
   setLenient(isLenient: boolean): void {
-    this.#isLenient = isLenient;
+    this.refusedTitle = isLenient ? undefined : REFUSED_TITLE;
   }
 
   useUp(links: number): void {
-    this.#used += Math.max(0, Math.min(links, this.#linkLimit - this.#used));
+    this.#used += Math.max(0, Math.min(links, this.traits.links - this.#used));
   }
 
   unlimit(): void {
-    this.#linkLimit = Number.POSITIVE_INFINITY;
+    this.traits.links = Number.POSITIVE_INFINITY;
     this.#quota.unlimit();
-    this.#msPerLink = Math.min(this.#msPerLink, 4_000);
+    this.traits.msPerLink = Math.min(this.traits.msPerLink, 4_000);
   }
 
   restart(): void {
     this.settle();
-    if (!this.#traits.losesJobs) return;
+    if (!this.traits.losesJobs) return;
     for (const job of this.#jobs.values()) {
       if (!job.hasFailed) this.#used -= job.entries.length - job.results.length;
       this.#jobs.delete(job.id);
@@ -102,7 +123,9 @@ export class ScriptedService implements Service {
   handle(request: ServiceRequest, number: number): ServiceResponse | Promise<ServiceResponse> {
     const response = this.#respond(request, number);
     if (response.status !== 200 || request.path !== LOOKUP_PATH) return response;
-    return this.#afterJobs(response, () => lookUp(this.made, request.body));
+    return this.#afterJobs(response, () =>
+      lookUp(this.made, request.body ?? '{}', { most: this.mostFound, short: this.short }),
+    );
   }
 
   #respond(request: ServiceRequest, number: number): ServiceResponse {
@@ -110,7 +133,7 @@ export class ScriptedService implements Service {
     if (mayWrite === undefined) return json(401, { error: 'The API key is not valid' });
     if (request.path === '/api/v1/usage') return this.#usage();
     const waitSeconds = this.#quota.take();
-    const quota = this.#traits.statesQuota ? this.#quota.headers() : {};
+    const quota = this.traits.statesQuota ? this.#quota.headers() : {};
     const response =
       waitSeconds === undefined
         ? this.#work(request, number, mayWrite)
@@ -122,19 +145,19 @@ export class ScriptedService implements Service {
     if (request.method === 'GET') return this.#poll(request.path);
     if (!mayWrite) return json(403, { error: 'The key may not write' });
     if (request.path === LOOKUP_PATH) {
-      return this.#traits.hasLookup ? json(200, {}) : json(404, { error: 'Not found' });
+      return this.traits.hasLookup ? json(200, {}) : json(404, { error: 'Not found' });
     }
-    const key = this.#traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
+    const key = this.traits.hasIdempotency ? request.headers['idempotency-key'] : undefined;
     if (key === undefined) return this.#create(request, number);
     const known = this.#replies.get(key);
-    if (known !== undefined && this.#scheduler.elapsed - known.at < KEY_LIFETIME_MS) {
+    if (known !== undefined && this.#clock.now() - known.at < KEY_LIFETIME_MS) {
       if (known.body === request.body) return known.response;
       return json(422, { error: 'The key was used', code: 'idempotency_conflict' });
     }
     const response = this.#create(request, number);
     // A refused request leaves its key free.
     if (response.status < 300) {
-      this.#replies.set(key, { body: request.body ?? '', at: this.#scheduler.elapsed, response });
+      this.#replies.set(key, { body: request.body ?? '', at: this.#clock.now(), response });
     }
     return response;
   }
@@ -145,32 +168,32 @@ export class ScriptedService implements Service {
       domain_id?: string;
     };
     const count = entries.length;
-    if (count > this.#batchSize) return this.#tooLarge(count);
+    if (count > this.traits.batchSize) return this.#tooLarge(count);
     const bad = [...entries.keys()].filter((index) => this.#refuses(entries[index]?.title));
-    if (bad.length > 0 && !this.#traits.refusesSingly) {
+    if (bad.length > 0 && !this.traits.refusesSingly) {
       const details = bad.map((index) => ({ index, field: 'title', message: 'not allowed' }));
       const error = `links[${bad[0]}] is not valid`;
-      return json(400, { error, ...(this.#traits.namesBadEntries && { details }) });
+      return json(400, { error, ...(this.traits.namesBadEntries && { details }) });
     }
-    if (this.#used + count > this.#linkLimit) return this.#full();
-    if (count <= this.#traits.syncLinks) {
+    if (this.#used + count > this.traits.links) return this.#full();
+    if (count <= this.traits.syncLinks) {
       this.#used += count;
       const results = entries.map((entry) => this.#make(entry, domain, number));
       return json(200, this.#shaped({ status: 'completed', total: count, results }));
     }
     this.#used += count;
-    this.#lastJob += 1;
     const id = `job-${this.#lastJob}`;
-    const startAt = this.#scheduler.elapsed;
+    this.#lastJob += 1;
+    const startAt = this.#clock.now();
     const failsAfter = this.#failsAfter(count);
     const job = { id, request: number, entries, domain, startAt, results: [], failsAfter };
     this.#jobs.set(id, { ...job, hasFailed: false });
-    const status = this.#traits.shape === 0 ? 'processing' : this.#traits.jobWords[0];
+    const status = this.traits.shape === 0 ? 'processing' : this.traits.jobWords[0];
     return json(202, { job_id: id, status, total: count }, this.#pollHeaders(count));
   }
 
   #refuses(title: string | undefined): boolean {
-    return title === REFUSED_TITLE && !this.#isLenient;
+    return title !== undefined && title === this.refusedTitle;
   }
 
   #make(entry: Entry, domain: string | undefined, request: number): object {
@@ -179,14 +202,14 @@ export class ScriptedService implements Service {
       this.#used -= 1;
       return { target_url, error: 'title: not allowed' };
     }
-    const code = `c${this.made.length}`;
+    const code = this.codeOf(this.made.length);
     this.made.push(madeLink(code, { domain_id: domain, ...entry }, request));
-    const remark = this.#traits.remarks && { error: 'title: was shortened' };
-    return { target_url, code, short_url: SHORT + code, ...remark };
+    const remark = this.traits.remarks && { error: 'title: was shortened' };
+    return { target_url, code, short_url: this.short + code, ...remark };
   }
 
   #failsAfter(count: number): number | undefined {
-    const { failsJobs } = this.#traits;
+    const { failsJobs } = this.traits;
     const isOneThatFails = this.#lastJob > 1 && Number.isInteger(Math.sqrt(8 * this.#lastJob + 1));
     if (failsJobs === undefined || !isOneThatFails) return undefined;
     return failsJobs === 'half-way' ? Math.ceil(count / 2) : 0;
@@ -196,7 +219,9 @@ export class ScriptedService implements Service {
   #advance(job: Job): void {
     const { entries, results, startAt, failsAfter } = job;
     if (job.hasFailed) return;
-    const done = Math.floor((this.#scheduler.elapsed - startAt) / this.#msPerLink);
+    const { msPerLink } = this.traits;
+    const done =
+      msPerLink === 0 ? entries.length : Math.floor((this.#clock.now() - startAt) / msPerLink);
     const most = failsAfter ?? entries.length;
     for (const entry of entries.slice(results.length, Math.min(done, most))) {
       results.push(this.#make(entry, job.domain, job.request));
@@ -212,7 +237,7 @@ export class ScriptedService implements Service {
     this.#advance(job);
     const { id, entries, results } = job;
     const left = entries.length - results.length;
-    const [running, done] = this.#traits.jobWords;
+    const [running, done] = this.traits.jobWords;
     return json(
       200,
       this.#shaped({
@@ -235,7 +260,7 @@ export class ScriptedService implements Service {
     const jobs = [...this.#jobs.values()].filter((job) => !job.hasFailed);
     const ends = jobs.map((job) => {
       const links = job.failsAfter ?? job.entries.length;
-      return job.startAt + links * this.#msPerLink - this.#scheduler.elapsed;
+      return job.startAt + links * this.traits.msPerLink - this.#clock.now();
     });
     const waitMs = Math.max(0, ...ends);
     const answer = (): ServiceResponse => {
@@ -244,21 +269,18 @@ export class ScriptedService implements Service {
       return json(503, { error: 'Jobs are running' }, { ...headers, 'retry-after': '1' });
     };
     if (waitMs === 0) return answer();
-    return new Promise((resolve) => {
-      const done = () => resolve(answer());
-      this.#scheduler.after(Math.min(waitMs, MAX_LOOKUP_WAIT_MS), ELSEWHERE, done);
-    });
+    return this.#clock.wait(Math.min(waitMs, MAX_LOOKUP_WAIT_MS)).then(answer);
   }
 
   #pollHeaders(left: number): Record<string, string> {
-    const seconds = Math.ceil((left * this.#msPerLink) / 1000);
-    return this.#traits.saysWhenToPoll ? { 'retry-after': `${seconds}` } : {};
+    const seconds = Math.ceil((left * this.traits.msPerLink) / 1000);
+    return this.traits.saysWhenToPoll ? { 'retry-after': `${seconds}` } : {};
   }
 
   /** What a service may add, leave out or send in another order. */
   #shaped(answer: { results: object[]; [field: string]: unknown }): object {
     const { results } = answer;
-    switch (this.#traits.shape) {
+    switch (this.traits.shape) {
       case 1:
         return { ...answer, results: results.map((item) => ({ id: 7, error: null, ...item })) };
       case 2:
@@ -274,36 +296,36 @@ export class ScriptedService implements Service {
   }
 
   #tooLarge(count: number): ServiceResponse {
-    const allowed = this.#batchSize;
-    if (this.#traits.oversize === 413) return json(413, { error: 'Too large' });
+    const allowed = this.traits.batchSize;
+    if (this.traits.oversize === 413) return json(413, { error: 'Too large' });
     return json(403, {
       error: `The plan takes ${allowed} links a batch`,
       upgrade: true,
-      ...(this.#traits.namesLimit && { limit: 'batch_size', used: count, allowed }),
+      ...(this.traits.namesLimit && { limit: 'batch_size', used: count, allowed }),
     });
   }
 
   #full(): ServiceResponse {
-    const [used, allowed] = [this.#used, this.#linkLimit];
+    const [used, allowed] = [this.#used, this.traits.links];
     return json(403, {
       error: `${used} of ${allowed} links are in use: upgrade the plan`,
       upgrade: true,
-      ...(this.#traits.namesLimit && { limit: 'links', used, allowed }),
+      ...(this.traits.namesLimit && { limit: 'links', used, allowed }),
     });
   }
 
   #usage(): ServiceResponse {
-    if (!this.#traits.hasUsage) return json(404, { error: 'Not found' });
+    if (!this.traits.hasUsage) return json(404, { error: 'Not found' });
     const none = { used: 0, limit: null, resets_at: '' };
-    const { hasIdempotency, hasLookup } = this.#traits;
+    const { hasIdempotency, hasLookup } = this.traits;
     const features = [hasIdempotency && 'idempotency', hasLookup && 'lookup'].filter(Boolean);
     return json(200, {
       ...(hasLookup && { features }),
       plan: 'pro',
       requests: { month: none, ...this.#quota.usage() },
-      links: { used: this.#used, limit: finite(this.#linkLimit) },
+      links: { used: this.#used, limit: finite(this.traits.links) },
       api_keys: { used: 1, limit: 3 },
-      batch_size: finite(this.#batchSize),
+      batch_size: finite(this.traits.batchSize),
       keys: [],
     });
   }

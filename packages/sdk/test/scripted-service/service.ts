@@ -62,7 +62,7 @@ export function madeLink(code: string, entry: Entry, request: number): MadeLink 
   };
 }
 
-/** A service in the simulation. What it has done is known to the oracle, which no client can ask. */
+/** A service that tests and simulations play with. They know what it has done, which no client can ask. */
 export interface Service {
   /** Every link that was ever made, in that order. */
   readonly made: readonly MadeLink[];

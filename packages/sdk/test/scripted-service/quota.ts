@@ -1,5 +1,3 @@
-import { EPOCH_MS } from '../world/world.ts';
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -8,9 +6,9 @@ export class Quota {
   readonly windows: { name: string; ms: number; limit: number; start: number; used: number }[];
   readonly #now: () => number;
 
-  /** @param now - milliseconds since the simulation began */
+  /** @param now - milliseconds since the epoch */
   constructor(perMinute: number, perDay: number, now: () => number) {
-    this.#now = () => EPOCH_MS + now();
+    this.#now = now;
     this.windows = [
       { name: 'minute', ms: MINUTE_MS, limit: perMinute, start: 0, used: 0 },
       { name: 'day', ms: DAY_MS, limit: perDay, start: 0, used: 0 },
