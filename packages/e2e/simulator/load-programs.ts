@@ -1,8 +1,29 @@
 import type { Patch } from './kernel/patches.ts';
+import { inFile, loadFromSource } from './kernel/sources.ts';
 import type { Programs } from './program.ts';
 import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';
-import { loadFromSource } from './stubs/hooks.ts';
+import { standIn } from './stubs/stand-ins.ts';
+
+/** So that the few rows of a scenario become jobs of several chunks, and the server refuses some of them. */
+const SERVER_PATCHES: readonly Patch[] = [
+  ...inFile('server/src/http/check-body.ts', [
+    'links.length <= wire.MAX_SYNC_BATCH_LINKS',
+    'links.length <= wire.MAX_SYNC_BATCH_LINKS / 25',
+  ]),
+  ...inFile('server/src/store/links.ts', ['JOB_CHUNK_LINKS = 500', 'JOB_CHUNK_LINKS = 3']),
+  ...inFile(
+    'server/src/domain/validate-link.ts',
+    [
+      '  const details: ErrorDetail[] = [];\n  const problem',
+      "  const details: ErrorDetail[] = [];\n  if (title === 'refused' && !titles.isLenient) details.push(fieldDetail('title', 'is not allowed'));\n  const problem",
+    ],
+    [
+      'export function namesDomain(',
+      'export const titles = { isLenient: false };\nexport function namesDomain(',
+    ],
+  ),
+];
 
 /**
  * Loads the programs under test into this thread, with planted bugs if there are any, and gives the thread virtual time.
@@ -10,7 +31,7 @@ import { loadFromSource } from './stubs/hooks.ts';
  * @throws Error when a patch no longer fits the sources
  */
 export async function loadPrograms(patches: readonly Patch[] = []): Promise<Programs> {
-  const used = loadFromSource(patches);
+  const used = loadFromSource([...SERVER_PATCHES, ...patches], standIn);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
   const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
   const { runCommand } = await import('../../cli/src/run-command.ts');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { PACKAGES, type Patch, Patches } from '../simulator/kernel/patches.ts';
+import { loadPrograms } from '../simulator/load-programs.ts';
 import { MUTANTS } from '../simulator/mutants/mutants.ts';
 import { loadServer } from '../simulator/server/load-server.ts';
 import { mutants } from '../simulator/server/mutants.ts';
 import { postgresMutants } from '../simulator/server/postgres-mutants.ts';
-import { loadFromSource } from '../simulator/stubs/hooks.ts';
 
 test('every planted bug fits the source', () => {
   const ofServer = Object.entries({ ...mutants, ...postgresMutants });
@@ -27,7 +27,7 @@ const UNUSED: Patch = { file: 'server/src/main.ts', find: '#!/usr/bin/env node',
 
 test.each([
   ['the server', async (patch: Patch) => void (await loadServer([patch]))],
-  ['the import', async (patch: Patch) => void loadFromSource([patch])],
+  ['the import', async (patch: Patch) => void (await loadPrograms([patch]))],
 ])('%s is not simulated with a planted bug that no longer fits the source', async (_, load) => {
   await expect(load(GONE)).rejects.toThrow(
     'server/src/moved-away.ts is gone, and a patch replaces in it: a',
