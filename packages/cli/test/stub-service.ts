@@ -27,7 +27,10 @@ export const KEY = 'sl_test_0123456789abcdef';
 /** Another key of the same account, as after a rotation. */
 export const NEXT_KEY = 'sl_test_fedcba9876543210';
 
-/** A service on a real socket: it creates links and jobs, and gives the responses that a test queued first. */
+/**
+ * A service on a real socket: it creates links and jobs, and gives the responses that a test queued first. The scripted service
+ * (`packages/sdk/test/scripted-service/`) is not behind it, since what it responds by itself would take more words to ask there than to say here.
+ */
 export interface StubService {
   url: string;
   env: Record<string, string>;
