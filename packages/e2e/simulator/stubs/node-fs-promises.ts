@@ -41,7 +41,7 @@ function inTime<Given extends readonly unknown[], Result>(of: Operation<Given, R
 
 export const stat = inTime(OPERATIONS.stat);
 /** There are no symbolic links on this disk. */
-export const lstat = stat;
+export const lstat = inTime(OPERATIONS.stat);
 export const rename = inTime(OPERATIONS.rename);
 export const link = inTime(OPERATIONS.link);
 export const rm = inTime(OPERATIONS.rm);

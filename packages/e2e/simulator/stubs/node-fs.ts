@@ -61,7 +61,7 @@ function atOnce<Given extends readonly unknown[], Result>(operation: Operation<G
 
 export const statSync = atOnce(OPERATIONS.stat);
 /** There are no symbolic links on this disk. */
-export const lstatSync = statSync;
+export const lstatSync = atOnce(OPERATIONS.stat);
 export const rmSync = atOnce(OPERATIONS.rm);
 export const renameSync = atOnce(OPERATIONS.rename);
 export const linkSync = atOnce(OPERATIONS.link);

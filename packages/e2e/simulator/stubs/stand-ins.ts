@@ -9,12 +9,14 @@ const CLIENT = {
   'node:process': './node-process.ts',
 };
 
+/** Where the command line starts an import. */
+const START = new URL('./run-import.ts', import.meta.url).href;
+
 /** By the folder whose modules get them. */
 const STAND_INS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'cli/src/': CLIENT,
   'tables/src/': { ...CLIENT, 'node:zlib': './node-zlib.ts' },
-  // Where the command line starts an import.
-  'cli/src/commands/import/': { ...CLIENT, '../../import/run-import.ts': './run-import.ts' },
+  'cli/src/commands/import/': { ...CLIENT, '../../import/run-import.ts': START },
 };
 
 const SOURCES: Readonly<Record<string, string>> = {
