@@ -1,6 +1,8 @@
 import type { ErrorDetail, RedirectType } from '@shortlink/sdk/wire';
 import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod/mini';
+// Through `z.core`, a page would load the messages of zod in all languages.
+import { toDotPath } from 'zod/v4/core';
 import { UUID } from './ids.ts';
 import { checkTarget, type TargetRules } from './targets.ts';
 
@@ -92,7 +94,7 @@ const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account
 
 /** One detail per field: a later rule says nothing new about a field that failed already. */
 function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
-  const details = issues.map(({ path, message }) => fieldDetail(z.core.toDotPath(path), message));
+  const details = issues.map(({ path, message }) => fieldDetail(toDotPath(path), message));
   return details.filter(({ field }, at) => details.findIndex((one) => one.field === field) === at);
 }
 

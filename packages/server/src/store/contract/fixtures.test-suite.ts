@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type BatchResultItem,
   type Permission,
@@ -18,7 +18,7 @@ export const PUBLIC_URL = 'https://sho.rt';
 export const NOW = Date.UTC(2026, 2, 10, 12, 30, 15, 250);
 
 export function sha256(key: string): Uint8Array {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** Makes an account on the Custom plan, unlimited but for `limits`, with one key. */
