@@ -7,7 +7,7 @@ import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
 import { cleanEnvironment } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
 
-const ROWS = 6_000;
+const ROWS = 12_000;
 const ARGS = ['import', 'urls.csv', '--batch-size', '1000'];
 
 let world: World;
@@ -51,7 +51,7 @@ test.each([
   ['the results', [...ARGS, '-o', 'out.jsonl'], '', 'out.jsonl'],
   ['standard output', [...ARGS, '-o', '-', '--output-format', 'jsonl'], '> out', 'the output'],
 ])('a disk that is full for %s: said, and nothing lost', async (_, args, redirection, name) => {
-  const full = await runWithLimit(825, args, redirection);
+  const full = await runWithLimit(1_650, args, redirection);
   expect(full.stderr).toContain(`error: ${name} can't be written: files may not become so large`);
   expect(full.stderr).toMatch(/^✗ [\d,]+ links created/m);
   expect(full.exitCode).toBe(1);
@@ -63,7 +63,7 @@ test.each([
 });
 
 test('a disk that is full for the journal: no row is sent twice after it', async () => {
-  const full = await runWithLimit(100, [...ARGS, '-o', '-']);
+  const full = await runWithLimit(200, [...ARGS, '-o', '-']);
   expect(full.stderr).toContain(
     "error: urls.csv.shortlink-journal can't be written: the disk reports an error",
   );
