@@ -1,15 +1,7 @@
 /** Stands in for `node:fs/promises` in the CLI: every call is an operation of the simulated disk, and takes its time. */
 import type { FileNode } from '../world/disk.ts';
 import { type Process, theWorld, type World } from '../world/world.ts';
-import {
-  isFolder,
-  lookUp,
-  newFolder,
-  OPERATIONS,
-  type Operation,
-  statsOf,
-  systemError,
-} from './files.ts';
+import { exactStatsOf, isFolder, lookUp, statsOf, systemError } from './files.ts';
 
 /** How often the clock goes on by a millisecond while an operation is carried out. */
 const SLOW_SHARE = 0.2;
@@ -33,22 +25,21 @@ function operation<T>(
   });
 }
 
-/** Does an operation in its time. */
-function inTime<Given extends readonly unknown[], Result>(of: Operation<Given, Result>) {
-  const { what, isWrite, path, work } = of;
-  return (...given: Given) => operation(what, String(given[path]), isWrite, () => work(...given));
-}
-
-export const stat = inTime(OPERATIONS.stat);
-/** There are no symbolic links on this disk. */
-export const lstat = inTime(OPERATIONS.stat);
-export const rename = inTime(OPERATIONS.rename);
-export const link = inTime(OPERATIONS.link);
-export const rm = inTime(OPERATIONS.rm);
-export const copyFile = inTime(OPERATIONS.copyFile);
-
 export function access(path: string): Promise<void> {
   return operation('access', path, false, () => void lookUp(path, 'access'));
+}
+
+export function stat(path: string, options?: { bigint?: boolean }) {
+  return operation('stat', path, false, () => {
+    const file = theWorld().disk.get(path);
+    if (file === undefined && !isFolder(path)) return systemError('ENOENT', 'stat', path);
+    return options?.bigint === true ? exactStatsOf(file) : statsOf(file);
+  });
+}
+
+/** There are no symbolic links on this disk. */
+export function lstat(path: string, options?: { bigint?: boolean }) {
+  return stat(path, options);
 }
 
 export function realpath(path: string): Promise<string> {
@@ -67,6 +58,50 @@ export function readdir(path: string): Promise<string[]> {
       if (isInside) names.push(name.slice(path.length + 1));
     }
     return names;
+  });
+}
+
+export function rename(from: string, to: string): Promise<void> {
+  return operation('rename', to, true, () => {
+    const { disk } = theWorld();
+    const file = lookUp(from, 'rename');
+    const { path, code = '' } = disk.mounted ?? {};
+    if (to === path || from === path) throw systemError(code, 'rename', to);
+    disk.setName(to, file);
+    disk.setName(from, undefined);
+  });
+}
+
+export function link(from: string, to: string): Promise<void> {
+  return operation('link', to, true, () => {
+    const { disk } = theWorld();
+    const file = lookUp(from, 'link');
+    if (disk.get(to) !== undefined) throw systemError('EEXIST', 'link', to);
+    disk.setName(to, file);
+  });
+}
+
+export function rm(path: string, options?: { force?: boolean; recursive?: boolean }) {
+  return operation('rm', path, false, () => {
+    const { disk } = theWorld();
+    if (options?.recursive === true) {
+      for (const name of [...disk.names.keys()]) {
+        if (name.startsWith(`${path}/`)) disk.setName(name, undefined);
+      }
+      return;
+    }
+    if (disk.get(path) === undefined) {
+      if (options?.force !== true) throw systemError('ENOENT', 'rm', path);
+    } else disk.setName(path, undefined);
+  });
+}
+
+export function copyFile(from: string, to: string): Promise<void> {
+  return operation('copyfile', to, true, () => {
+    const world = theWorld();
+    const file = lookUp(from, 'copyfile');
+    if (world.disk.get(to) !== undefined) throw systemError('EEXIST', 'copyfile', to);
+    world.disk.create(to, file.mode, world.scheduler.now).bytes = file.bytes;
   });
 }
 
@@ -95,7 +130,9 @@ export async function mkdir(path: string): Promise<void> {
   throw systemError('EACCES', 'mkdir', path);
 }
 
-export const mkdtemp = async (prefix: string) => newFolder(prefix);
+export async function mkdtemp(prefix: string): Promise<string> {
+  return `${prefix}${theWorld().random.bits().toString(36)}`;
+}
 
 export function open(path: string, flags: string, mode = 0o666): Promise<FileHandle> {
   return operation('open', path, flags !== 'r', () => {

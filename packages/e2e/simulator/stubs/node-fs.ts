@@ -1,13 +1,12 @@
 /** Stands in for `node:fs` in the CLI: what the journal and the reading of standard input use of it. */
 import { constants as realConstants } from 'node:fs';
-import { Writable } from 'node:stream';
 import { theWorld } from '../world/world.ts';
-import { lookUp, newFolder, OPERATIONS, type Operation, systemError } from './files.ts';
+import { isFolder, lookUp, statsOf, systemError } from './files.ts';
 import { open } from './node-fs-promises.ts';
 
 export const constants = realConstants;
 
-function operationOf<T>(what: string, path: string, isWrite: boolean, work: () => T): T {
+function operation<T>(what: string, path: string, isWrite: boolean, work: () => T): T {
   const world = theWorld();
   return world.step(what, path, () => {
     world.diskStep(what, path, isWrite);
@@ -20,7 +19,7 @@ const paths = new Map<number, string>();
 let lastDescriptor = 100;
 
 export function openSync(path: string, flags: string | number, mode = 0o666): number {
-  return operationOf('open', path, flags !== 'r', () => {
+  return operation('open', path, flags !== 'r', () => {
     const world = theWorld();
     const creates = typeof flags === 'number' && (flags & constants.O_CREAT) !== 0;
     if (world.disk.get(path) === undefined) {
@@ -41,32 +40,28 @@ const FIRST_BYTES = Buffer.from('SQLite format 3\0', 'latin1');
 
 export function readSync(descriptor: number, into: Buffer, offset: number, length: number): number {
   const path = paths.get(descriptor) ?? '';
-  return operationOf('read', path, false, () => {
+  return operation('read', path, false, () => {
     const { database, bytes } = lookUp(path, 'read');
     const from = database?.hasPages() === true ? FIRST_BYTES : bytes;
     return from.copy(into, offset, 0, Math.min(length, from.length));
   });
 }
 
-/** Does an operation at once. */
-function atOnce<Given extends readonly unknown[], Result>(operation: Operation<Given, Result>) {
-  const { what, isWrite, path, work } = operation;
-  return (...given: Given) =>
-    operationOf(what, String(given[path]), isWrite, () => {
-      const result = work(...given);
-      if (result instanceof Error) throw result;
-      return result;
-    });
+type LookOptions = { throwIfNoEntry?: boolean } | undefined;
+
+export function statSync(path: string, options?: LookOptions) {
+  return operation('stat', path, false, () => {
+    const file = theWorld().disk.get(path);
+    if (file !== undefined || isFolder(path)) return statsOf(file);
+    if (options?.throwIfNoEntry === false) return undefined;
+    throw systemError('ENOENT', 'stat', path);
+  });
 }
 
-export const statSync = atOnce(OPERATIONS.stat);
 /** There are no symbolic links on this disk. */
-export const lstatSync = atOnce(OPERATIONS.stat);
-export const rmSync = atOnce(OPERATIONS.rm);
-export const renameSync = atOnce(OPERATIONS.rename);
-export const linkSync = atOnce(OPERATIONS.link);
-export const copyFileSync = atOnce(OPERATIONS.copyFile);
-export { newFolder as mkdtempSync };
+export function lstatSync(path: string, options?: LookOptions) {
+  return statSync(path, options);
+}
 
 /** Every folder has the same room. */
 export function statfsSync(_path: string) {
@@ -75,6 +70,47 @@ export function statfsSync(_path: string) {
 
 export function existsSync(path: string): boolean {
   return theWorld().disk.get(path) !== undefined;
+}
+
+export function rmSync(path: string, options?: { force?: boolean; recursive?: boolean }): void {
+  operation('rm', path, false, () => {
+    const { disk } = theWorld();
+    for (const name of [...disk.names.keys()]) {
+      const isInside = options?.recursive === true && name.startsWith(`${path}/`);
+      if (name === path || isInside) disk.setName(name, undefined);
+    }
+  });
+}
+
+export function renameSync(from: string, to: string): void {
+  operation('rename', to, true, () => {
+    const { disk } = theWorld();
+    disk.setName(to, lookUp(from, 'rename'));
+    disk.setName(from, undefined);
+  });
+}
+
+/** A second name for a file. */
+export function linkSync(from: string, to: string): void {
+  operation('link', to, true, () => {
+    const { disk } = theWorld();
+    if (disk.get(to) !== undefined) throw systemError('EEXIST', 'link', to);
+    disk.setName(to, lookUp(from, 'link'));
+  });
+}
+
+export function mkdtempSync(prefix: string): string {
+  return `${prefix}${theWorld().random.bits().toString(36)}`;
+}
+
+export function copyFileSync(from: string, to: string): void {
+  operation('copyfile', to, true, () => {
+    const world = theWorld();
+    const { bytes, database, mode } = lookUp(from, 'copyfile');
+    const copy = world.disk.create(to, mode, world.scheduler.now);
+    copy.bytes = bytes;
+    if (database !== undefined) world.disk.setDatabase(copy, database.copy());
+  });
 }
 
 const STREAM_BYTES = 64 * 1024;
@@ -102,13 +138,23 @@ async function* piecesOf(path: string, listeners: readonly Listener[]): AsyncGen
   }
 }
 
-export function createWriteStream(path: string): Writable {
-  const file = open(path, 'wx', 0o600);
-  return new Writable({
-    write: (bytes, _, done) => void file.then((to) => to.writeFile(bytes)).then(() => done(), done),
-    destroy: (error, done) => {
-      const end = () => done(error);
-      file.then((to) => to.close()).then(end, end);
-    },
-  });
+/** What is written to in one `pipeline`. */
+export class FileWriter {
+  readonly #file: ReturnType<typeof open>;
+
+  constructor(path: string) {
+    this.#file = open(path, 'wx', 0o600);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await (await this.#file).writeFile(bytes);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#file).close();
+  }
+}
+
+export function createWriteStream(path: string): FileWriter {
+  return new FileWriter(path);
 }

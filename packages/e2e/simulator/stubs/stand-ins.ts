@@ -6,6 +6,8 @@ const CLIENT = {
   'node:fs': './node-fs.ts',
   'node:fs/promises': './node-fs-promises.ts',
   'node:crypto': './node-crypto.ts',
+  'node:stream': './node-stream.ts',
+  'node:stream/promises': './node-stream-promises.ts',
   'node:process': './node-process.ts',
 };
 
