@@ -216,6 +216,13 @@ export class SentOnce {
           sent.add(pair, -ofRun);
           this.#active.set(pair, Math.max(0, this.#active.of(pair) - (count - ofRun)));
         }
+        // Files said also of its entries that are refused that they may exist.
+        const stated = this.#takeRecorded(key) ? linksOf(exchange) : [];
+        for (const { pair, title } of stated) {
+          if (title === REFUSED_TITLE) {
+            this.#active.set(pair, Math.max(0, this.#active.of(pair) - 1));
+          }
+        }
       } else if (mayHaveWorked(exchange)) {
         const links = new Counts();
         for (const { pair, title } of linksOf(exchange)) {
