@@ -80,6 +80,20 @@ describe.each(['input.csv', 'input.jsonl'] as const)('rows of %s that are unknow
   });
 });
 
+test('of rows that say it of one link, the one that it was made for is unknown, and the edited one is new', async () => {
+  const settings = inPlace('input.csv');
+  world.write('input.csv', 'url,title\nhttps://example.com/1,One\n');
+  world.service.fault = () => ({ type: 'lost', created: true });
+  expect(await world.import(settings)).toMatchObject({ unknown: 1 });
+  world.service.fault = () => undefined;
+  const edited = world.read('input.csv').replace(',One,', ',Other,');
+  world.write('input.csv', `${edited}https://example.com/1,One,,,,,\n`);
+  const skip = { ...settings, onUnknown: 'skip' } as const;
+  expect(await world.import(skip)).toMatchObject({ unknown: 1, created: 1 });
+  expect(world.read('input.csv')).toMatch(/,Other,\S+,created,.*\n.*,One,,,unknown,/);
+  expect(await world.import(skip)).toMatchObject({ unknown: 1, created: 0 });
+});
+
 test('unknown rows are not sent either where the file has another name now', async () => {
   await fillIn('input.csv');
   world.write('renamed.csv', world.read('input.csv'));

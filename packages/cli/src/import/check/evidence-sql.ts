@@ -25,7 +25,7 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
  * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt.
- * `made` is the number of a cell `made_for`, of rows that say that their link may exist, and of links of the service.
+ * `made` is the number of a cell `made_for`, of rows that say that their link may exist, and of links of the service or in doubt.
  */
 export const TABLES = `
   CREATE TEMP TABLE row (
@@ -136,8 +136,16 @@ const UNMATCH_OTHERS = `
     SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
-/** What a row itself says counts where the journal knows and knew nothing of the row. */
-const DROP_KNOWN_DOUBTS = 'DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match)';
+/** What a row itself says counts where the journal knows and knew nothing of the row, nor of what its link was made with: another row has that. */
+const DROP_KNOWN_DOUBTS = `
+  DELETE FROM temp.link WHERE id IN (
+    SELECT id FROM (
+      SELECT id, key, made, row_number() OVER (PARTITION BY key, made ORDER BY of_row IN (SELECT number FROM temp.match) DESC, id) AS n
+      FROM temp.link WHERE of_row IS NOT NULL
+    ) JOIN (
+      SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL GROUP BY key, made
+    ) USING (key, made) WHERE n <= known
+  ) OR of_row IN (SELECT number FROM temp.match)`;
 const MATCH_OWN_DOUBTS =
   'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
 

@@ -1,6 +1,6 @@
 import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LinkIdentity, madeFor, writeMadeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, madeFor, madeNumber, writeMadeFor } from '../map/link-identity.ts';
 import { type Existing, type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
 import * as sql from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
@@ -127,7 +127,8 @@ export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
     result?.status === 'created'
       ? [result.code, result.short_url, null]
       : [null, null, result?.error ?? null];
-  return [number, 0, key, content, pair, ...known, null, null, wasOpen ? 1 : 0];
+  const made = wasOpen || known[1] === null ? madeNumber(link) : null;
+  return [number, 0, key, content, pair, ...known, null, made, wasOpen ? 1 : 0];
 }
 
 /** One call for each of millions of rows would be slow. */
