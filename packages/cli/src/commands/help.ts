@@ -115,8 +115,6 @@ function formatHelp(command: Command, helper: Help): string {
   }
   const codes = exitCodesOf(command).map(([code, text]) => `${code.padStart(5)}  ${text}`);
   paragraphs.push([helper.styleTitle('Exit codes:'), ...codes].join('\n'));
-  if (!isRoot) {
-    paragraph('Global options, such as --json and --profile: shortlink --help');
-  }
+  if (!isRoot) paragraph('Global options, such as --json and --profile: shortlink --help');
   return `${paragraphs.join('\n\n')}\n`;
 }

@@ -33,8 +33,7 @@ export async function askService({ evidence, journal, deps }: Ask): Promise<void
 
 /** A request that was sent a moment ago may be carried out after a look-up. */
 async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
-  // By the clock that says less, since the wall clock may have been set forward. Where the machine runs for a shorter time than the
-  // request is old, it was started since, or is another one.
+  // By the clock that says less: the wall clock may have been set forward, and the machine may have been started since, or be another one.
   const ages = journal.openBatches().map((batch) => {
     const { byClock, byUptime } = agesOf(batch, deps);
     return byUptime < 0 ? byClock : Math.min(byClock, byUptime);

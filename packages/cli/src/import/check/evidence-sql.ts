@@ -264,10 +264,7 @@ const DROP_ELSEWHERE = `
     WHERE source < ${KNOWN_BY.service} AND key <> now AND id NOT IN (SELECT link FROM temp.match)
   ) RETURNING id`;
 
-/**
- * The n-th link that may exist is the n-th that was found of those that are alike in `columns` and have no partner yet. Links that redirect
- * as they were asked to go first.
- */
+/** The n-th link that may exist is the n-th that was found of those that are alike in `columns` and have no partner yet. */
 const settleBy = (columns: string) => `
   INSERT INTO temp.settled SELECT open.id, open.key, open.content, open.pair, link.code, link.short_url, link.id FROM (
     SELECT *, row_number() OVER (PARTITION BY ${columns} ORDER BY id) AS n FROM (

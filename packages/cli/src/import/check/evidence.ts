@@ -34,8 +34,7 @@ import { RowSet } from './row-set.ts';
  * left, are sorted by the database, on disk, so that millions take no more memory than a few.
  *
  * A row that names its short URL itself has that link, unless it was made for another row. Of the others, rows with the title and tags of a
- * link have it, so that a sorted file is no changed one; the rest get the links that are left, in their order, or are in doubt where a file
- * says so.
+ * link have it, so that a file may be sorted; the rest get the links that are left, in their order, or are in doubt where a file says so.
  */
 export class Evidence {
   /** For rows whose target has links with another title or other tags that only the service knows. */

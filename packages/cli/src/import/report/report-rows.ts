@@ -195,7 +195,6 @@ function resultsOf(outcome: RowOutcome, inPlace: boolean): Record<ResultColumn, 
 /** A result replaces a key of the input that has its name. */
 function jsonl(layout: Layout, inPlace: boolean) {
   const { columns } = layout.plan;
-
   const places = new Set<number>(Object.values(layout.resultColumns));
   const names = uniqueNames(columns, places);
   const end = inPlace ? layout.dialect.lineEnd : '\n';

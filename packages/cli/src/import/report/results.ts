@@ -105,8 +105,7 @@ export async function writeResults(
   const stopped = withPlace(ended.stopped);
   const { unsent, unknown, failed } = ended;
   const hasAll = ended.stopped === undefined && unsent + unknown + failed === 0;
-  // Standard input can't be imported again under the same name: its journal goes once each row has its link. Where the results were not
-  // read to their end, it is the only record of the links.
+  // Standard input has no name: its journal goes once each row has its link, unless the results were not read to their end.
   const isDone =
     hasAll && deps.stdout.isClosed?.() !== true && typeof settings.journal !== 'string';
   if (isDone) journal.forget();

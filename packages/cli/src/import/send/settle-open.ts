@@ -183,8 +183,7 @@ function record(
   journal: Journal,
 ): boolean {
   if (event.type === 'planned' || event.type === 'sent' || event.type === 'unsent') return false;
-  // A refusal that can't be read may be that of a proxy, and the link may exist. Or it named entries without which the batch was created,
-  // under a key of its own.
+  // A refusal that can't be read may be that of a proxy. Or it named entries without which the batch was created, under a key of its own.
   if ((event.type === 'failed' || event.type === 'resized') && hasLostDetails(event.error))
     return false;
   // A job that was not found before either.
