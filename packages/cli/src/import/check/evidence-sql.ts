@@ -136,16 +136,15 @@ const UNMATCH_OTHERS = `
     SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
   )`;
 
-/** What a row itself says counts where the journal knows and knew nothing of the row, nor of what its link was made with: another row has that. */
+/** The doubt of a row itself is the same as one that the journal has, for this row or for another one: as many as were made with the same. */
 const DROP_KNOWN_DOUBTS = `
-  DELETE FROM temp.link WHERE id IN (
+  DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match) OR id IN (
     SELECT id FROM (
       SELECT id, key, made, row_number() OVER (PARTITION BY key, made ORDER BY of_row IN (SELECT number FROM temp.match) DESC, id) AS n
       FROM temp.link WHERE of_row IS NOT NULL
-    ) JOIN (
-      SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL GROUP BY key, made
-    ) USING (key, made) WHERE n <= known
-  ) OR of_row IN (SELECT number FROM temp.match)`;
+    ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL GROUP BY key, made) USING (key, made)
+    WHERE n <= known
+  )`;
 const MATCH_OWN_DOUBTS =
   'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
 
