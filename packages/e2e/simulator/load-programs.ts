@@ -5,8 +5,12 @@ import type { OwnServer } from './services/own.ts';
 import { replaceGlobals } from './stubs/globals.ts';
 import { standIn } from './stubs/stand-ins.ts';
 
-/** So that the few rows of a scenario become jobs of several chunks, and the server refuses some of them. */
+/**
+ * So that the few rows of a scenario become jobs of several chunks, the server refuses some of them, and no virtual time passes while a
+ * thread checks a large body.
+ */
 const SERVER_PATCHES: readonly Patch[] = [
+  ...inFile('server/src/start-thread.ts', ['HAS_THREADS: boolean = true', 'HAS_THREADS = false']),
   ...inFile('server/src/http/check-body.ts', [
     'links.length <= wire.MAX_SYNC_BATCH_LINKS',
     'links.length <= wire.MAX_SYNC_BATCH_LINKS / 25',

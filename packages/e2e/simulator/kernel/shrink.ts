@@ -1,8 +1,9 @@
-/** Plays that a shrinking may take. */
+/** Plays that a shrinking may take, and how long: a scenario of a thousand rows takes a second or more for each. */
 const MAX_PLAYS = 3_000;
+const MAX_MS = 120_000;
 
 /**
- * Leaves out parts of a scenario for as long as it still fails in the same way.
+ * Leaves out parts of a scenario for as long as it still fails in the same way, or until that takes too long.
  *
  * @param smaller - the same with a part less, the largest parts first
  * @param fails - plays a scenario; its failure, undefined where it passes
@@ -16,11 +17,12 @@ export async function shrink<Scenario>(
   const kind = kindOf(failure);
   let best = scenario;
   let plays = 0;
+  const until = performance.now() + MAX_MS;
   for (let isSmaller = true; isSmaller; ) {
     isSmaller = false;
     for (const candidate of smaller(best)) {
       plays += 1;
-      if (plays > MAX_PLAYS) return best;
+      if (plays > MAX_PLAYS || performance.now() > until) return best;
       if (kindOf(await fails(candidate)) !== kind) continue;
       best = candidate;
       isSmaller = true;

@@ -21,8 +21,9 @@ export function isFinished(
   if (summary.stopped?.reason === 'rejects' && invalid > 0 && maxRejects === 0) return true;
   const refused = all.filter(({ kind }) => kind === 'refused').length;
   const { rows, rejected, failed, unknown, unsent, stopped } = summary;
+  const isSettled = unknown === 0 || (policy === 'skip' && !hasLookup);
   // The client gives up where a service refuses one link after the other, and the next run begins with the same ones.
-  if (isBadRequest(stopped?.error) && unknown === 0 && failed + unsent <= refused) return true;
+  if (isBadRequest(stopped?.error) && isSettled && failed + unsent <= refused) return true;
   if (stopped !== undefined) return false;
   // The next run asks.
   if (hasLookup && unknown > 0) return false;

@@ -161,7 +161,8 @@ export class Oracle {
     for (const code of codes) this.#told.add(code);
     this.#named = links;
     this.#wanted.raise(repeated);
-    this.#sent.beginAgain(isAsked ? links : taken, keys);
+    const declined = hasLost ? [] : this.#all.service.made.map(({ code }) => code);
+    this.#sent.beginAgain(isAsked ? links : taken, keys, declined);
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {

@@ -55,6 +55,8 @@ export class SentOnce {
   #freed = new Set<Pair>();
   /** Links that were freed in this run. */
   #freedNow = new Set<Pair>();
+  /** Codes of links that a user has decided against: those of earlier requests, which rows may ask for once more. */
+  #declined: ReadonlySet<string> = new Set();
   /** Links whose requests nobody can tell the age of. */
   #ageless = new Set<Pair>();
   #isOff = false;
@@ -68,8 +70,10 @@ export class SentOnce {
   /**
    * @param taken - links that files name, or of which they say that they may exist
    * @param keys - of requests that are in the journal, and so in `taken`
+   * @param declined - codes of links that count no more
    */
-  beginAgain(taken: Counts, keys: Iterable<string> = []): void {
+  beginAgain(taken: Counts, keys: Iterable<string>, declined: Iterable<string>): void {
+    this.#declined = new Set(declined);
     this.#active = new Counts();
     this.#active.raise(taken);
     this.#freed = new Set();
@@ -191,7 +195,7 @@ export class SentOnce {
         if (saysNoLinks(exchange)) {
           for (const [pair] of [...this.#active.entries()]) this.#lower(pair, 0, sent);
         }
-        for (const { pair, links, isFirst, isLast } of lookedUp(exchange)) {
+        for (const { pair, links, isFirst, isLast } of lookedUp(exchange, this.#declined)) {
           found.set(pair, links + (isFirst ? 0 : found.of(pair)));
           if (!isLast) continue;
           if (sent.of(pair) === 0) {
@@ -244,16 +248,17 @@ export class SentOnce {
 }
 
 /** What a program was told by a look-up: how many links there are of each target, maybe over several responses. */
-function lookedUp({ path, body, received }: Exchange) {
+function lookedUp({ path, body, received }: Exchange, declined: ReadonlySet<string>) {
   if (path !== LOOKUP_PATH || received?.status !== 200) return [];
   const { links: asked = [] } = JSON.parse(body ?? '{}') as { links?: LookedUp[] };
-  const results = (parse(received.body)?.results ?? []) as { links: object[]; more: boolean }[];
+  const results = (parse(received.body)?.results ?? []) as LookUpResult[];
   return asked.flatMap(({ target_url, domain_id, after }, index) => {
     const result = results[index];
     if (result === undefined) return [];
     const pair = pairOf(target_url, domain_id);
-    const { links, more } = result;
-    return [{ pair, links: links.length, isFirst: after === undefined, isLast: !more }];
+    const { links: all, more } = result;
+    const links = all.filter(({ code }) => !declined.has(code)).length;
+    return [{ pair, links, isFirst: after === undefined, isLast: !more }];
   });
 }
 
@@ -265,6 +270,11 @@ function saysNoLinks({ path, received }: Exchange): boolean {
 }
 
 type Usage = { links: { used: number }; features: string[] };
+
+interface LookUpResult {
+  links: { code: string }[];
+  more: boolean;
+}
 
 interface LookedUp {
   target_url: string;
