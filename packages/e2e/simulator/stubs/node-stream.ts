@@ -11,7 +11,7 @@ export function pipeline(
 
 /** What becomes of the items of a source, in their order. */
 async function* mapped<T, R>(
-  source: AsyncIterable<T>,
+  source: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<R>,
   { concurrency }: { concurrency: number },
 ): AsyncGenerator<R> {
@@ -27,7 +27,10 @@ async function* mapped<T, R>(
 }
 
 export const Readable = {
-  from: <T>(source: AsyncIterable<T>) => ({
+  from: <T>(source: AsyncIterable<T> | Iterable<T>) => ({
+    async *[Symbol.asyncIterator]() {
+      yield* source;
+    },
     map: <R>(work: (item: T) => Promise<R>, limits: { concurrency: number }) =>
       mapped(source, work, limits),
   }),
