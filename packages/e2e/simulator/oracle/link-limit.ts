@@ -15,12 +15,18 @@ const ROUNDS = 3;
  */
 export class LinkLimit {
   readonly #user: UserTraits;
+  readonly #hasOrder: boolean;
   readonly #allowed = new Counts();
   /** What rows may ask for if the service does not say in this run that it can be asked. */
   #unasked = new Counts();
 
-  constructor(user: UserTraits) {
+  /**
+   * @param hasOrder - whether the service lists results as the request has its links. If not, the import can't tell which of two links of a
+   *   target has which title.
+   */
+  constructor(user: UserTraits, hasOrder: boolean) {
     this.#user = user;
+    this.#hasOrder = hasOrder;
   }
 
   beginRun(
@@ -55,7 +61,7 @@ export class LinkLimit {
     }
     for (const [text, count] of restart ? [] : titled.entries()) {
       const pair = text.slice(0, text.indexOf('\t'));
-      more.add(pair, Math.max(0, count - titledLinks.of(text)));
+      more.add(pair, Math.max(0, count - (this.#hasOrder ? titledLinks.of(text) : 0)));
     }
     this.#allowed.raise(more);
   }

@@ -90,7 +90,7 @@ export class Oracle {
     const rows = runs.flatMap((run) => run.rows);
     const texts = new Set(runs.map((run) => JSON.stringify(run.rows)));
     const hasRefusedRows = rows.some(({ kind }) => kind === 'refused');
-    this.#limit = service.hasLookup ? new LinkLimit(user) : undefined;
+    this.#limit = service.hasLookup ? new LinkLimit(user, service.shape !== 3) : undefined;
     this.#doubts = { hasRefusedRows, shared: sharedTargets(rows, user) };
     // In a job of an earlier run, a row that was refused may stand for another one of its target.
     this.#areTitlesCertain = texts.size === 1 && service.shape !== 3 && !hasRefusedRows;
