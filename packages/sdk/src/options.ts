@@ -111,6 +111,9 @@ export interface WaitOptions extends Pick<RequestOptions, 'signal' | 'maxRetries
   total?: number | undefined;
 }
 
+/** Longest wait for a job, in milliseconds, where the caller names none. */
+export const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
+
 /** Names of the options of a call, of a wait and of a client, to refuse others. A test compares them with the types. */
 export const CALL_OPTIONS = 'signal timeoutMs totalTimeoutMs maxRetries headers idempotency';
 export const WAIT_OPTIONS = 'signal timeoutMs total maxRetries headers onProgress';

@@ -80,11 +80,15 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const total = this.#sent || undefined;
     const { deps, options, signal } = this.#run;
     const onProgress = (job: Job) => this.#tell(() => options.onJobProgress?.(this.#range, job));
+    const { jobTimeoutMs, maxRetries, headers } = options;
+    const endsAt = performance.now() + jobTimeoutMs;
     let job: Job;
     try {
-      const { jobTimeoutMs: timeoutMs, maxRetries, headers } = options;
-      const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
-      job = await deps.waitForJob(job_id, how);
+      job = await this.#run.inTurn(this.#range, () => {
+        const timeoutMs = jobTimeoutMs && Math.max(1, endsAt - performance.now());
+        const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
+        return deps.waitForJob(job_id, how);
+      });
     } catch (thrown) {
       const error = this.#asShortlinkError(thrown);
       const isFailed = JobFailedError.isInstance(error);

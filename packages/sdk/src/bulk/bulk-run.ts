@@ -43,6 +43,8 @@ export class BulkRun<T extends LinkInput> {
   /** Links read and not yet yielded. */
   #held = 0;
   #sourceEnded = false;
+  /** First links of the batches whose jobs are waited for. */
+  readonly #inTurn = new Set<number>();
   /** Batches that settled and are not yielded yet, by the position of their first link. */
   readonly #settled = new Map<number, Settled<T>>();
   /** The run has not begun, or no other batch will settle. */
@@ -63,6 +65,18 @@ export class BulkRun<T extends LinkInput> {
 
   notify(): void {
     for (const wake of this.#wakes.splice(0)) wake();
+  }
+
+  /** Does the work when it is not done for an earlier batch. Nothing is sent until that one is done, so that polls of this one would be wasted. */
+  async inTurn<R>({ first }: bulk.BatchRange, work: () => Promise<R>): Promise<R> {
+    this.#inTurn.add(first);
+    try {
+      while (Math.min(...this.#inTurn) < first && !this.signal.aborted) await this.#wait();
+      return await work();
+    } finally {
+      this.#inTurn.delete(first);
+      this.notify();
+    }
   }
 
   settle(settled: Settled<T>): void {

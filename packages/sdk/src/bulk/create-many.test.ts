@@ -53,7 +53,7 @@ describe('createMany', () => {
     const progress: unknown[] = [];
     service.onJob = (jobId, options) => options.onProgress?.(service.job(jobId));
     const { events, items } = await runCreateMany(service, links(101), {
-      jobTimeoutMs: 5,
+      jobTimeoutMs: 5_000,
       onJobProgress: (batch, job) => progress.push([batch, job.id]),
     });
     expect(outcomes(items)).toBe('c'.repeat(101));
@@ -62,7 +62,7 @@ describe('createMany', () => {
     );
     expect(events[2]).toMatchObject({ job_id: 'job-0' });
     expect(events[3]).toMatchObject({ job_id: 'job-0' });
-    expect(service.waits[0]).toMatchObject({ total: 101, timeoutMs: 5 });
+    expect(service.waits[0]).toMatchObject({ total: 101, timeoutMs: expect.closeTo(5_000, -3) });
     expect(progress).toEqual([[{ first: 0, count: 101 }, 'job-0']]);
   });
 

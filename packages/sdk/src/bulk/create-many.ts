@@ -1,7 +1,7 @@
 import * as check from '../check-options.ts';
 import type { ShortlinkError } from '../errors/shortlink-error.ts';
 import type { AttemptWatch } from '../http/request.ts';
-import type { RequestOptions, WaitOptions } from '../options.ts';
+import { DEFAULT_JOB_TIMEOUT_MS, type RequestOptions, type WaitOptions } from '../options.ts';
 import type { BatchResponse, BatchResultItem, Job } from '../wire/batch.ts';
 import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
@@ -30,7 +30,7 @@ export interface CreateManyOptions
    * every request before it is written. A rejection stops the run. After an abort it is awaited for at most a second.
    */
   onBatch?: ((event: BatchEvent) => void | Promise<void>) | undefined;
-  /** Called with the response to every poll of an accepted batch's job. */
+  /** Called with the response to every poll of an accepted batch's job: that of the earliest such batch, until it is done. */
   onJobProgress?: ((batch: BatchRange, job: Job) => void) | undefined;
   /**
    * The `Idempotency-Key` of each batch, for servers that honour it. The same range must give the same key in every run over
@@ -55,7 +55,7 @@ export interface CreateManyOptions
    * @default 'stop'; `'continue'` with an idempotency key, by `idempotencyKey` or the client's `idempotency`
    */
   onUnknown?: 'stop' | 'continue' | undefined;
-  /** Longest wait for one batch's job, in milliseconds. @default 3_600_000 */
+  /** Longest wait for one batch's job, in milliseconds from when it was accepted on. `0` is no limit. @default 3_600_000 */
   jobTimeoutMs?: number | undefined;
 }
 
@@ -175,6 +175,7 @@ function fillIn(options: check.Given<CreateManyOptions>, hasIdempotency: boolean
   const { batchSize = 'auto', resume = [] } = options;
   return {
     concurrency: 4,
+    jobTimeoutMs: DEFAULT_JOB_TIMEOUT_MS,
     maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : 1_000,
     onUnknown: hasOwnKeys || hasIdempotency ? 'continue' : 'stop',
     ...options,

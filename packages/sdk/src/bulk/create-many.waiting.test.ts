@@ -1,5 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { FakeService, links, planLimit } from '../../test/fake-service.ts';
+import { deferred, FakeService, links, planLimit } from '../../test/fake-service.ts';
 import { lives, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import type { BatchEvent, CreateManyOptions } from './create-many.ts';
 
@@ -141,4 +142,57 @@ describe('createMany: batches that wait to be sent', () => {
       }
     },
   );
+});
+
+describe('createMany: jobs that are waited for', () => {
+  /** Three batches that become jobs, of which the first two end when the test says so. */
+  function startJobs(options: CreateManyOptions = {}) {
+    const service = new FakeService();
+    service.syncLinks = 1;
+    const ends = [deferred(), deferred()];
+    service.onJob = (jobId) => ends[Number(jobId.slice('job-'.length))]?.promise;
+    const asked = { batchSize: 2, concurrency: 3, jobTimeoutMs: 60_000, ...options };
+    return { service, ends, done: runCreateMany(service, links(6), asked) };
+  }
+
+  it('are asked for one after the other, since the end of a later one would start no other batch', async () => {
+    const { service, ends, done } = startJobs();
+    await settle();
+    expect(service.asked).toHaveLength(3);
+    expect(service.waits).toHaveLength(1);
+    ends[1]?.resolve();
+    await settle();
+    expect(service.waits).toHaveLength(1);
+    ends[0]?.resolve();
+    expect(outcomes((await done).items)).toBe('cccccc');
+    expect(service.waits).toHaveLength(3);
+  });
+
+  it('have no more time than if they were waited for at once', async () => {
+    const { service, ends, done } = startJobs();
+    await settle();
+    await setTimeout(60);
+    for (const { resolve } of ends) resolve();
+    await done;
+    const [first = 0, second = 0, third = 0] = service.waits.map(({ timeoutMs = 0 }) => timeoutMs);
+    expect(second).toBeLessThan(first - 40);
+    expect(third).toBeLessThan(first - 40);
+  });
+
+  it('have no limit where that is wanted', async () => {
+    const { service, ends, done } = startJobs({ jobTimeoutMs: 0 });
+    for (const { resolve } of ends) resolve();
+    await done;
+    expect(service.waits.map(({ timeoutMs }) => timeoutMs)).toEqual([0, 0, 0]);
+  });
+
+  it('are given up together when the run is aborted', async () => {
+    const controller = new AbortController();
+    const { done } = startJobs({ signal: controller.signal });
+    await settle();
+    controller.abort(new Error('enough'));
+    const { error, events } = await done;
+    expect(error).toMatchObject({ message: 'enough' });
+    expect(lives(events).filter((life) => life.endsWith('unknown'))).toHaveLength(3);
+  });
 });

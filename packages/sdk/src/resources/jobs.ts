@@ -12,13 +12,16 @@ import { type ResponsePromise, responsePromise } from '../http/request.ts';
 import { asksTooLongWait, backoffMs, isRetryable, retryWaitMs } from '../http/retry.ts';
 import { untilAborted } from '../http/time.ts';
 import type { HttpTransport, TransportParts } from '../http/transport.ts';
-import { type RequestOptions, WAIT_OPTIONS, type WaitOptions } from '../options.ts';
+import {
+  DEFAULT_JOB_TIMEOUT_MS,
+  type RequestOptions,
+  WAIT_OPTIONS,
+  type WaitOptions,
+} from '../options.ts';
 import { JOB_FAILURE_STATUSES, type Job, readJob } from '../wire/batch.ts';
 import { jobPath } from '../wire/routes.ts';
 import * as timing from './poll-timing.ts';
 
-/** Longest wait for a job, in milliseconds, where the caller names none. */
-const DEFAULT_JOB_TIMEOUT_MS = 3_600_000;
 /** Time for a poll that begins just before the deadline, in milliseconds. */
 const LAST_POLL_MS = 1_000;
 /** Odd polls in a row, see `wait`: one of several databases may know a job later, and a proxy may have its own page. */
