@@ -120,8 +120,17 @@ export function hasLostSummary({ stderr }: Ended): boolean {
   return stderr.includes(`${SUMMARY} can't be written`);
 }
 
-/** What a command has printed agrees with what became of its import, and tells no secret. */
-export function checkPrinted(ended: Ended, how: CommandTraits, world: World): void {
+/**
+ * What a command has printed agrees with what became of its import, and tells no secret.
+ *
+ * @param isAlone - whether no other command has written to the file for the summary since
+ */
+export function checkPrinted(
+  ended: Ended,
+  how: CommandTraits,
+  world: World,
+  isAlone: boolean,
+): void {
   const { stdout, stderr, summary, exitCode, error, process } = ended;
   if (!process.isAlive || hasLostSummary(ended)) return;
   const printed = stdout + stderr;
@@ -137,7 +146,7 @@ export function checkPrinted(ended: Ended, how: CommandTraits, world: World): vo
     for (const line of stderr.split('\n').slice(0, -1)) JSON.parse(line);
     if (stdout !== '') checkSummary(JSON.parse(stdout), ended);
   }
-  const file = how.hasSummary ? world.disk.get(SUMMARY) : undefined;
+  const file = how.hasSummary && isAlone ? world.disk.get(SUMMARY) : undefined;
   if (summary !== undefined && file !== undefined && !process.hasFailed)
     checkSummary(JSON.parse(file.bytes.toString()), ended);
 }

@@ -145,7 +145,7 @@ class Stage {
     const { command } = this.#scenario.user;
     for (const { value } of ended) {
       checkClosed(value);
-      if (command !== undefined) checkPrinted(value, command, world);
+      if (command !== undefined) checkPrinted(value, command, world, ended.length === 1);
     }
     for (const { value } of ended) world.exit(value.process);
     if (plan.losesPowerAfter) {

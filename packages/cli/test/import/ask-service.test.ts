@@ -459,6 +459,35 @@ describe('a batch in flight at a crash', () => {
     expect(world.service.made).toHaveLength(2);
   });
 
+  test('is not looked up before a minute is over since it was sent for the last time', async () => {
+    const none = { idempotency: false, batchSize: 1, maxWaitMs: 60_000 } as const;
+    world.write('input.csv', file(row(1)));
+    await world.import(none);
+    world.write('input.csv', file(row(1), row(2)));
+    world.service.fault = (n) =>
+      n === 1
+        ? { type: 'answer', status: 429, body: {}, headers: { 'Retry-After': '50' } }
+        : { type: 'lost', created: true };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+    world.wallClock = () => Date.now();
+    world.maxRetries = 1;
+    const running = world.import(none);
+    const passUntil = async (isDone: () => boolean) => {
+      while (!isDone()) {
+        await new Promise(setImmediate);
+        await vi.advanceTimersByTimeAsync(100);
+      }
+    };
+    await passUntil(() => world.service.asked.length === 3);
+    await passUntil(() => world.events.some(({ type }) => type === 'warning'));
+    const lookups = world.service.lookups.length;
+    await vi.advanceTimersByTimeAsync(57_000);
+    expect(world.service.lookups).toHaveLength(lookups);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
+    expect(world.service.made).toHaveLength(2);
+  });
+
   test('is settled by asking where its job can not be polled, and is no reason to stop for rows of other titles', async () => {
     world.service.traits.syncLinks = 0;
     world.service.onPoll = () => ({ type: 'answer', status: 404, body: { error: 'no such job' } });

@@ -18,6 +18,8 @@ export class ImportHarness {
   wallClock: () => number = Date.now;
   /** @default that of the wall clock */
   uptime: (() => number) | undefined;
+  /** Of the client. */
+  maxRetries = 0;
 
   path(name: string): string {
     return join(this.directory, name);
@@ -77,7 +79,10 @@ export class ImportHarness {
     this.stop = new AbortController();
     this.hardStop = new AbortController();
     return await runImport(this.settings(changes), {
-      client: this.service.client({ idempotency: changes.idempotency }),
+      client: this.service.client({
+        idempotency: changes.idempotency,
+        maxRetries: this.maxRetries,
+      }),
       stdin: (async function* () {
         yield* stdin;
       })(),

@@ -21,6 +21,12 @@ export const EVIDENCE: readonly Mutant[] = [
     'const IN_FLIGHT_MS = 0;',
   ),
   mutant(
+    'request in flight timed from its first attempt',
+    `${CHECK}/ask-service.ts`,
+    'agesOf(batch.again ?? batch, deps)',
+    'agesOf(batch, deps)',
+  ),
+  mutant(
     'first page of a look-up taken for all of it',
     `${CHECK}/ask-service.ts`,
     'return more && after !== undefined',

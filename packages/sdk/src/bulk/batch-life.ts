@@ -119,6 +119,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
 
   nothingDone(): void {
     this.#mayBeDone = false;
+    this.#unreported = [{ type: 'sent' }];
     this.#endWithRun();
   }
 
@@ -152,6 +153,8 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
         } catch (error) {
           if (!refuseEntries(this.#batch, request.key !== undefined, error)) throw error;
           this.nothingDone();
+          // It is reported as reduced.
+          this.#unreported = [];
           signal.throwIfAborted();
         }
       }

@@ -71,7 +71,8 @@ export interface BatchRange {
 /**
  * One step in a batch's life:
  * - `planned`: its links were read and its request is sent next.
- * - `sent`: all waits for limits are over and the request is about to be written. Repeated attempts are not reported.
+ * - `sent`: all waits for limits are over and the request is about to be written. Reported once more before an attempt that follows one
+ *   of which the service says that it has done nothing, such as 429.
  * - `reduced`: entries were refused, as `results` say, and nothing created. The request without them is about to be written.
  * - `accepted`: the service made it a job.
  *

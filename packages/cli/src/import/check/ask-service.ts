@@ -1,7 +1,7 @@
 import type { LookupResult } from '@shortlink/sdk';
 import { formatDuration, plural } from '../../format.ts';
 import { inputError } from '../errors.ts';
-import type { Batch } from '../journal/batches.ts';
+import type { SentAt } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
@@ -35,7 +35,7 @@ export async function askService({ evidence, journal, deps }: Ask): Promise<void
 async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   // By the clock that says less: the wall clock may have been set forward, and the machine may have been started since, or be another one.
   const ages = journal.openBatches().map((batch) => {
-    const { byClock, byUptime } = agesOf(batch, deps);
+    const { byClock, byUptime } = agesOf(batch.again ?? batch, deps);
     return byUptime < 0 ? byClock : Math.min(byClock, byUptime);
   });
   const waitMs = Math.min(IN_FLIGHT_MS, IN_FLIGHT_MS - Math.min(...ages));
@@ -53,7 +53,7 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
 }
 
 /** Milliseconds since a request was sent: by the wall clock, and by the one that runs since the machine was started. */
-export function agesOf({ sentAt, uptimeMs }: Batch, { wallClock, uptime }: ImportDeps) {
+export function agesOf({ sentAt, uptimeMs }: SentAt, { wallClock, uptime }: ImportDeps) {
   return {
     byClock: wallClock() - Date.parse(sentAt),
     byUptime: uptime() - (uptimeMs ?? Number.POSITIVE_INFINITY),

@@ -15,6 +15,8 @@ export interface Batch {
   /** RFC 3339, and how long the machine had run then. */
   sentAt: string;
   uptimeMs?: number | undefined;
+  /** The same for the last request, where the first one was refused, or another run has sent it again. */
+  again?: SentAt | undefined;
   idempotencyKey: string | undefined;
   /** A poll may still find it. */
   job: string | undefined;
@@ -33,11 +35,13 @@ export interface Batch {
   decided: number[];
 }
 
+export type SentAt = Pick<Batch, 'sentAt' | 'uptimeMs'>;
+
 /** As it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
 type StoredLink = readonly [pair: string, content: number] | CreateLinkBody;
 
 /** With a key, the links are those of the request. */
-export interface NewBatch extends Pick<Batch, 'sentAt' | 'uptimeMs' | 'idempotencyKey' | 'domain'> {
+export interface NewBatch extends SentAt, Pick<Batch, 'idempotencyKey' | 'domain'> {
   links: readonly StoredLink[];
 }
 
@@ -156,6 +160,7 @@ export function beginBatch({ id, info }: LogRecord, firstLink: number): Batch {
 }
 
 export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
+  if (kind === 'again') Object.assign(batch, { again: info });
   if (kind === 'accepted') batch.job = String(info['job']);
   if (kind === 'accepted' || kind === 'expired') batch.mayRepeat = false;
   if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });

@@ -18,6 +18,7 @@ import {
   linksOfBatch,
   type NewBatch,
   resultsRecord,
+  type SentAt,
   serviceOf,
   undecided,
   withShortReason,
@@ -86,6 +87,11 @@ export class Journal {
     }
     this.#add(records);
     return this.batch(id);
+  }
+
+  /** The request is about to be written once more. */
+  sentAgain(batch: number, now: SentAt): void {
+    this.#add([{ kind: 'again', batch, info: { ...now } }]);
   }
 
   /** The request became a job. It is not sent again: to its key the service would respond with the same job. */

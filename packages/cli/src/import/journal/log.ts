@@ -5,7 +5,7 @@ import { incomplete } from './file.ts';
 import { Room } from './room.ts';
 
 /** Kinds of records that name a batch by its id. */
-type OfBatch = 'accepted' | 'results' | 'release' | 'expired';
+type OfBatch = 'accepted' | 'results' | 'release' | 'expired' | 'again';
 /** `batch` begins one; `owner` and `written` are about files. */
 export type RecordKind = 'batch' | OfBatch | 'owner' | 'written';
 

@@ -7,9 +7,9 @@ import {
   type RecordedResult,
   ResponseShapeError,
 } from '@shortlink/sdk';
-import type { Batch, Decision } from '../journal/batches.ts';
+import type { Batch, Decision, SentAt } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LinkResult, NO_RESPONSE } from '../types.ts';
+import { type ImportDeps, type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
 import type { SendInput } from './send-rows.ts';
 
@@ -65,11 +65,11 @@ export class BatchRecorder {
     if (event.type === 'planned') {
       this.#keys.delete(first);
       await source.guard();
-    } else if (event.type === 'sent') {
+    } else if (event.type === 'sent' && batch === undefined) {
       this.#begin({ first, count });
       this.#sent += 1;
       deps.onEvent({ type: 'batch-sent', first, count, batch: this.#sent });
-    } else if (batch !== undefined) recordEvent(journal, batch, event);
+    } else if (batch !== undefined) recordEvent(journal, batch, event, deps);
     // Links that were refused in a larger batch end without a request.
     else if (event.type === 'completed') this.#begin({ first, count }, decisionOf(event));
     if (event.type === 'accepted') {
@@ -91,8 +91,7 @@ export class BatchRecorder {
     const links = this.#links.linksOf(range);
     const request = {
       links: idempotency ? links : links.map((link) => link.stored(domain)),
-      sentAt: new Date(deps.wallClock()).toISOString(),
-      uptimeMs: Math.round(deps.uptime()),
+      ...sentNow(deps),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
     };
@@ -112,14 +111,20 @@ export function recordEvent(
   journal: Journal,
   batch: Pick<Batch, 'id'>,
   event: BatchEvent,
+  deps: ImportDeps,
   ids?: readonly number[],
 ): void {
+  if (event.type === 'sent' || event.type === 'reduced') journal.sentAgain(batch.id, sentNow(deps));
   if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);
   else if (event.type === 'resized' || event.type === 'unsent') journal.release(batch);
   // What is sent next, if its response is lost, was sent without these links.
   else if (event.type === 'reduced') {
     journal.decide(batch, { results: resultsOf(event.results, NO_RESPONSE), ids, isFinal: false });
   } else if (isSettled(event)) journal.decide(batch, { ...decisionOf(event), ids });
+}
+
+function sentNow({ wallClock, uptime }: ImportDeps): SentAt {
+  return { sentAt: new Date(wallClock()).toISOString(), uptimeMs: Math.round(uptime()) };
 }
 
 export function decisionOf(event: SettledEvent): Decision {

@@ -2,7 +2,6 @@ import { ApiError, type BatchEvent, type CreateLinkBody } from '@shortlink/sdk';
 import { type Ask, agesOf } from '../check/ask-service.ts';
 import type { Comparison } from '../check/read-evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
-import type { Journal } from '../journal/journal.ts';
 import { decisionOf, recordEvent } from './batch-recorder.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
@@ -131,7 +130,7 @@ async function pollJobs(batches: readonly Batch[], input: SettleInput, settled: 
       const batch = byFirst.get(event.first);
       if (batch === undefined) return;
       const ids = journal.linksOf(batch).map(({ id }) => id);
-      settled.isChanged = record(event, batch, ids, journal) || settled.isChanged;
+      settled.isChanged = record(event, batch, ids, input) || settled.isChanged;
     },
   });
   try {
@@ -142,7 +141,8 @@ async function pollJobs(batches: readonly Batch[], input: SettleInput, settled: 
 }
 
 /** Sends a batch again under its key, as it was. */
-async function sendAgain(batch: Batch, { journal, deps }: SettleInput, settled: Settling) {
+async function sendAgain(batch: Batch, input: SettleInput, settled: Settling) {
+  const { journal, deps } = input;
   const { size, idempotencyKey = '', domain, firstLink } = batch;
   settled.repeated.add(batch.id);
   const known = new Set(journal.linksOf(batch).map((link) => link.id));
@@ -163,7 +163,7 @@ async function sendAgain(batch: Batch, { journal, deps }: SettleInput, settled: 
     onBatch: (event) => {
       if (event.type === 'accepted') clearTimeout(keyExpires);
       if (event.type === 'resized') ended.abort();
-      settled.isChanged = record(event, batch, undefined, journal) || settled.isChanged;
+      settled.isChanged = record(event, batch, undefined, input) || settled.isChanged;
     },
   });
   try {
@@ -180,9 +180,9 @@ function record(
   event: BatchEvent,
   batch: Batch,
   ids: readonly number[] | undefined,
-  journal: Journal,
+  { journal, deps }: SettleInput,
 ): boolean {
-  if (event.type === 'planned' || event.type === 'sent' || event.type === 'unsent') return false;
+  if (event.type === 'planned' || event.type === 'unsent') return false;
   // A refusal that can't be read may be that of a proxy. Or it named entries without which the batch was created, under a key of its own.
   if ((event.type === 'failed' || event.type === 'resized') && hasLostDetails(event.error))
     return false;
@@ -191,8 +191,8 @@ function record(
     if (decisionOf(event).lostJob === batch.lostJob) return false;
   }
   // Of a resized batch, the key was never used: its links would have come back.
-  recordEvent(journal, batch, event, ids);
-  if (event.type === 'reduced') return false;
+  recordEvent(journal, batch, event, deps, ids);
+  if (event.type === 'sent' || event.type === 'reduced') return false;
   if (event.type !== 'unknown') return true;
   return decisionOf(event).isFinal || event.results.some(({ code, error }) => code || error);
 }
