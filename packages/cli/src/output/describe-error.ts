@@ -45,17 +45,11 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-interface Fields {
-  message: string;
-  status?: number | undefined;
-  requestId?: string | undefined;
-  /** The server's own word for it. */
-  code?: string | undefined;
-  used?: number | undefined;
-  allowed?: number | undefined;
-  retryAfterMs?: number | undefined;
-  jobId?: string | undefined;
-}
+/** `code` is the server's own word for it. */
+type Fields = { message: string } & Partial<
+  Record<'requestId' | 'code' | 'jobId', string | undefined> &
+    Record<'status' | 'used' | 'allowed' | 'retryAfterMs', number | undefined>
+>;
 
 type Text = string | ((error: Fields) => string);
 

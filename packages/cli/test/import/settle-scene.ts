@@ -46,7 +46,7 @@ export class SettleScene {
       idempotencyKey: changes.key,
       domain: undefined,
     });
-    if (changes.job !== undefined) this.journal.accepted(id, changes.job);
+    if (changes.job !== undefined) this.journal.note(id, 'accepted', { job: changes.job });
   }
 
   async settle(

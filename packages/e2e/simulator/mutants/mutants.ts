@@ -76,7 +76,7 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'job not recorded',
     `${SEND}/batch-recorder.ts`,
-    "if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);",
+    "if (event.type === 'accepted') journal.note(batch.id, 'accepted', { job: event.job_id });",
     "if (event.type === 'accepted');",
   ),
   mutant(

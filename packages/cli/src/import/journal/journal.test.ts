@@ -87,7 +87,7 @@ test('a job is polled, and its request not sent again', () => {
     idempotencyKey: 'k',
     body: '[{"target_url":"https://a.example/"}]',
   });
-  journal.accepted(id, 'job-1');
+  journal.note(id, 'accepted', { job: 'job-1' });
   expect(journal.openBatches()).toMatchObject([{ job: 'job-1', mayRepeat: false }]);
   expect(journal.linksInJobs()).toBe(1);
 });

@@ -18,7 +18,6 @@ import {
   linksOfBatch,
   type NewBatch,
   resultsRecord,
-  type SentAt,
   serviceOf,
   undecided,
   withShortReason,
@@ -89,14 +88,9 @@ export class Journal {
     return this.batch(id);
   }
 
-  /** The request is about to be written once more. */
-  sentAgain(batch: number, now: SentAt): void {
-    this.#add([{ kind: 'again', batch, info: { ...now } }]);
-  }
-
-  /** The request became a job. It is not sent again: to its key the service would respond with the same job. */
-  accepted(batch: number, job: string): void {
-    this.#add([{ kind: 'accepted', batch, info: { job } }]);
+  /** A request is sent `again`, has become a job, whose request is not sent again, or has a key that the service may have forgotten. */
+  note(batch: number, kind: 'again' | 'accepted' | 'expired', info: object = {}): void {
+    this.#add([{ kind, batch, info }]);
   }
 
   /** Records which links of a batch exist and which were refused. Of the others, what is known stays. */
@@ -112,11 +106,6 @@ export class Journal {
       entries[at] = isFound ? 0 : entryOf(result, isFinal);
     });
     this.#record(this.batch(id), entries, decision);
-  }
-
-  /** The service may have forgotten the key of this request, so that it is not sent again. */
-  expired(batch: number): void {
-    this.#add([{ kind: 'expired', batch, info: {} }]);
   }
 
   /** Forgets open batches, so that their rows are new again, but for those whose link is known. */

@@ -369,7 +369,7 @@ describe('a copy of the one file that was made while it was written', () => {
       () => {
         batch = journal.begin({ links, sentAt: '2026-01-01T00:00:00.000Z', ...none });
       },
-      () => journal.accepted(batch.id, 'job-1'),
+      () => journal.note(batch.id, 'accepted', { job: 'job-1' }),
       () => journal.decide(batch, { results, isFinal: true }),
       () => journal.willWrite('content'),
     ]);

@@ -49,7 +49,8 @@ test('what becomes of requests in flight is recorded on a full disk too, and no 
   journal.keepRoom(4 * SIZE);
   const batches = [begin(), begin(), begin(), begin()];
   fillDisk();
-  for (const batch of batches) journal.accepted(batch.id, '00000000-0000-4000-8000-000000000001');
+  for (const batch of batches)
+    journal.note(batch.id, 'accepted', { job: '00000000-0000-4000-8000-000000000001' });
   expect(begin).toThrow(FULL);
   for (const batch of batches) journal.decide(batch, { results: RESULTS, isFinal: true });
   // It would have room by now, which is that of other responses.

@@ -114,8 +114,9 @@ export function recordEvent(
   deps: ImportDeps,
   ids?: readonly number[],
 ): void {
-  if (event.type === 'sent' || event.type === 'reduced') journal.sentAgain(batch.id, sentNow(deps));
-  if (event.type === 'accepted') journal.accepted(batch.id, event.job_id);
+  if (event.type === 'sent' || event.type === 'reduced')
+    journal.note(batch.id, 'again', sentNow(deps));
+  if (event.type === 'accepted') journal.note(batch.id, 'accepted', { job: event.job_id });
   else if (event.type === 'resized' || event.type === 'unsent') journal.release(batch);
   // What is sent next, if its response is lost, was sent without these links.
   else if (event.type === 'reduced') {

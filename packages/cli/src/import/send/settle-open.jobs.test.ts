@@ -96,7 +96,7 @@ describe('a job', () => {
       idempotencyKey: undefined,
       domain: undefined,
     });
-    scene.journal.accepted(id, 'j1');
+    scene.journal.note(id, 'accepted', { job: 'j1' });
     // The other one was refused before the job was accepted, and the import ended before that was recorded.
     scene.service.onPoll = () => jobOf([made('a', 'x')]);
     expect((await scene.settle()).links).toMatchObject([{ code: null }, { code: null }]);
@@ -111,15 +111,13 @@ describe('a job', () => {
   });
 
   test('on another domain is compared by the target URL alone', async () => {
-    scene.journal.accepted(
-      scene.journal.begin({
-        links: [stored(linkIdentity({ target_url: 'https://a.example/' }, 'dom_a'))],
-        sentAt: new Date(SENT_AT).toISOString(),
-        idempotencyKey: undefined,
-        domain: 'dom_a',
-      }).id,
-      'j1',
-    );
+    const { id } = scene.journal.begin({
+      links: [stored(linkIdentity({ target_url: 'https://a.example/' }, 'dom_a'))],
+      sentAt: new Date(SENT_AT).toISOString(),
+      idempotencyKey: undefined,
+      domain: 'dom_a',
+    });
+    scene.journal.note(id, 'accepted', { job: 'j1' });
     scene.service.onPoll = () => jobOf([made('x', 'x0'), made('a', 'x1')]);
     expect((await scene.settle()).links).toMatchObject([{ code: 'x1' }]);
   });

@@ -88,7 +88,7 @@ function mayBeSentAgain(batch: Batch, input: SettleInput): boolean {
   const isUncertain = canAsk && (byUptime < 0 || byUptime >= KEY_LIFETIME_MS);
   // A clock that was set back never says anything of the age.
   if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS || isUncertain) {
-    journal.expired(batch.id);
+    journal.note(batch.id, 'expired');
     return false;
   }
   // Links of rows that were removed from the input are not sent again.
