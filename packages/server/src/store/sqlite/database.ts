@@ -28,8 +28,6 @@ export interface DatabaseOptions {
   busyTimeoutMs?: number | undefined;
   /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
-  /** Settings beside those that every connection has. @default none */
-  pragmas?: readonly string[] | undefined;
 }
 
 /** One connection to SQLite. Statements are prepared once and kept, so their texts must be constants. Every failure is a `StoreError`. */
@@ -40,17 +38,12 @@ export class Database {
   #closed = false;
 
   constructor(options: DatabaseOptions) {
-    const { path, connect = toNode, readOnly = false, pragmas = [] } = options;
-    const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    const { path, connect = toNode, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
     this.path = path;
     this.#connection = this.#guard(() => connect(path, { readOnly }));
-    const own = [
-      `busy_timeout = ${busyTimeoutMs}`,
-      'foreign_keys = ON',
-      `cache_size = -${CACHE_KIB}`,
-    ];
     try {
-      for (const pragma of [...own, ...pragmas]) this.exec(`PRAGMA ${pragma}`);
+      this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA foreign_keys = ON;
+        PRAGMA cache_size = -${CACHE_KIB}`);
     } catch (error) {
       this.close();
       throw error;
@@ -168,7 +161,7 @@ const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = 
   [10, ['unavailable', 'can not be read or written (disk I/O error)']],
   [11, ['corrupt', 'is damaged']],
   [13, ['full', 'can not grow: no space is left']],
-  [14, ['unavailable', 'can not be opened: its directory must exist and be writable']],
+  [14, ['unavailable', 'can not be opened: it must be a readable file in a writable folder']],
   [26, ['corrupt', 'is not an SQLite database']],
 ]);
 

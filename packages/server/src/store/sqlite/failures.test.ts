@@ -21,7 +21,7 @@ test('a directory that does not exist is named', async () => {
   await expect(openStore(file)).rejects.toMatchObject({
     name: 'StoreError',
     reason: 'unavailable',
-    message: `The database ${file} can not be opened: its directory must exist and be writable.`,
+    message: `The database ${file} can not be opened: it must be a readable file in a writable folder.`,
   });
 });
 

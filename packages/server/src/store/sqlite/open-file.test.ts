@@ -1,12 +1,22 @@
 import { statSync } from 'node:fs';
-import { chmod, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import { Database } from './database.ts';
-import { openSqliteStore } from './index.ts';
+import { migrateSqlite, openSqliteStore } from './index.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -49,6 +59,35 @@ test('a database that others could read is taken away from them, with the files 
   for (const suffix of ['', '-wal', '-shm']) await chmod(`${path()}${suffix}`, 0o644);
   expect(await modesInUse()).toEqual(PRIVATE);
   await store.close();
+});
+
+test.each([
+  ['a folder', (path: string) => mkdir(path)],
+  [
+    'a text',
+    (path: string) => writeFile(path, 'no database, but a longer text than its header'.repeat(20)),
+  ],
+  [
+    'the database of another program',
+    async (path: string) => {
+      const other = new Database({ path });
+      other.exec('CREATE TABLE theirs (id INTEGER)');
+      other.close();
+    },
+  ],
+])('%s that the setting names by mistake keeps its rights and its content', async (_, make) => {
+  await make(path());
+  await chmod(path(), 0o755);
+  const content = () => readFile(path()).catch(() => 'a folder');
+  const before = await content();
+  for (const migrate of [true, false]) {
+    const opening = openSqliteStore({ path: path(), publicUrl: PUBLIC_URL, migrate });
+    await expect(opening).rejects.toThrow(path());
+  }
+  await expect(async () => migrateSqlite(path())).rejects.toThrow(path());
+  expect((await stat(path())).mode & 0o777).toBe(0o755);
+  expect(await content()).toEqual(before);
+  expect(await readdir(dirname(path()))).toEqual(['shortlink.db']);
 });
 
 test('a file that is no database is refused as before', async () => {

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
+import { schemaVersion } from './migrate.ts';
 
 /** Pages the write-ahead log may grow to, 16 MB: each page is copied once, however often random codes touch it. At 1,000, a third of a job is copying. */
 const CHECKPOINT_PAGES = 4_000;
@@ -15,28 +16,45 @@ export function checkExists(path: string): void {
   if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
 }
 
-/** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. */
+/** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that is not ours stays as it is. */
 export function openFile(options: { path: string; busyTimeoutMs: number }): Database {
-  if (options.path !== ':memory:') makePrivate(options.path);
-  const log = ['journal_mode = WAL', `wal_autocheckpoint = ${CHECKPOINT_PAGES}`];
-  // A backup lets the log grow. Without a limit it keeps that size.
-  const limit = `journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`;
-  return new Database({ ...options, pragmas: [...log, limit] });
+  const { path } = options;
+  if (path !== ':memory:') makeNew(path);
+  const db = new Database(options);
+  try {
+    schemaVersion(db);
+    if (path !== ':memory:') makePrivate(path);
+    // A backup lets the log grow. Without a limit it keeps that size.
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /**
- * Makes the file, or takes the rights of others away, for those beside it too. One that exists is not opened: on Unix, closing it would drop every lock
- * that this process has on it, and another program could remove the write-ahead log of a database that is open.
+ * A file that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
+ * write-ahead log of a database that is open.
  */
-function makePrivate(path: string): void {
+function makeNew(path: string): void {
   try {
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
-      const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
-      if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
-    }
   } catch {
-    // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
+    // What is wrong with a file that can't be opened is reported by SQLite.
+  }
+}
+
+/** Takes the rights of others away, for the files beside it too. */
+function makePrivate(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    try {
+      if (stats?.isFile() && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600);
+    } catch {
+      // One that belongs to somebody else stays as it is.
+    }
   }
 }
 
