@@ -22,7 +22,6 @@ export function serverPage(): string {
     {
       env: {},
       stdin: Readable.from([]),
-      out: print,
       write: unused,
       err: print,
       now: Date.now,

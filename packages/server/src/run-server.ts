@@ -29,7 +29,6 @@ const columns = stdout.isTTY ? stdout.columns || 80 : undefined;
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
   env,
   stdin,
-  out: (line) => stdout.write(`${line}\n`),
   write: (text) =>
     new Promise((resolve, reject) => {
       stdout.write(text, (error) => (error ? reject(error) : resolve()));

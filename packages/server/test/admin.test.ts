@@ -22,6 +22,7 @@ let store: Store;
 let closeStore: () => Promise<void>;
 let out: string[];
 let err: string[];
+let outputError: Error | undefined;
 let started: [Settings, { dev: boolean }][];
 let facts: DatabaseFacts;
 let backups: [Settings, string][];
@@ -32,6 +33,7 @@ beforeEach(async () => {
   // Commands close what they opened; the test's database has to outlive them.
   closeStore = store.close.bind(store);
   store.close = async () => undefined;
+  outputError = undefined;
   started = [];
   backups = [];
   migrate = async () => ({ from: 0, to: 1 });
@@ -48,8 +50,10 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
   const context: CommandContext = {
     env,
     stdin: Readable.from([]),
-    out: (line) => out.push(line),
-    write: async (text) => void out.push(text),
+    write: async (text) => {
+      if (outputError !== undefined) throw outputError;
+      out.push(...text.trimEnd().split('\n'));
+    },
     // Every command says which database it uses; see `process.test.ts`.
     err: (line) => line.startsWith('database: ') || err.push(line),
     now: () => START,
@@ -718,6 +722,16 @@ test('backup gets the database and the file, and prints the file', async () => {
   });
   expect(backups).toMatchObject([[{ database: { path: 'x.db' } }, '/backups/today.db']]);
   expect(await run('backup')).toBe(2);
+});
+
+test('what can not be written is a failure, above all a key that is shown once', async () => {
+  const { id } = await createAccount();
+  const fields = { code: 'ENOSPC', syscall: 'write' };
+  outputError = Object.assign(new Error('ENOSPC: no space left on device, write'), fields);
+  for (const format of [[], ['--json']]) {
+    expect(await run('keys', 'create', '--account', id, ...format)).toBe(1);
+    expect(err).toEqual(['error: ENOSPC: no space left on device, write']);
+  }
 });
 
 test('revoke says whose key it was, and tells an unknown key from one that was revoked before', async () => {

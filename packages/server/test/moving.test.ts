@@ -71,7 +71,6 @@ class Operator {
     const where = ['--database', this.database, '--public-url', 'https://sho.rt'];
     return runProgram([...args, ...where], '1.2.3', {
       ...{ env: {}, stdin: Readable.from([]), now: () => START },
-      out: (line) => this.out.push(line),
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
       openStore: async (settings, migrate) => {

@@ -34,7 +34,6 @@ export async function type(world: World, words: readonly string[], typing: Typin
       runProgram(words, '0.0.0', {
         env,
         stdin: piecesOf(stdin),
-        out: (line) => void out.push(`${line}\n`),
         write: async (text) => void out.push(text),
         err: (line) => void err.push(line),
         now: () => world.scheduler.now,

@@ -31,9 +31,7 @@ export class CommandFailed extends Error {
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
   stdin: AsyncIterable<Uint8Array | string>;
-  /** One line on standard output: data only. */
-  out: (line: string) => void;
-  /** Text on standard output, as it is. Resolves once there is room for more. */
+  /** Text on standard output, as it is: data only. Resolves once there is room for more, and rejects where it can't be written. */
   write: (text: string) => Promise<void>;
   err: (line: string) => void;
   /** Width of the terminal that standard output goes to. @default a pipe or a file */
@@ -129,13 +127,13 @@ export class AdminCommand extends Command {
   ): void {
     this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
     this.option('--json', 'print JSON').action(async (...args) => {
-      const { out, columns } = this.context;
+      const { write, columns } = this.context;
       const isJson = this.opts<{ json?: boolean }>().json === true;
       // Commander passes the arguments and the options as they were declared.
       const printed = await act(this.settings(), ...(args as unknown[] as A));
       if (printed === undefined) return;
-      if (isJson) out(safeJson(printed.json));
-      else (await linesOf(printed, columns)).forEach(out);
+      const lines = isJson ? [safeJson(printed.json)] : await linesOf(printed, columns);
+      await write(`${lines.join('\n')}\n`);
       if (printed.failure !== undefined) throw new CommandFailed(printed.failure, null);
     });
   }

@@ -24,7 +24,9 @@ export async function runProgram(
     // Whoever reads the output has read enough, such as `| head`.
     if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
     const json = error instanceof CommandFailed ? error.json : { error: messageOf(error) };
-    if (json !== null && args.includes('--json')) context.out(safeJson(json));
+    if (json !== null && args.includes('--json')) {
+      await context.write(`${safeJson(json)}\n`).catch(() => undefined);
+    }
     // Commander has printed its own message.
     if (error instanceof CommanderError) return EXIT.usage;
     if (error instanceof ConfigError) {
@@ -90,7 +92,7 @@ export function buildProgram(context: CommandContext, version: string): AdminCom
     .helpCommand('help [command]', 'Print help for a command.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.out(text.trimEnd()),
+      writeOut: (text) => void context.write(`${text.trimEnd()}\n`).catch(() => undefined),
       writeErr: (text) => context.err(terminalSafeLines(text.trimEnd())),
     })
     .configureHelp({
