@@ -29,6 +29,7 @@ export function serverPage(): string {
       migrate: unused,
       inspect: unused,
       backup: unused,
+      interruptible: unused,
       start: unused,
     },
     '',

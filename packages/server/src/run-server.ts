@@ -40,7 +40,8 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
     openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, sayWait),
   migrate: (settings) => migrateDatabase(settings, sayWait),
   inspect: inspectDatabase,
-  backup: (settings, file) => interruptible((signal) => backupDatabase(settings, file, signal)),
+  backup: backupDatabase,
+  interruptible,
   start,
 });
 
@@ -48,14 +49,13 @@ function sayWait(message: string): void {
   stderr.write(`${message}\n`);
 }
 
-/** Lets a command undo what it has begun before a signal ends the process. */
-async function interruptible(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
+async function interruptible<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();
   const onSignal = (name: NodeJS.Signals) => interruption.abort(name);
   // A second signal of the same name ends the process at once.
   for (const name of ENDING) process.once(name, onSignal);
   try {
-    await act(interruption.signal);
+    return await act(interruption.signal);
   } finally {
     for (const name of ENDING) process.off(name, onSignal);
     if (interruption.signal.aborted) process.kill(process.pid, interruption.signal.reason);

@@ -63,6 +63,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
     backup: async (settings, file) => {
       backups.push([settings, file]);
     },
+    interruptible: (act) => act(new AbortController().signal),
     start: async (settings, options) => {
       started.push([settings, options]);
     },

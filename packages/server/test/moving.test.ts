@@ -87,6 +87,7 @@ class Operator {
         return { ...store, checkImport, exportLinks, close: async () => undefined };
       },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
+      interruptible: (act) => act(new AbortController().signal),
     });
   }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -210,6 +210,36 @@ describe('a backup that is killed', () => {
   });
 });
 
+/** Makes a database of so many links. */
+async function databaseOf(links: number): Promise<void> {
+  const path = join(folder(), 'x.db');
+  await migrateSqlite(path);
+  const db = new Database({ path });
+  db.exec(`
+    INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_1', 'x', 'pro', '{}', 0);
+    WITH RECURSIVE numbers (n) AS (SELECT 1000000 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${1_000_000 + links})
+    INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
+      SELECT n, n, 'acc_1', 'https://example.com/', '', 302, '[]', 0 FROM numbers`);
+  db.close();
+}
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'an export that %s ends leaves the old file, and no part',
+  async (signal) => {
+    await databaseOf(200_000);
+    const file = join(folder(), 'links.csv');
+    await writeFile(file, 'old');
+    const { child } = run(['links', 'export', '-o', file]);
+    const exit = once(child, 'exit');
+    const files = () => readdir(folder());
+    await expect.poll(files).toContainEqual(expect.stringMatching(/^links\.csv\..*\.part$/));
+    child.kill(signal);
+    expect(await exit).toEqual([null, signal]);
+    expect((await files()).filter((name) => name.startsWith('links'))).toEqual(['links.csv']);
+    expect(await readFile(file, 'utf8')).toBe('old');
+  },
+);
+
 test('requests that are refused before the app are in the metrics', async () => {
   const server = await start();
   await raw(server.url, 'GET / HTTP/1.1\r\n\r\n');
@@ -358,14 +388,7 @@ describe('a command that is no start', () => {
   const path = () => join(folder(), 'x.db');
 
   test('ends quietly when nobody reads its output any more', async () => {
-    await migrateSqlite(path());
-    const db = new Database({ path: path() });
-    db.exec(`
-      INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_1', 'x', 'pro', '{}', 0);
-      WITH RECURSIVE numbers (n) AS (SELECT 1000000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1020000)
-      INSERT INTO links (code, id, account_id, target_url, title, redirect_type, tags, created_at)
-        SELECT n, n, 'acc_1', 'https://example.com/', '', 302, '[]', 0 FROM numbers`);
-    db.close();
+    await databaseOf(20_000);
     const { child, ended } = run(['links', 'export']);
     child.stdout.once('data', () => child.stdout.destroy());
     const stderr = `database: ${path()}\nshort URLs begin with http://127.0.0.1:8787: no public URL is set\n`;

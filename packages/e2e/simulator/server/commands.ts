@@ -41,6 +41,7 @@ export async function type(world: World, words: readonly string[], typing: Typin
         openStore: async (): Promise<Store> => ({ ...store, close: async () => undefined }),
         inspect: async () => ({ version: 1, newest: 1, ...facts }) as never,
         ...{ migrate: refuse, backup: refuse, start: refuse },
+        interruptible: (act) => act(new AbortController().signal),
       }),
     mayFail,
   );

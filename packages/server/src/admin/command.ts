@@ -43,7 +43,9 @@ export interface CommandContext {
   migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
   /** Looks at the database without changing it. */
   inspect: (settings: Settings) => Promise<DatabaseFacts>;
-  backup: (settings: Settings, file: string) => Promise<void>;
+  backup: (settings: Settings, file: string, signal: AbortSignal) => Promise<void>;
+  /** Lets a command undo what it has begun before a signal ends the process. */
+  interruptible: <T>(act: (signal: AbortSignal) => Promise<T>) => Promise<T>;
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }
 

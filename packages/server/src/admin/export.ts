@@ -13,7 +13,7 @@ interface ExportOptions {
 }
 
 export function registerExport(links: AdminCommand): void {
-  const { write, err } = links.context;
+  const { write, err, interruptible } = links.context;
   links
     .add(
       'export',
@@ -39,7 +39,8 @@ export function registerExport(links: AdminCommand): void {
         return exported;
       };
       if (output !== '-') {
-        const exported = await intoFile(output, exportTo).catch((error: unknown) => {
+        const exporting = interruptible((signal) => intoFile(output, exportTo, signal));
+        const exported = await exporting.catch((error: unknown) => {
           throw aboutFile(output, error);
         });
         return { json: { exported, file: output } };
@@ -53,7 +54,11 @@ export function registerExport(links: AdminCommand): void {
 type Write = (text: string) => Promise<void>;
 
 /** Replaces the file once all is on the disk: what a symbolic link leads to, not the link. Devices and pipes are written into. */
-async function intoFile(path: string, fill: (write: Write) => Promise<number>): Promise<number> {
+async function intoFile(
+  path: string,
+  fill: (write: Write) => Promise<number>,
+  signal: AbortSignal,
+): Promise<number> {
   const target = await followed(path);
   const found = await stat(target).catch(() => undefined);
   const isRegular = found?.isFile() ?? true;
@@ -64,7 +69,10 @@ async function intoFile(path: string, fill: (write: Write) => Promise<number>): 
   const part = isRegular ? `${target}.${randomBytes(4).toString('hex')}.part` : target;
   const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
   try {
-    const exported = await fill((text) => file.writeFile(text));
+    const exported = await fill((text) => {
+      signal.throwIfAborted();
+      return file.writeFile(text);
+    });
     if (isRegular) await file.sync();
     await file.close();
     if (isRegular) await rename(part, target);

@@ -129,10 +129,11 @@ function registerDatabase(program: AdminCommand): void {
     json: await program.context.migrate(settings),
   }));
   const copy = 'Copy the SQLite database into a new file, while the server runs.';
-  const backup = program.add('backup <file>', copy, 'backup /backups/2027-01-31.db');
-  backup.onDatabase(async (settings, file: string) => {
-    backup.sayDatabase();
-    await program.context.backup(settings, file);
+  const command = program.add('backup <file>', copy, 'backup /backups/2027-01-31.db');
+  command.onDatabase(async (settings, file: string) => {
+    command.sayDatabase();
+    const { backup, interruptible } = program.context;
+    await interruptible((signal) => backup(settings, file, signal));
     return { json: { file } };
   });
 }
