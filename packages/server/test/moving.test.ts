@@ -709,6 +709,8 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.import(file, first, second, first, 'BIT.ly=go.example')).toBe(2);
     expect(operator.err.join()).toMatch(/bit\.ly leads to bit\.example already/);
     expect(await operator.import(file, first, second, first, second)).toBe(0);
+    expect(await operator.import(file, first, '=bit.example', first, '=go.example')).toBe(2);
+    expect(operator.err.join()).toMatch(/A path without a host leads to bit\.example already/);
   });
 
   test('an export of several accounts is not mixed into one', async () => {

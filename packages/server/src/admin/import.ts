@@ -64,8 +64,7 @@ export function registerImport(links: AdminCommand): void {
         });
         return { json: { ...counts, dry_run: dryRun } };
       } catch (error) {
-        const isOfFile = error instanceof InputError || error instanceof CommandFailed;
-        if (!isOfFile || ('json' in error && error.json)) throw error;
+        if (!(error instanceof InputError)) throw error;
         throw new CommandFailed(error.message, { problems: [] });
       } finally {
         for (const source of sources) await source.dispose();
@@ -82,7 +81,7 @@ function collectHost(text: string, before = new Map<string, string>()): Map<stri
   }
   const other = before.get(from);
   if (other !== undefined && other !== to) {
-    throw new InvalidArgumentError(`${from} leads to ${other} already.`);
+    throw new InvalidArgumentError(`${from || 'A path without a host'} leads to ${other} already.`);
   }
   return before.set(from, to);
 }
