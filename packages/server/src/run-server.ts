@@ -26,6 +26,8 @@ const packageJson: { version: string } = createRequire(import.meta.url)('../pack
 
 const columns = stdout.isTTY ? stdout.columns || 80 : undefined;
 
+const err = (line: string) => void stderr.write(`${line}\n`);
+
 process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, {
   env,
   stdin,
@@ -33,21 +35,17 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
     new Promise((resolve, reject) => {
       stdout.write(text, (error) => (error ? reject(error) : resolve()));
     }),
-  err: (line) => stderr.write(`${line}\n`),
+  err,
   columns,
   now: Date.now,
   openStore: (settings, migrate) =>
-    openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, sayWait),
-  migrate: (settings) => migrateDatabase(settings, sayWait),
+    openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, err),
+  migrate: (settings) => migrateDatabase(settings, err),
   inspect: inspectDatabase,
   backup: backupDatabase,
   interruptible,
   start,
 });
-
-function sayWait(message: string): void {
-  stderr.write(`${message}\n`);
-}
 
 async function interruptible<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();

@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   busyTimeoutMs?: number | undefined;
   /** Rejects every write on this connection. @default false */
   readOnly?: boolean | undefined;
+  /** What a new connection begins with, and where that fails, isn't opened. @default nothing */
+  prepare?: ((db: Database) => void) | undefined;
 }
 
 /** One connection to SQLite. Statements are prepared once and kept, so their texts must be constants. Every failure is a `StoreError`. */
@@ -38,12 +40,14 @@ export class Database {
   #closed = false;
 
   constructor(options: DatabaseOptions) {
-    const { path, connect = toNode, readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    const { path, connect = toNode, readOnly = false, prepare } = options;
+    const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
     this.path = path;
     this.#connection = this.#guard(() => connect(path, { readOnly }));
     try {
       this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA foreign_keys = ON;
         PRAGMA cache_size = -${CACHE_KIB}`);
+      prepare?.(this);
     } catch (error) {
       this.close();
       throw error;

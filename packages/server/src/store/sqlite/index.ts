@@ -28,11 +28,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const path = absolutePath(options.path);
   const mayMigrate = options.migrate ?? true;
   const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
-  if (path === ':memory:') {
-    const db = new Database({ path });
-    prepare(db);
-    return inlineStore(db, publicUrl);
-  }
+  if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
   if (!mayMigrate) checkExists(path);
   const reader = openFile({ path, busyTimeoutMs });
   try {

@@ -17,45 +17,32 @@ export function checkExists(path: string): void {
 }
 
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that is not ours stays as it is. */
-export function openFile(options: { path: string; busyTimeoutMs: number }): Database {
-  const { path } = options;
-  if (path !== ':memory:') makeNew(path);
-  const db = new Database(options);
-  try {
+export function openFile({ path, busyTimeoutMs }: { path: string; busyTimeoutMs: number }) {
+  // One that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
+  // write-ahead log of a database that is open.
+  if (path !== ':memory:' && !existsSync(path))
+    attempt(() => closeSync(openSync(path, 'a', 0o600)));
+  const prepare = (db: Database) => {
     schemaVersion(db);
-    if (path !== ':memory:') makePrivate(path);
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) attempt(() => makePrivate(file));
     // A backup lets the log grow. Without a limit it keeps that size.
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4_096}`);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  };
+  return new Database({ path, busyTimeoutMs, prepare });
 }
 
-/**
- * A file that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
- * write-ahead log of a database that is open.
- */
-function makeNew(path: string): void {
+function attempt(act: () => void): void {
   try {
-    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    act();
   } catch {
-    // What is wrong with a file that can't be opened is reported by SQLite.
+    // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
   }
 }
 
-/** Takes the rights of others away, for the files beside it too. */
-function makePrivate(path: string): void {
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    try {
-      if (stats?.isFile() && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600);
-    } catch {
-      // One that belongs to somebody else stays as it is.
-    }
-  }
+function makePrivate(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats?.isFile() && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 /** Makes what tells whether an open database and its log are still the files of these names. Deleted ones take writes that are gone with the process. */
