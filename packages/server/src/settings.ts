@@ -18,7 +18,7 @@ export interface Settings {
   publicUrl: string | undefined;
   /** Where the path `/` redirects to. @default a page of the service */
   rootUrl: string | undefined;
-  /** Where unknown short links redirect to. @default the response is 404 */
+  /** Where browsers are sent from short links that are unknown or switched off; programs get 404 or 410. @default a page that says so */
   notFoundUrl: string | undefined;
   /** Whether the query of a short URL is added to that of its target. @default false */
   forwardQuery: boolean;
@@ -87,7 +87,7 @@ const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
   rootUrl: [kinds.WEB_URL, 'where / redirects to (default: a page that names the service)'],
   notFoundUrl: [
     kinds.WEB_URL,
-    'where unknown short links redirect to (default: they are answered with 404)',
+    'where browsers are sent from short links that are unknown or switched off (default: a page that says so)',
   ],
   forwardQuery: [
     kinds.BOOLEAN,
