@@ -29,7 +29,7 @@ export function registerExport(links: AdminCommand): void {
     .onStore(async ({ store }, { account, format, output }: ExportOptions) => {
       if (account !== undefined) await requireAccount(store, account);
       const { header, line } = exportFormat(format, account === undefined);
-      const exportTo = async (write: Write): Promise<number> => {
+      const exportTo: Fill = async (write) => {
         await write(header);
         let exported = 0;
         await store.exportLinks({ accountId: account }, async (links) => {
@@ -40,9 +40,7 @@ export function registerExport(links: AdminCommand): void {
       };
       if (output !== '-') {
         const exporting = interruptible((signal) => intoFile(output, exportTo, signal));
-        const exported = await exporting.catch((error: unknown) => {
-          throw aboutFile(output, error);
-        });
+        const exported = await exporting.catch((error: unknown) => failOf(output, error));
         return { json: { exported, file: output } };
       }
       const exported = await exportTo(write);
@@ -52,13 +50,10 @@ export function registerExport(links: AdminCommand): void {
 }
 
 type Write = (text: string) => Promise<void>;
+type Fill = (write: Write) => Promise<number>;
 
 /** Replaces the file once all is on the disk: what a symbolic link leads to, not the link. Devices and pipes are written into. */
-async function intoFile(
-  path: string,
-  fill: (write: Write) => Promise<number>,
-  signal: AbortSignal,
-): Promise<number> {
+async function intoFile(path: string, fill: Fill, signal: AbortSignal): Promise<number> {
   const target = await followed(path);
   const found = await stat(target).catch(() => undefined);
   const isRegular = found?.isFile() ?? true;
@@ -90,10 +85,10 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** The system's error does not say which file it was when a disk is full, and names the part of it otherwise. */
-function aboutFile(path: string, error: unknown): unknown {
-  if (!(error instanceof Error && 'syscall' in error)) return error;
+function failOf(path: string, error: unknown): never {
+  if (!(error instanceof Error && 'syscall' in error)) throw error;
   const why = 'code' in error ? WHY[String(error.code)] : undefined;
-  return new CommandFailed(`${path}: ${why ?? error.message}`);
+  throw new CommandFailed(`${path}: ${why ?? error.message}`);
 }
 
 /** What a symbolic link leads to, even where nothing is there yet. */
