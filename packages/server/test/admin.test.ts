@@ -182,7 +182,7 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['keys', 'create', '--account', 'x', '--expires', '2027-01-31T10:00'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', '2026-11-20'], /is in the past/],
     [['keys', 'rotate', 'x', '--grace', '1 day'], /such as 90s, 15m, 24h or 7d/],
-    [['keys', 'rotate', 'x', '--grace', '400d'], /such as 90s, 15m, 24h or 7d/],
+    [['keys', 'rotate', 'x', '--grace', '400d'], /Expected at most 366d, such as 90s/],
     [['links', 'list'], /--account/],
     [['links', 'list', '--account', 'x', '--limit', '1001'], /1 to 1000/],
     [['links', 'list', '--account', 'x', '--limit', '0'], /1 to 1000/],
@@ -723,6 +723,15 @@ test('backup gets the database and the file, and prints the file', async () => {
   });
   expect(backups).toMatchObject([[{ database: { path: 'x.db' } }, '/backups/today.db']]);
   expect(await run('backup')).toBe(2);
+});
+
+test('a key whose successor was revoked is rotated no more, and the message says what to do', async () => {
+  const { id: account } = await createAccount();
+  const { id } = await json('keys', 'create', '--account', account);
+  const successor = await json('keys', 'rotate', id, '--grace', '1h');
+  await json('keys', 'revoke', successor.id);
+  expect(await run('keys', 'rotate', id)).toBe(1);
+  expect(err).toEqual([expect.stringContaining('use keys create if it is gone')]);
 });
 
 test('what can not be written is a failure, above all a key that is shown once', async () => {

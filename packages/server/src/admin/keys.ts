@@ -111,7 +111,7 @@ function registerRotate(keys: AdminCommand): void {
         if (outcome.ok) return { json: { ...outcome.value, key, replaces: keyId } };
         const words = {
           ended: 'not found, or revoked or expired before',
-          rotated: 'was rotated before; rotate its successor, see keys list',
+          rotated: 'was rotated before; rotate its successor, or use keys create if it is gone',
         };
         throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
       },

@@ -93,7 +93,7 @@ export const parseFuture = (now: () => number) => (text: string) => {
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_DURATION_MS = 366 * UNITS_MS.d;
 
-export const parseDuration = accepting('a duration such as 90s, 15m, 24h or 7d', (text) => {
+export const parseDuration = accepting('at most 366d, such as 90s, 15m, 24h or 7d', (text) => {
   const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const duration = Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS];
   return duration <= MAX_DURATION_MS ? duration : undefined;
