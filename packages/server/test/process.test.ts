@@ -384,6 +384,18 @@ test.each(['SHORTLINK_ROOT_URL', 'SHORTLINK_NOT_FOUND_URL'])(
   },
 );
 
+test('an export into a pipe that nobody reads is ended by the first signal', async () => {
+  await databaseOf(1);
+  const pipe = join(folder(), 'pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const { child } = run(['links', 'export', '-o', pipe]);
+  const exit = once(child, 'exit');
+  await once(child.stderr, 'data');
+  await sleep(300);
+  child.kill('SIGINT');
+  expect(await exit).toEqual([null, 'SIGINT']);
+});
+
 describe('a command that is no start', () => {
   const path = () => join(folder(), 'x.db');
 

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
 import { requireAccount } from './accounts.ts';
-import { type AdminCommand, CommandFailed } from './command.ts';
+import { type AdminCommand, type CommandContext, CommandFailed } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
 
 interface ExportOptions {
@@ -13,7 +15,7 @@ interface ExportOptions {
 }
 
 export function registerExport(links: AdminCommand): void {
-  const { write, err, interruptible } = links.context;
+  const { write, err } = links.context;
   links
     .add(
       'export',
@@ -39,7 +41,7 @@ export function registerExport(links: AdminCommand): void {
         return exported;
       };
       if (output !== '-') {
-        const exporting = interruptible((signal) => intoFile(output, exportTo, signal));
+        const exporting = intoFile(output, exportTo, links.context);
         const exported = await exporting.catch((error: unknown) => failOf(output, error));
         return { json: { exported, file: output } };
       }
@@ -53,29 +55,34 @@ type Write = (text: string) => Promise<void>;
 type Fill = (write: Write) => Promise<number>;
 
 /** Replaces the file once all is on the disk: what a symbolic link leads to, not the link. Devices and pipes are written into. */
-async function intoFile(path: string, fill: Fill, signal: AbortSignal): Promise<number> {
+async function intoFile(path: string, fill: Fill, { interruptible }: CommandContext) {
   const target = await followed(path);
   const found = await stat(target).catch(() => undefined);
-  const isRegular = found?.isFile() ?? true;
-  if (found?.isFile() && (await isBinary(target))) {
+  if (found !== undefined && !found.isFile()) {
+    const device = await open(target, 'w');
+    return fill((text) => device.writeFile(text)).finally(() => device.close());
+  }
+  if (found !== undefined && (await isBinary(target))) {
     throw new CommandFailed(`${path} is a database or another binary file; it is not replaced`);
   }
+  return interruptible((signal) => replace(target, fill, signal));
+}
+
+async function replace(target: string, fill: Fill, signal: AbortSignal): Promise<number> {
   // Its name is random, because two exports may write the same file. After a crash it stays, as that of a backup does.
-  const part = isRegular ? `${target}.${randomBytes(4).toString('hex')}.part` : target;
-  const file = await open(part, isRegular ? 'wx' : 'w', 0o600);
+  const part = `${target}.${randomBytes(4).toString('hex')}.part`;
+  const file = await open(part, 'wx', 0o600);
+  // A database that hangs holds nobody up.
+  const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
   try {
-    const exported = await fill((text) => {
-      signal.throwIfAborted();
-      return file.writeFile(text);
-    });
-    if (isRegular) await file.sync();
+    const exported = await Promise.race([fill((text) => file.writeFile(text)), interrupted]);
+    await file.sync();
     await file.close();
-    if (isRegular) await rename(part, target);
+    await rename(part, target);
     return exported;
-  } catch (error) {
+  } finally {
     await file.close().catch(() => undefined);
-    if (isRegular) await rm(part, { force: true });
-    throw error;
+    await rm(part, { force: true });
   }
 }
 
@@ -105,11 +112,6 @@ async function followed(path: string): Promise<string> {
 /** Whether a file is no export. What SQLite keeps beside a database may be empty at the moment. */
 async function isBinary(path: string): Promise<boolean> {
   if (/-(?:wal|shm|journal)$/.test(path)) return true;
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(100) });
-    return buffer.subarray(0, bytesRead).includes(0);
-  } finally {
-    await file.close();
-  }
+  for await (const piece of createReadStream(path, { end: 99 })) return piece.includes(0);
+  return false;
 }

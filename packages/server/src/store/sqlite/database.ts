@@ -40,10 +40,9 @@ export class Database {
   #closed = false;
 
   constructor(options: DatabaseOptions) {
-    const { path, connect = toNode, readOnly = false, prepare } = options;
-    const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+    const { path, connect = toNode, prepare, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
     this.path = path;
-    this.#connection = this.#guard(() => connect(path, { readOnly }));
+    this.#connection = this.#guard(() => connect(path, { readOnly: options.readOnly ?? false }));
     try {
       this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA foreign_keys = ON;
         PRAGMA cache_size = -${CACHE_KIB}`);

@@ -24,9 +24,8 @@ export interface SqliteStoreOptions {
 
 /** Opens the embedded database and brings its schema up to date. Several processes may open one file, such as a server and the admin commands. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS, migrate: mayMigrate = true } = options;
   const path = absolutePath(options.path);
-  const mayMigrate = options.migrate ?? true;
   const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
   if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
   if (!mayMigrate) checkExists(path);
