@@ -134,7 +134,7 @@ function parseHttp(text: string): URL | undefined {
 
 export const HOSTS: Kind<string[]> = {
   value: '<hosts>',
-  accepts: 'hosts without scheme or port, such as example.com, separated by commas',
+  accepts: 'hosts without scheme or port, such as example.com or [::1], separated by commas',
   parse: parseHostList,
   none: { value: [] },
 };

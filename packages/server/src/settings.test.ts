@@ -97,6 +97,7 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_NOT_FOUND_URL', 'https://u:p@www.example.com', 'an http or https address, such'],
     ['SHORTLINK_TARGET_ALLOW', 'https://example.com', 'hosts without scheme or port'],
     ['SHORTLINK_TARGET_DENY', '*.example.com', 'hosts without scheme or port'],
+    ['SHORTLINK_TARGET_DENY', '::1', 'such as example.com or [::1], separated by commas'],
     ['SHORTLINK_DRAIN_DELAY_MS', '5s', 'milliseconds from 0 to 60000'],
     ['SHORTLINK_DATABASE_CONNECTIONS', '1', 'a number from 2 to 1000'],
     ['SHORTLINK_DATABASE_CONNECTIONS', '1001', 'a number from 2 to 1000'],
