@@ -443,9 +443,11 @@ describe('a command that is no start', () => {
       return {
         code: (await ended).code,
         checks: JSON.parse(out).map((row: { check: string }) => row.check),
+        todo: JSON.parse(out)[0].todo,
       };
     };
-    expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'] });
+    const todo = `There is no database ${path()}. Check SHORTLINK_DATABASE_URL.`;
+    expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'], todo });
     expect(await readdir(folder())).toEqual([]);
     await migrateSqlite(path());
     expect(await doctor()).toMatchObject({ checks: ['database', 'schema', 'disk', 'public URL'] });

@@ -44,7 +44,7 @@ async function checkDatabase(context: CommandContext, settings: Settings): Promi
     return findings;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [['database', name, false, `${reason} SHORTLINK_DATABASE_URL names another one.`]];
+    return [['database', name, false, `${reason} Check SHORTLINK_DATABASE_URL.`]];
   }
 }
 
