@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
@@ -40,6 +41,31 @@ test('a restart says which cells keep filled rows from being created again', asy
     },
   ]);
 });
+
+test.each([
+  ['a table', 'input.csv', 'url,short_url,made_for'],
+  ['JSON Lines', 'input.jsonl', ''],
+])(
+  'made_for beside a short URL tells whose it is, where its journal and other columns are lost: %s',
+  async (_, name, header) => {
+    const [url, , short_url, , , made_for] =
+      world.read('input.csv').split('\n')[1]?.split(',') ?? [];
+    const cells = [url, short_url, made_for].join();
+    const text =
+      header === '' ? JSON.stringify({ url, short_url, made_for }) : `${header}\n${cells}`;
+    for (const file of world.files()) rmSync(world.path(file));
+    world.write(name, `${text}\n`);
+    const file = world.path(name);
+    await expect(world.import({ ...settings, file, output: file })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(
+        'no "code", "status", "error", so the link would be created',
+      ),
+    });
+    expect(world.service.made).toHaveLength(1);
+    expect(world.read(name)).toBe(`${text}\n`);
+  },
+);
 
 describe('our own table of JSON Lines whose lines have other keys is read line by line', () => {
   const lines = [

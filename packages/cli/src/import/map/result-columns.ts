@@ -68,7 +68,7 @@ export function lostLinkGuard(
   origins: readonly string[],
 ): (row: Row) => void {
   const { columns, format, hasHeader, delimiter = ',' } = layout.plan;
-  const present = Object.fromEntries(LEAST_COLUMNS.map((key) => [key, columns.lastIndexOf(key)]));
+  const present = Object.fromEntries(RESULT_COLUMNS.map((key) => [key, columns.lastIndexOf(key)]));
   const isWhole = layout.resultColumns.short_url !== undefined;
   const isOurs = (value: unknown) =>
     typeof value === 'string' && origins.some((origin) => isShortUrlAt(value, origin));
@@ -89,9 +89,10 @@ export function lostLinkGuard(
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
     if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
-    const { code, short_url, status } = resultsOf(row, present);
+    const { code, short_url, status, made_for } = resultsOf(row, present);
+    const isOfImport = missing.length === 1 || isWholeMadeFor(made_for);
     const isCreated = missing.includes('status')
-      ? missing.length === 1 || origins.some((origin) => short_url.startsWith(`${origin}/`))
+      ? isOfImport || origins.some((origin) => short_url.startsWith(`${origin}/`))
       : status === 'created';
     if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
