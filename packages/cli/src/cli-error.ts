@@ -21,7 +21,7 @@ export const EXIT_CODES = {
   unknownFate: 7,
   /** A file asks for links that don't exist yet, though `--expect-no-changes` was given. */
   changes: 8,
-  /** Ctrl-C or SIGTERM (128 + SIGINT, as shells count). */
+  /** Ctrl-C, SIGTERM or SIGHUP (128 + SIGINT, as shells count). */
   interrupted: 130,
 } as const;
 

@@ -25,13 +25,13 @@ export interface Io {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   /**
-   * Calls `listener` at each Ctrl-C and SIGTERM, and when stdout can't be written any more (`| head`, a full disk). Without listeners, a signal ends
-   * the process. Returns a function that removes the listener.
+   * Calls `listener` at each Ctrl-C, SIGTERM and SIGHUP, and when stdout can't be written any more (`| head`, a full disk). Without listeners, a
+   * signal ends the process. Returns a function that removes the listener.
    */
   onInterrupt(listener: Interrupt): () => void;
 }
 
-/** Stops what is running. */
+/** Stops what is running: `closed` where nobody reads the output, or the terminal is gone. */
 export type Interrupt = (cause: 'signal' | 'closed') => void;
 
 /** Called once, when the tool starts. */
@@ -41,10 +41,10 @@ export function processIo(): Io {
   const interrupt: Interrupt = (cause) => {
     for (const listener of [...listeners]) listener(cause);
   };
-  const onSignal = () => interrupt('signal');
+  const onSignal = (name: string) => interrupt(name === 'SIGHUP' ? 'closed' : 'signal');
   // Without a listener, a signal ends the process.
   const listen = () => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.off(signal, onSignal);
       if (listeners.size > 0) process.on(signal, onSignal);
     }
@@ -72,14 +72,13 @@ export function processIo(): Io {
 function followErrors(stream: Writable, onBroken: () => void, hasListeners: () => boolean): void {
   let isBroken = false;
   stream.on('error', (error) => {
-    if (!isClosedPipe(error) && !hasListeners() && !isBroken) {
+    if (isBroken) return;
+    if (!isClosedPipe(error) && !hasListeners()) {
       printFatal(`Can't write the output: ${error.message}`);
       process.exit(1);
     }
-    if (!isBroken) {
-      isBroken = true;
-      onBroken();
-    }
+    isBroken = true;
+    onBroken();
   });
 }
 
@@ -92,9 +91,6 @@ function printFatal(message: string): void {
 
 /** Whether the reader has closed the pipe. The first write fails with EPIPE, later ones with other codes. */
 export function isClosedPipe(error: Error | null | undefined): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED')
-  );
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }

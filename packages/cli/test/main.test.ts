@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -46,15 +46,18 @@ test('a reader that has gone is no error', async () => {
   expect(running.stderr()).toBe('');
 });
 
-test('SIGINT exits 130 with one line', async () => {
-  const service = await stubService();
-  service.answer('POST /api/v1/links', { status: 201, afterMs: 10_000 });
-  const running = startReal(['create', 'https://example.com/'], { env: service.env });
-  await expect.poll(() => service.requests.length).toBe(1);
-  running.child.kill('SIGINT');
-  expect(await running.ended).toEqual({ exitCode: 130, signal: null });
-  expect(running.stderr()).toBe('error: Interrupted.\n');
-});
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s exits 130 with one line',
+  async (signal) => {
+    const service = await stubService();
+    service.answer('POST /api/v1/links', { status: 201, afterMs: 10_000 });
+    const running = startReal(['create', 'https://example.com/'], { env: service.env });
+    await expect.poll(() => service.requests.length).toBe(1);
+    running.child.kill(signal);
+    expect(await running.ended).toEqual({ exitCode: 130, signal: null });
+    expect(running.stderr()).toBe('error: Interrupted.\n');
+  },
+);
 
 test('an import whose results nobody reads any more ends quietly, without a stack', async () => {
   const service = await stubService();
@@ -74,23 +77,34 @@ test('an import whose results nobody reads any more ends quietly, without a stac
   expect(service.created.length).toBe(40_000);
 });
 
-test('in a terminal: a bar that is drawn over, and gone in the end', async () => {
+/** An import of two URLs, whose batch gets its response after some time. */
+async function slowImport(afterMs: number) {
   const service = await stubService();
   const folder = await testFolder();
   await writeFile(join(folder, 'urls.txt'), 'https://example.com/1\nhttps://example.com/2\n');
-  service.answer(BATCH, {
-    status: 200,
-    afterMs: 400,
-    body: {
-      status: 'completed',
-      total: 2,
-      results: [1, 2].map((i) => ({
-        target_url: `https://example.com/${i}`,
-        code: `c${i}`,
-        short_url: `https://sho.rt/c${i}`,
-      })),
-    },
-  });
+  const results = [1, 2].map((i) => ({
+    ...{ target_url: `https://example.com/${i}`, code: `c${i}` },
+    short_url: `https://sho.rt/c${i}`,
+  }));
+  const body = { status: 'completed', total: 2, results };
+  service.answer(BATCH, { status: 200, afterMs, body });
+  return { service, folder };
+}
+
+test('a terminal that is closed, of which several tell, lets the batch in flight end', async () => {
+  const { service, folder } = await slowImport(800);
+  const running = startReal(['import', 'urls.txt'], { env: service.env, cwd: folder });
+  await expect.poll(() => service.requests.some(({ method }) => method === 'POST')).toBe(true);
+  running.child.kill('SIGHUP');
+  running.child.stderr.destroy();
+  setTimeout(() => running.child.kill('SIGHUP'), 200);
+  expect(await running.ended).toEqual({ exitCode: 0, signal: null });
+  const results = await readFile(join(folder, 'urls.txt.results.csv'), 'utf8');
+  expect(results.match(/,created,/g)).toHaveLength(2);
+});
+
+test('in a terminal: a bar that is drawn over, and gone in the end', async () => {
+  const { service, folder } = await slowImport(400);
   const running = startInTerminal(['import', 'urls.txt'], { env: service.env, cwd: folder });
   const { exitCode } = await running.ended;
   const screen = running.stdout();

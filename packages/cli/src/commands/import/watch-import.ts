@@ -103,6 +103,8 @@ export function stopSignals({ io, printer }: Context) {
     /** Called at the first; returns what the run still does. */
     onSoft: undefined as (() => string) | undefined,
     release: io.onInterrupt((cause) => {
+      // Of a terminal that is closed, both the system and the shell tell, and output fails.
+      if (soft.signal.aborted && cause === 'closed') return;
       if (soft.signal.aborted) {
         // A third Ctrl-C finds no listener, so it ends the process even if something hangs.
         signals.release();
