@@ -120,6 +120,42 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     },
   );
 
+  test.each([
+    ['have changed places', true, ['2,A', '1,B', '3,C']],
+    ['have changed places, without titles', true, ['2,', '1,', '3,']],
+    ['lead one to the old target of the next', true, ['2,A', '9,B', '3,C']],
+    ['lead one to the old target of the next', false, ['2,A', '9,B', '3,C']],
+  ])(
+    'links that their operator has corrected stay those of their rows where they %s; in place: %s',
+    async (_, inPlace, corrected) => {
+      const settings = inPlace ? { inPlace, output: world.path('input.csv') } : {};
+      world.write('input.csv', file(...corrected.map((text, n) => row(n + 1, text.slice(2)))));
+      await world.import(settings);
+      const lines = world.read('input.csv').split('\n');
+      corrected.forEach(([digit = ''], index) => {
+        const link = world.service.made[index];
+        if (link !== undefined) link.target = `https://example.com/${digit}`;
+        lines[index + 1] = lines[index + 1]?.replace(/\d/, digit) ?? '';
+      });
+      world.write('input.csv', lines.join('\n'));
+      expect(await world.import(settings)).toMatchObject({ created: 0, existing: 3, changed: 0 });
+      expect(codesOf(inPlace ? 'input.csv' : undefined)).toEqual(['0000001', '0000002', '0000003']);
+      // The next run knows it without asking.
+      const { requests } = world.service;
+      expect(await world.import(settings)).toMatchObject({ existing: 3, changed: 0 });
+      expect(world.service.requests).toBe(requests);
+    },
+  );
+
+  test('titles that changed places are no reason to ask', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    world.write('input.csv', file(row(1, 'T2'), row(2, 'T1')));
+    world.service.usage = () => ({ type: 'answer', status: 503, body: { error: 'away' } });
+    expect(await world.import()).toMatchObject({ existing: 2, changed: 2, stopped: undefined });
+    expect(codesOf()).toEqual(['0000001', '0000002']);
+  });
+
   test('links that differ in how they redirect find their rows, wherever these stand', async () => {
     const rows = [
       'url,title,redirect_type',

@@ -132,9 +132,7 @@ const MATCH_SINGLE = `
 
 /** Two texts may have one number. */
 const UNMATCH_OTHERS = `
-  DELETE FROM temp.match WHERE number IN (
-    SELECT number FROM temp.match JOIN temp.row USING (number) JOIN temp.link ON link.id = match.link WHERE link.pair <> row.pair
-  )`;
+  DELETE FROM temp.match WHERE number IN (SELECT number FROM ${MATCHED_LINKS} JOIN temp.row USING (number) WHERE link.pair <> row.pair)`;
 
 /** The doubt of a row itself is the same as one that the journal has, for this row or for another one: as many as were made with the same. */
 const DROP_KNOWN_DOUBTS = `
@@ -199,6 +197,7 @@ export const COUNTS = `
   SELECT count(short_url) AS existing, count(*) - count(short_url) AS unknown,
     count(short_url) FILTER (WHERE source = 0 AND id < ${FIRST_OTHER} AND id >= ? OR was_open = 1) AS created,
     (SELECT count(*) FROM temp.row WHERE own IS NOT NULL) AS own,
+    EXISTS (SELECT 1 FROM temp.row WHERE ${hasFormer('row')}) AS has_former,
     EXISTS (SELECT 1 FROM temp.row JOIN temp.link USING (key) WHERE source = ${KNOWN_BY.known}) AS uses_known,
     (SELECT count(*) FROM temp.link WHERE ${IS_GONE}) AS gone
   FROM ${MATCHED_LINKS}`;
@@ -234,14 +233,13 @@ export const SIMILAR = `
   FROM placed JOIN shown USING (key, pair, n) JOIN temp.link ON link.id = shown.id ORDER BY line LIMIT ${FIRST_LINES}`;
 
 export const MATCHED = `
-  SELECT number, link.key, link.content, code, short_url, error, made FROM (
-    SELECT * FROM temp.match WHERE number > ? ORDER BY number LIMIT ?
-  ) AS match JOIN temp.link ON link.id = match.link ORDER BY number`;
+  SELECT number, key, content, code, short_url, error, made FROM ${MATCHED_LINKS} WHERE number > ? ORDER BY number LIMIT ?`;
 
-/** Rows that may have no link. */
-export const UNLINKED = `
+/** Rows without a link, or with one that may be another row's: their cells, or title and tags, name another one, and operators correct links. */
+export const TO_ASK = `
   SELECT number, row.pair FROM temp.row LEFT JOIN temp.match USING (number) LEFT JOIN temp.link ON link.id = match.link
-  WHERE number > ? AND own IS NULL AND short_url IS NULL ORDER BY number LIMIT ?`;
+  WHERE number > ? AND own IS NULL AND (short_url IS NULL OR named IS NOT NULL
+    OR link.content <> row.content AND row.content IN (SELECT ${AS_ROW} FROM temp.link WHERE source = 0)) ORDER BY number LIMIT ?`;
 
 /** Links that may exist. */
 const UNSETTLED = 'source = 0 AND short_url IS NULL';
@@ -255,12 +253,14 @@ const DOUBTS = `source > 0 AND short_url IS NULL AND (
 /** What files doubt is settled like what the journal doubts. A row itself says what its link was made with. */
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
-/** Links that no row has, and that lead to other targets by now: what the service says of them counts. */
+/** Links that lead to other targets by now, and that no row has, or one that has another link word for word: what the service says counts. */
 const DROP_ELSEWHERE = `
-  WITH said AS MATERIALIZED (SELECT short_url, key AS now FROM temp.link WHERE source = ${KNOWN_BY.service})
+  WITH said AS MATERIALIZED (SELECT short_url, key AS now, content / ${REDIRECTS} AS words FROM temp.link WHERE source = ${KNOWN_BY.service})
   DELETE FROM temp.link WHERE id IN (
     SELECT id FROM temp.link CROSS JOIN said USING (short_url)
-    WHERE source < ${KNOWN_BY.service} AND key <> now AND id NOT IN (SELECT link FROM temp.match)
+    WHERE source < ${KNOWN_BY.service} AND key <> now AND id NOT IN (
+      SELECT link FROM temp.match JOIN temp.row USING (number) WHERE (key, content / ${REDIRECTS}) NOT IN (SELECT now, words FROM said)
+    )
   ) RETURNING id`;
 
 /** The n-th link that may exist is the n-th that was found of those that are alike in `columns` and have no partner yet. */
@@ -274,7 +274,9 @@ const settleBy = (columns: string) => `
     FROM free_link WHERE source = ${KNOWN_BY.service} AND id NOT IN (SELECT found FROM temp.settled)
   ) AS other USING (${columns}, n) JOIN temp.link ON link.id = other.id ORDER BY open.id`;
 export const SETTLE = [settleBy('key, pair, content'), settleBy('key, pair, words')];
-/** Bound: the numbers of the links of a batch, from the first to the one after the last. */
+/** Bound in these: the numbers of the links of a batch, from the first to the one after the last. */
+export const ASKS_FOR = 'SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1';
+export const DROP_BATCH = 'DELETE FROM temp.link WHERE id >= ? AND id < ?';
 export const SETTLED_IN_BATCH =
   'SELECT id, code, short_url FROM temp.settled WHERE id >= ? AND id < ?';
 export const SETTLED_OTHERS = `SELECT * FROM temp.settled WHERE id >= ${FIRST_OTHER} ORDER BY id`;
@@ -294,7 +296,3 @@ export const OWN_TO_ADOPT = `
 
 export const ANY_OTHER = `
   SELECT 1 FROM temp.link WHERE source > 0 UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
-
-/** Bound: the numbers of the links of a batch, from the first to the one after the last. */
-export const ASKS_FOR = 'SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1';
-export const DROP_BATCH = 'DELETE FROM temp.link WHERE id >= ? AND id < ?';

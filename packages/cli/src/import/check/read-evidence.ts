@@ -18,6 +18,8 @@ export interface Comparison extends Omit<Existing, 'new'> {
   copied: RowSet;
   /** The first rows whose target was edited, with the short URL that leads to the old one. */
   former: { line: number; short_url: string }[];
+  /** Whether there are any, or such that have another link. An operator may have corrected those that they name. */
+  hasFormer: boolean;
   /** Rows whose link may exist. */
   unknown: number;
   /** Existing rows that got their link in this run: it is new, or was in doubt before. */
@@ -38,9 +40,9 @@ function* pages(db: Database, query: string, size: number) {
   }
 }
 
-/** The pairs to ask the service for: of rows without a link, then of links that may exist and that no row has. */
+/** The pairs to ask the service for: of rows, then of links that may exist and that no row has. */
 export function* readPairs(db: Database, size: number): Generator<string[]> {
-  for (const query of [sql.UNLINKED, sql.UNSETTLED_OTHERS]) {
+  for (const query of [sql.TO_ASK, sql.UNSETTLED_OTHERS]) {
     for (const rows of pages(db, query, size)) yield rows.map(({ pair }) => String(pair));
   }
 }
@@ -64,6 +66,7 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
     disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', hasOwn),
     copied: readNumbers(db, sql.COPIED, hasOwn),
     former: hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
+    hasFormer: counts['has_former'] === 1,
     existing: Number(counts['existing']) + Number(counts['own']),
     unknown: Number(counts['unknown']),
     changed: Number(changed[0]?.['changed'] ?? 0),

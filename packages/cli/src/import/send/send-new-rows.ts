@@ -70,10 +70,10 @@ function asksWhose({ evidence, journal, settings: { baseUrl, restart } }: Ask): 
 const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
 
 /** What the service is like: asked where rows may be sent to it, or, if it can be reached, where it may say whose links are. */
-export async function traitsIfNeeded(ask: Ask, { new: isNew, unknown }: Found) {
+export async function traitsIfNeeded(ask: Ask, found: Found) {
   const { settings, deps } = ask;
-  if (isNew + unknown > 0) return await traitsOf(settings, deps);
-  const isAsked = asksWhose(ask);
+  if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
+  const isAsked = (settings.inPlace && found.hasFormer) || asksWhose(ask);
   return isAsked ? await traitsOf(settings, deps).catch(() => NO_TRAITS) : NO_TRAITS;
 }
 
@@ -92,12 +92,11 @@ export async function findOut(
     });
   }
   const isEmpty = usage?.links.used === 0 && found.unknown === 0;
-  if (!isOpen || (canAsk && isEmpty)) return found;
-  if (canAsk) {
+  if (canAsk && !isEmpty && (isOpen || (settings.inPlace && found.hasFormer))) {
     await askService(ask);
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
   }
-  const isAsked = !settings.restart && settings.onSimilar !== 'create';
+  const isAsked = isOpen && !canAsk && !settings.restart && settings.onSimilar !== 'create';
   if (!isAsked) return found;
   const paths = await filesBeside(settings, journal, deps);
   const names = await readBeside(paths, ask);
