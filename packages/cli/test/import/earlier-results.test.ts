@@ -46,6 +46,20 @@ describe('results that may be the only record of links', () => {
     expect(world.files()).not.toContain(`${RESULTS}.old2`);
   });
 
+  test('do not make rows seem edited where a spreadsheet has changed the cells of others', async () => {
+    const text = file(row(1, '00123'), row(2, 'May 2026'), row(3));
+    world.write('input.csv', text);
+    await world.import();
+    world.write(RESULTS, world.read(RESULTS).replace('00123', '123').replace('May 2026', '46143'));
+    rmSync(world.path('input.csv.shortlink-journal'));
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 0 });
+    expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 0 });
+    // What is edited in the input itself is still said, by each run.
+    world.write('input.csv', text.replace('T3', 'Third').replace('00123', '0123'));
+    expect(await world.import()).toMatchObject({ existing: 3, changed: 2 });
+    expect(await world.import()).toMatchObject({ existing: 3, changed: 2 });
+  });
+
   test('are replaced where all of them are in the new ones too, whatever journal is lost', async () => {
     const rows = [1, 3, 5];
     for (const next of [2, 4]) {

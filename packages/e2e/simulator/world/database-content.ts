@@ -1,5 +1,13 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from 'node:sqlite';
 import type { DatabaseContent, FileNode } from './disk.ts';
+
+/** What SQL may call. */
+export type SqlFunction = (...values: SQLOutputValue[]) => SQLInputValue;
 
 type Rows = Record<string, SQLInputValue>[];
 
@@ -13,6 +21,7 @@ const SETTING = /PRAGMA (\w+) = (\d+);?/g;
 export class Content implements DatabaseContent {
   readonly db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
   readonly #statements = new Map<string, StatementSync>();
+  readonly #functions = new Map<string, SqlFunction>();
 
   constructor() {
     this.db.exec('PRAGMA temp_store = MEMORY');
@@ -43,6 +52,14 @@ export class Content implements DatabaseContent {
       this.#statements.set(sql, statement);
     }
     return statement;
+  }
+
+  /** The last program that gives a function of that name is asked. SQLite itself gets it once: another statement may be in use. */
+  setFunction(name: string, work: SqlFunction): void {
+    const isNew = !this.#functions.has(name);
+    this.#functions.set(name, work);
+    const ask: SqlFunction = (...values) => this.#functions.get(name)?.(...values) ?? null;
+    if (isNew) this.db.function(name, { varargs: true }, ask);
   }
 
   hasPages(): boolean {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { StatementSync } from 'node:sqlite';
-import { Content, takeContent } from './database-content.ts';
+import { Content, type SqlFunction, takeContent } from './database-content.ts';
 import type { FileNode } from './disk.ts';
 import { commandOf } from './sql-commands.ts';
 import { type Process, theWorld } from './world.ts';
@@ -92,6 +92,10 @@ export class SimulatedDatabase {
     }
     if (sql.startsWith('PRAGMA page_')) return { get: () => ({ page_size: 0, page_count: 0 }) };
     return this.#content.prepare(sql);
+  }
+
+  function(name: string, work: SqlFunction): void {
+    this.#content.setFunction(name, work);
   }
 
   #refuseDamaged(): void {

@@ -204,7 +204,7 @@ export const COUNTS = `
 
 export const CHANGED_ROWS = `(
     SELECT number, line FROM ${MATCHED_LINKS} JOIN temp.row USING (number)
-    WHERE short_url IS NOT NULL AND link.content <> row.content
+    WHERE short_url IS NOT NULL AND link.content <> row.content AND (link.content >= 0 OR made_rest(link.content) <> made_rest(row.content))
     UNION ALL SELECT number, line FROM temp.row WHERE own IS NOT NULL AND fit = 1
   )`;
 export const CHANGED = `

@@ -66,6 +66,7 @@ export class Evidence {
     this.#journal = journal;
     this.#db = journal.db;
     this.#db.exec(sql.TABLES);
+    this.#db.function('made_rest', (content) => madeNumber({ key: 0, content: Number(content) }));
     this.#rows = new RowBuffer(this.#db, 'temp.row');
     this.#links = new RowBuffer(this.#db, 'temp.link');
     for (const batch of journal.batches()) {
