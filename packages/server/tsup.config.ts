@@ -32,6 +32,8 @@ const forNode = defineConfig({
 });
 
 /**
+ * Its types are written by `declarations.config.ts`.
+ *
  * Jest has a module loader of its own, which reads no ES modules. What `require` gets there is the same service from the same files: they
  * are loaded by Node's own loader, which only code outside of Jest's context can ask for.
  */
@@ -53,7 +55,6 @@ const forRequire = defineConfig({
   format: ['cjs'],
   target: 'node22',
   platform: 'node',
-  dts: { compilerOptions: { noCheck: true }, entry: TESTING },
   silent: true,
   esbuildPlugins: [loadedByNode],
 });
