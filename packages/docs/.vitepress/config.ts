@@ -56,8 +56,12 @@ export default defineConfig({
         miniSearch: {
           searchOptions: { boostDocument: (id: string) => (id.includes('/reference/') ? 0.3 : 1) },
         },
-        _render: (source, env, markdown) =>
-          env.frontmatter?.['search'] === false ? '' : markdown.render(source, env),
+        _render: (source, env, markdown) => {
+          // The index is text, so its renderer, which renders nothing else, leaves the colours of code out.
+          markdown.options.highlight = null;
+          const html = markdown.render(source, env);
+          return env.frontmatter?.['search'] === false ? '' : html;
+        },
       },
     },
     editLink: {
