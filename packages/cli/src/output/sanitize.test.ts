@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../../tools/test/any-character.ts';
 import { sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must never pass.
@@ -20,7 +21,7 @@ test.each([
 
 test('no control character passes, whatever the text', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(fc.string({ unit: anyCharacter }), (text) => {
       expect(sanitize(text)).not.toMatch(CONTROL);
       expect(sanitizeLines(text).replaceAll('\n', '')).not.toMatch(CONTROL);
     }),
@@ -33,7 +34,7 @@ test('lines of our own stay lines, with their indentation', () => {
 
 test('JSON is safe to print and the same value', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(fc.string({ unit: anyCharacter }), (text) => {
       const json = toSafeJson({ text });
       expect(json).not.toMatch(CONTROL);
       expect(JSON.parse(json)).toEqual({ text });

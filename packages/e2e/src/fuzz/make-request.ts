@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../../tools/test/any-character.ts';
 import type { ApiDescription, Operation, Schema } from './api-description.ts';
 
 /** A random request. Keys and ids of earlier responses, which exist only during the run, are named by placeholders. */
@@ -113,7 +114,7 @@ const toText = (value: unknown) => JSON.stringify(value);
 /** Text that is hard for databases, encoders and limits: NUL, halves of surrogate pairs, bidirectional marks, great length. */
 const awkwardText = fc.oneof(
   fc.constantFrom('\0', 'a\0b', '\ud800', '\udfff\ud800', '\ufeff', '\u202eabc', '\u0085', ''),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
+  fc.string({ unit: anyCharacter, minLength: 1, maxLength: 20 }),
   fc
     .tuple(fc.constantFrom('x', 'ü', '\u{1f600}', '\0'), fc.constantFrom(64, 256, 2_048, 70_000))
     .map(([unit, length]) => unit.repeat(length)),
@@ -168,7 +169,7 @@ const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
     { arbitrary: fc.webUrl({ withFragments: true, withQueryParameters: true }), weight: 40 },
     {
       arbitrary: fc
-        .string({ unit: 'binary', maxLength: 30 })
+        .string({ unit: anyCharacter, maxLength: 30 })
         .map((rest) => `https://example.com/${rest}`),
       weight: 2,
     },
@@ -228,7 +229,7 @@ function fromSchema(api: ApiDescription, given: Schema): fc.Arbitrary<unknown> {
       };
       return fc.oneof(
         { arbitrary: fc.string(length), weight: 30 },
-        { arbitrary: fc.string({ ...length, unit: 'binary' }), weight: 2 },
+        { arbitrary: fc.string({ ...length, unit: anyCharacter }), weight: 2 },
         // The two databases treat this value differently.
         { arbitrary: fc.string(length).map((text) => `${text.slice(1)}\0`), weight: 1 },
       );

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../../tools/test/any-character.ts';
 import { ownHostMatcher } from './hostnames.ts';
 import { checkTarget, locationOf } from './targets.ts';
 
 const anyTarget = fc.oneof(
   fc.webUrl({ withFragments: true, withQueryParameters: true }),
-  fc.string({ unit: 'binary' }),
-  fc.string({ unit: 'binary' }).map((rest) => `https://${rest}`),
-  fc.string({ unit: 'binary' }).map((rest) => `https://example.com/${rest}`),
+  fc.string({ unit: anyCharacter }),
+  fc.string({ unit: anyCharacter }).map((rest) => `https://${rest}`),
+  fc.string({ unit: anyCharacter }).map((rest) => `https://example.com/${rest}`),
 );
 
 const anyHost = { isOwnHost: () => false, isAllowedHost: () => true };
@@ -38,7 +39,7 @@ const origin = fc.constantFrom(
 );
 const path = fc.oneof(
   fc.webPath(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom('', '.', '?q', '#f', ':80', '@sho.rt', '\\@sho.rt', ' ', '/a b', '/ü'),
 );
 
