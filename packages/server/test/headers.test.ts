@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { anyCharacter } from '../../tools/test/any-character.ts';
+import { anyCharacter } from '../../tools/test/any-text.ts';
 import { type Answer, BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
 
 let app: Fixture;

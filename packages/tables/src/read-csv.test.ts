@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { anyUrl } from '../../tools/test/any-text.ts';
 import { MAX_ROW_LENGTH } from './lines.ts';
 import { CsvReader } from './read-csv.ts';
 import type { Row } from './types.ts';
@@ -45,7 +46,7 @@ describe('csv-spectrum', () => {
 describe('any table comes back, wherever its text is cut', () => {
   const cell = fc.oneof(
     fc.string({ unit: fc.constantFrom('a', ',', ';', '"', '\n', '\r', ' ', 'é', '🦊', '\t') }),
-    fc.webUrl(),
+    anyUrl,
   );
   const table = fc.array(fc.array(cell, { minLength: 1, maxLength: 6 }), { maxLength: 12 });
   const borders = fc.array(fc.nat(), { maxLength: 8 });

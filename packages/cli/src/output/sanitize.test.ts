@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyCharacter } from '../../../tools/test/any-character.ts';
+import { anyCharacter } from '../../../tools/test/any-text.ts';
 import { sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must never pass.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyCharacter } from '../../../tools/test/any-character.ts';
+import { anyCharacter } from '../../../tools/test/any-text.ts';
 import { checkTarget, locationOf } from './targets.ts';
 
 const anyHost = { isOwnHost: () => false, isAllowedHost: () => true };

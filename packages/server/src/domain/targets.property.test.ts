@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyCharacter } from '../../../tools/test/any-character.ts';
+import { anyCharacter, anyUrl } from '../../../tools/test/any-text.ts';
 import { ownHostMatcher } from './hostnames.ts';
 import { checkTarget, locationOf } from './targets.ts';
 
 const anyTarget = fc.oneof(
-  fc.webUrl({ withFragments: true, withQueryParameters: true }),
+  anyUrl,
   fc.string({ unit: anyCharacter }),
   fc.string({ unit: anyCharacter }).map((rest) => `https://${rest}`),
   fc.string({ unit: anyCharacter }).map((rest) => `https://example.com/${rest}`),
