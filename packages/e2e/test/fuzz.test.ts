@@ -8,7 +8,7 @@ import { openStore } from '../src/inner-server.ts';
 const REQUESTS = 1_500;
 
 /** Fewer requests on PostgreSQL, where each takes several transactions. */
-const POSTGRES_REQUESTS = 600;
+const POSTGRES_REQUESTS = 250;
 
 test('on PostgreSQL too, every answer is one that is described', async () => {
   const postgres = await startPostgres(['fsync=off']);
