@@ -104,8 +104,8 @@ const e2e = {
  * themselves, or are about clients and pages. Each night plays all of them. Other runs play those of which no other test with several servers
  * or with PostgreSQL shows the same.
  */
-const ON_CLUSTER = ['restart', 'crash', 'conformance'].concat(
-  env['SHORTLINK_TEST_NIGHT'] ? ['limits', 'sdk', 'import-interrupted'] : [],
+const ON_CLUSTER = ['conformance'].concat(
+  env['SHORTLINK_TEST_NIGHT'] ? ['restart', 'crash', 'limits', 'sdk', 'import-interrupted'] : [],
 );
 const cluster = {
   ...e2e,
