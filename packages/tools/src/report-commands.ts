@@ -40,7 +40,6 @@ export function reportCommands(): { cli: string; server: string } {
     {
       env: {},
       stdin: Readable.from([]),
-      out: nothing,
       write: nothing,
       err: nothing,
       now: nothing,
