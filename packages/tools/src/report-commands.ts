@@ -42,6 +42,7 @@ export function reportCommands(): { cli: string; server: string } {
       stdin: Readable.from([]),
       write: nothing,
       err: nothing,
+      interruptible: nothing,
       now: nothing,
       openStore: nothing,
       migrate: nothing,
