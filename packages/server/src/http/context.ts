@@ -49,7 +49,7 @@ export interface AppOptions extends GivenOptions {
   metrics: Metrics;
   now: () => number;
   ownHosts: () => OwnHosts | Promise<OwnHosts>;
-  /** `notify` is called for every accepted job that is not complete; `pendingJobs` are those that are not complete, as last seen. */
+  /** `notify` is called for every accepted job that is not complete; `pendingJobs` are those that are not complete. */
   jobs: { notify: (jobId: string) => void; readonly pendingJobs: number };
   jobPace: JobPace;
   onClick: (code: string) => void;

@@ -81,7 +81,7 @@ function accepted(
     jobPace.made(processed, startedAt, performance.now());
   }
   if (processed < total) jobs.notify(job_id);
-  const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs + 1 };
+  const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs };
   const body: wire.ProcessingBatch = { job_id, status: 'processing', total };
   return respondJson(c, body, 202, {
     Location: wire.jobPath(job_id),

@@ -51,6 +51,21 @@ test('of jobs of one size, the oldest ends first by far', async () => {
   await runner.stop();
 });
 
+test('jobs count as pending from when they are accepted until their last chunk, without another look at the store', async () => {
+  const { runner, left, store } = setUp({ old: 3 });
+  await runner.start();
+  expect(runner.pendingJobs).toBe(1);
+  left.set('new', 1);
+  runner.notify('new');
+  runner.notify('new');
+  expect(runner.pendingJobs).toBe(2);
+  store.pendingJobs = () => Promise.reject(new Error('no look'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(left.get('old')).toBeLessThanOrEqual(0);
+  expect(runner.pendingJobs).toBe(0);
+  await runner.stop();
+});
+
 test('it runs a job that it is notified of once, however often it is notified', async () => {
   const { runner, ran, left } = setUp({});
   left.set('new', 2);

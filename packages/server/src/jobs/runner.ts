@@ -31,7 +31,7 @@ export class JobRunner {
   readonly #queue = new Set<string>();
   readonly #failing = new Map<string, Failing>();
   readonly #running = new Set<Promise<void>>();
-  /** Unfinished jobs at the last look, those of other instances too. */
+  /** Unfinished jobs: those of other instances as of the last look. */
   pendingJobs = 0;
   #chunks = 0;
   #stopped = false;
@@ -54,6 +54,11 @@ export class JobRunner {
 
   /** Adds a job that was just accepted, so that it doesn't wait for the next scan of the store. */
   notify(jobId: string): void {
+    if (!this.#queue.has(jobId)) this.pendingJobs += 1;
+    this.#add(jobId);
+  }
+
+  #add(jobId: string): void {
     if (this.#stopped || this.#waitsForRetry(jobId)) return;
     this.#queue.add(jobId);
     this.#runChunks();
@@ -69,7 +74,7 @@ export class JobRunner {
   async #findJobs(): Promise<void> {
     const jobs = await this.#options.store.pendingJobs();
     this.pendingJobs = jobs.length;
-    for (const jobId of jobs) this.notify(jobId);
+    for (const jobId of jobs) this.#add(jobId);
   }
 
   #waitsForRetry(jobId: string): boolean {
@@ -107,6 +112,7 @@ export class JobRunner {
       if (created > 0) onLinksCreated?.(created, startedAt);
       const failing = this.#failing.get(jobId);
       if (failing !== undefined) failing.failures = 0;
+      if (done && this.#queue.has(jobId)) this.pendingJobs -= 1;
       // Another instance works on it, and perhaps to its end. Should that one stop, the next look at the store brings the job back here.
       if (done || busy) this.#forget(jobId);
       if (this.#failing.size === 0) this.#chunkLog.succeeded();
@@ -132,7 +138,7 @@ export class JobRunner {
     const failing: Failing = { failures };
     failing.timer = setTimeout(() => {
       failing.timer = undefined;
-      this.notify(jobId);
+      this.#add(jobId);
     }, retryMs);
     this.#failing.set(jobId, failing);
   }
