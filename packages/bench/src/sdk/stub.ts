@@ -125,12 +125,9 @@ export function completedBatch(total: number): StubAnswer {
 }
 
 /** The response of a batch that becomes a job. */
-export function acceptedBatch(total: number): StubAnswer {
-  return answer(202, {
-    job_id: '019347d2-7f00-7000-8000-000000000002',
-    status: 'processing',
-    total,
-  });
+export function acceptedBatch(total: number, job: number): StubAnswer {
+  const job_id = `019347d2-7f00-7000-8000-${String(job).padStart(12, '0')}`;
+  return answer(202, { job_id, status: 'processing', total });
 }
 
 /** The job of {@link acceptedBatch}, which every poll finds completed. */
