@@ -209,7 +209,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'no-retry': one(
     'A job that failed once is not tried again by its instance.',
     'jobs/runner.ts',
-    'failing.timer = undefined;\n      this.notify(jobId);',
+    'failing.timer = undefined;\n      this.#add(jobId);',
     'this.#queue.delete(jobId);',
   ),
   'job-of-anybody': one(
