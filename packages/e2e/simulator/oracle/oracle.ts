@@ -120,7 +120,7 @@ export class Oracle {
     // Of links in doubt, a look-up says whether they exist with the titles of their rows: others may be created then.
     const isAsked = isDecided && scenario.service.hasLookup;
     if ((plan.restart && !plan.dryRun) || hasLost) {
-      this.#beginAgain({ hasLost, isAsked, isLess: isDecided && !hasForgotten(plan) });
+      this.#beginAgain({ hasLost, isAsked, keepsDecisions: isDecided && !hasForgotten(plan) });
     } else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
     this.#before = openBefore(world.disk.names);
@@ -151,9 +151,9 @@ export class Oracle {
   /**
    * @param hasLost - the journal is what is left of it, and files may know more
    * @param isAsked - the service decides what files are in doubt about
-   * @param isLess - only a user's decision has made files as good as lost
+   * @param keepsDecisions - whether no file is lost: a user has decided against some
    */
-  #beginAgain({ hasLost = false, isAsked = false, isLess = false } = {}): void {
+  #beginAgain({ hasLost = false, isAsked = false, keepsDecisions = false } = {}): void {
     this.#firstRun = this.#run;
     this.#wantedBefore = this.#wanted;
     this.#wanted = new Counts();
@@ -164,7 +164,7 @@ export class Oracle {
     this.#named = links;
     this.#wanted.raise(repeated);
     const declined = hasLost ? [] : this.#all.service.made.map(({ code }) => code);
-    this.#sent.beginAgain(isAsked ? links : taken, keys, declined, isLess);
+    this.#sent.beginAgain(isAsked ? links : taken, keys, declined, keepsDecisions);
   }
 
   endRun(plan: RunPlan, ended: Ended, hasSecond: boolean): void {

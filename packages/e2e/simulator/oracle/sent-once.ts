@@ -71,20 +71,19 @@ export class SentOnce {
    * @param taken - links that files name, or of which they say that they may exist
    * @param keys - of requests that are in the journal, and so in `taken`
    * @param declined - codes of links that count no more
-   * @param isLess - whether nothing was lost that had told of a decision: what a user has sent again before is in doubt no more, whatever
-   *   older files say
+   * @param keepsDecisions - whether what a user has decided to send again is in doubt no more, whatever older files say
    */
   beginAgain(
     taken: Counts,
     keys: Iterable<string>,
     declined: Iterable<string>,
-    isLess: boolean,
+    keepsDecisions: boolean,
   ): void {
     this.#declined = new Set(declined);
     const before = this.#active;
     this.#active = new Counts();
     for (const [pair, count] of taken.entries()) {
-      this.#active.set(pair, isLess ? Math.min(count, before.of(pair)) : count);
+      this.#active.set(pair, keepsDecisions ? Math.min(count, before.of(pair)) : count);
     }
     this.#freed = new Set();
     this.#ageless = new Set();

@@ -85,7 +85,7 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     let job: Job;
     try {
       job = await this.#run.inTurn(this.#range, () => {
-        const timeoutMs = jobTimeoutMs && Math.max(1, endsAt - performance.now());
+        const timeoutMs = jobTimeoutMs && Math.max(1, Math.ceil(endsAt - performance.now()));
         const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
         return deps.waitForJob(job_id, how);
       });

@@ -67,7 +67,7 @@ export class BulkRun<T extends LinkInput> {
     for (const wake of this.#wakes.splice(0)) wake();
   }
 
-  /** Does the work when it is not done for an earlier batch. Nothing is sent until that one is done, so that polls of this one would be wasted. */
+  /** Works once no earlier batch does: until that one is done, the end of this one starts no other, and its polls would be wasted. */
   async inTurn<R>({ first }: bulk.BatchRange, work: () => Promise<R>): Promise<R> {
     this.#inTurn.add(first);
     try {
