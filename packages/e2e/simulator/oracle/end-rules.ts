@@ -40,8 +40,9 @@ function isBadRequest(error: unknown): boolean {
 }
 
 /**
- * The same command again sends nothing but perhaps a look at the usage, and at the codes that a file without its journal names. Rows that failed before are sent again: then one of them may
- * also take the link of another row of its target, which gets a new one.
+ * The same command again sends nothing but perhaps a look at the usage, at the codes that a file without its journal names, and for a job that
+ * was not found: another key may find it, though no row asks for its links any more. Rows that failed before are sent again: then one of them
+ * may also take the link of another row of its target, which gets a new one.
  */
 export function checkNothingToDo(
   before: Ended,
@@ -54,8 +55,10 @@ export function checkNothingToDo(
   if (summary.created > failed)
     throw new Error('links are created although every row has its link');
   if (failed > 0 || unknown > 0) return;
-  const sent = exchanges.find(({ path, body }) => {
-    return !path.endsWith('/usage') && !(path.endsWith('/lookup') && body?.startsWith('{"codes"'));
+  const sent = exchanges.find(({ path, body, received }) => {
+    const isOfCodes = path.endsWith('/lookup') && body?.startsWith('{"codes"');
+    const isOfLostJob = path.includes('/jobs/') && received?.status === 404;
+    return !path.endsWith('/usage') && !isOfCodes && !isOfLostJob;
   });
   if (sent !== undefined)
     throw new Error(`#${sent.number} is sent although every row has its link`);
