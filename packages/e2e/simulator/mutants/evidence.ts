@@ -9,6 +9,12 @@ export const EVIDENCE: readonly Mutant[] = [
     "canAsk: lists('look-up') && !restart",
   ),
   mutant(
+    'rows not compared again after a failed look-up',
+    `${SEND}/send-new-rows.ts`,
+    'await askService(input).finally(async () => {',
+    'await askService(input).then(async () => {',
+  ),
+  mutant(
     'usage that can not be read taken for one without features',
     `${CHECK}/forecast.ts`,
     '    if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;\n',

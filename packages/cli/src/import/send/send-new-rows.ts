@@ -164,9 +164,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
       if (!isStopped() && isFirst) found = await findOut(input, service, found);
       else if (!isStopped() && service.canAsk) {
-        // Links that other rows could have are those of this run itself by now.
-        await askService(input);
-        found = foundOf(checked, await evidence.compare());
+        // Links that other rows could have are those of this run itself by now. A look-up that fails may have taken the rows apart.
+        await askService(input).finally(async () => {
+          if (!deps.signal.aborted) found = foundOf(checked, await evidence.compare());
+        });
       }
     } catch (error) {
       if (isFirst && isRefusal(error)) throw error;
