@@ -1,4 +1,6 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { migratePostgres } from '../src/store/postgres/index.ts';
@@ -6,6 +8,7 @@ import { execute, usePostgres } from '../src/store/postgres/test-postgres.test-s
 import { Database } from '../src/store/sqlite/database.ts';
 import { migrateSqlite } from '../src/store/sqlite/index.ts';
 import { useProcesses } from './server-process.ts';
+import { mayBeEnteredByAll } from './start-postgres.ts';
 
 const { run, folder } = useProcesses();
 const { newDatabase } = usePostgres();
@@ -48,5 +51,38 @@ test.each([[[]], [['--workers', '2']]])(
       code: 1,
       stderr: expect.stringMatching(/^[^\n]*jobs\n(?:error: the server did not start: [^\n]*\n)?$/),
     });
+  },
+);
+
+/** Root may write every file, so that there the program runs as `nobody`, unless it is in a folder that only root may enter. */
+const isRoot = process.getuid?.() === 0;
+const mayBeNobody = isRoot && (await mayBeEnteredByAll(import.meta.dirname));
+
+test.skipIf(isRoot && !mayBeNobody)(
+  'a database that can only be read ends the start, and doctor says so',
+  async () => {
+    const path = join(folder(), 'x.db');
+    await migrateSqlite(path);
+    await chmod(folder(), 0o777);
+    await chmod(path, isRoot ? 0o444 : 0o400);
+    const user = isRoot ? { uid: 65_534 } : {};
+    const message = `The database ${path} can be read, but not written`;
+    for (const command of [
+      ['start', '--port', '0'],
+      ['accounts', 'create', '--init', '--name=x', '--plan=pro'],
+      ['doctor', '--json'],
+    ]) {
+      const { child, ended } = run(command, {}, user);
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        // It serves.
+        if (text.startsWith('listening')) child.kill();
+      });
+      const { code, stderr } = await ended;
+      expect(code, command[0]).toBe(1);
+      expect(printed + stderr).toContain(message);
+    }
+    expect((await run(['accounts', 'list'], {}, user).ended).code).toBe(0);
   },
 );

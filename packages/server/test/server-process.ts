@@ -39,8 +39,9 @@ export function useProcesses() {
     await rm(folder, { recursive: true, force: true });
   });
 
-  function run(args: string[], env: Record<string, string> = {}) {
+  function run(args: string[], env: Record<string, string> = {}, user: { uid?: number } = {}) {
     const child = spawn(process.execPath, [MAIN, ...args], {
+      ...user,
       cwd: folder,
       env: {
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

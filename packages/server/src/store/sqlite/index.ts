@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { migrate, migrations, schemaVersion } from './migrate.ts';
-import { absolutePath, checkExists, openFile, watchPlace } from './open-file.ts';
+import { absolutePath, checkExists, checkWritable, openFile, watchPlace } from './open-file.ts';
 import { inlineStore, sqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './writers.ts';
 
@@ -31,6 +31,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (!mayMigrate) checkExists(path);
   const reader = openFile({ path, busyTimeoutMs });
   try {
+    if (mayMigrate) checkWritable(path);
     prepare(reader);
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
@@ -49,6 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
+  checkWritable(path);
   const db = new Database({ path, readOnly: true });
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

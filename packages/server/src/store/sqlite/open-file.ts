@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, appendFileSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
@@ -16,12 +16,22 @@ export function checkExists(path: string): void {
   if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
 }
 
+/** A server that can't write would go on redirecting, and lose every click. */
+export function checkWritable(path: string): void {
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (cause) {
+    const message = `The database ${path} can be read, but not written by this user.`;
+    throw new StoreError('read_only', message, { cause });
+  }
+}
+
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that is not ours stays as it is. */
 export function openFile({ path, busyTimeoutMs }: { path: string; busyTimeoutMs: number }) {
   // One that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
   // write-ahead log of a database that is open.
   if (path !== ':memory:' && !existsSync(path))
-    attempt(() => closeSync(openSync(path, 'a', 0o600)));
+    attempt(() => appendFileSync(path, '', { mode: 0o600 }));
   const prepare = (db: Database) => {
     schemaVersion(db);
     for (const file of [path, `${path}-wal`, `${path}-shm`]) attempt(() => makePrivate(file));
