@@ -34,11 +34,12 @@ export type DatabaseSetting =
 
 export const DATABASE: Kind<DatabaseSetting> = {
   value: '<url>',
-  accepts: 'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database',
+  accepts:
+    'sqlite:<path>, sqlite::memory: or postgres://user:password@host/database; a path has no "?"',
   parse: (text) => {
     const path = /^sqlite:(?:\/\/)?(.+)$/i.exec(text)?.[1];
-    // `sqlite:postgres://user:password@host` is not a file name. It is rejected here, because errors show the names of files.
-    if (path !== undefined) return path.includes('://') ? undefined : { engine: 'sqlite', path };
+    // `sqlite:postgres://user:password@host` is not a file name, nor is `a.db?mode=ro`. Errors show the names of files, with the password.
+    if (path !== undefined) return /:\/\/|\?/.test(path) ? undefined : { engine: 'sqlite', path };
     const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
     // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
     if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;

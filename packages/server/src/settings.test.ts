@@ -85,6 +85,7 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_HOST', 'http://x', 'a host name or an IP address'],
     ['SHORTLINK_DATABASE_URL', './x.db', 'sqlite:<path>, sqlite::memory: or postgres://'],
     ['SHORTLINK_DATABASE_URL', 'sqlite:', 'sqlite:<path>, sqlite::memory: or postgres://'],
+    ['SHORTLINK_DATABASE_URL', 'sqlite:x.db?mode=ro', 'host/database; a path has no "?"'],
     ['SHORTLINK_DATABASE_URL', 'mysql://db/x', 'sqlite:<path>, sqlite::memory: or postgres://'],
     ['SHORTLINK_DATABASE_URL', 'postgres://db', 'postgres://user:password@host/database'],
     ['SHORTLINK_DATABASE_URL', 'postgres:db/x', 'postgres://user:password@host/database'],
