@@ -214,7 +214,7 @@ export interface DatabaseFacts {
   clockAheadMs?: number;
   /** Connections that it grants to this user, and those in use by anybody. */
   connections?: { most: number; used: number };
-  /** Bytes of the database, and those that are free on its disk. */
+  /** Bytes of the database with its write-ahead log, and those that are free on its disk. */
   disk?: { used: number; free: number };
 }
 

@@ -54,7 +54,8 @@ export function inspectSqlite(file: string): DatabaseFacts {
   const db = new Database({ path, readOnly: true });
   try {
     const { bavail, bsize } = statfsSync(dirname(path));
-    const disk = { used: statSync(path).size, free: bavail * bsize };
+    const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
+    const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
     return { version: schemaVersion(db), newest: migrations.at(-1)?.version ?? 0, disk };
   } finally {
     db.close();

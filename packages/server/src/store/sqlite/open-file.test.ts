@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import { Database } from './database.ts';
-import { migrateSqlite, openSqliteStore } from './index.ts';
+import { inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -138,4 +138,15 @@ test('the write-ahead log gives back what it grew by while a backup read', () =>
   expect(statSync(`${path()}-wal`).size).toBeLessThan(17 * MIB);
   reader.close();
   db.close();
+});
+
+test('the size of a database is that of its write-ahead log, too', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  await newCaller(store);
+  const sizes = await Promise.all(
+    [path(), `${path()}-wal`].map(async (file) => (await stat(file)).size),
+  );
+  expect(sizes).toEqual([expect.any(Number), expect.toSatisfy((size) => size > 0)]);
+  expect(inspectSqlite(path()).disk?.used).toBe(sizes.reduce((sum, size) => sum + size, 0));
+  await store.close();
 });
