@@ -257,7 +257,7 @@ test('requests that are refused before the app are in the metrics', async () => 
 
 test('migrating a database in memory leaves no file', async () => {
   const migrate = run(['migrate'], { SHORTLINK_DATABASE_URL: 'sqlite::memory:' });
-  expect(await migrate.ended).toEqual({ code: 0, stderr: '' });
+  expect(await migrate.ended).toEqual({ code: 0, stderr: 'database: :memory:\n' });
   expect(await readdir(folder())).toEqual([]);
 });
 

@@ -114,8 +114,7 @@ export class AdminCommand extends Command {
   }
 
   /** Says which database it uses: in another folder, or with another environment, it is another one. So are short URLs. */
-  sayDatabase(): void {
-    const settings = this.settings();
+  #sayDatabase(settings: Settings): void {
     const lines = [`database: ${terminalSafe(databaseName(settings.database))}`];
     if (settings.publicUrl === undefined && this.parent?.name() === 'links') {
       lines.push(`short URLs begin with ${publicUrlOf(settings)}: no public URL is set`);
@@ -131,8 +130,10 @@ export class AdminCommand extends Command {
     this.option('--json', 'print JSON').action(async (...args) => {
       const { write, columns } = this.context;
       const isJson = this.opts<{ json?: boolean }>().json === true;
+      const settings = this.settings();
+      this.#sayDatabase(settings);
       // Commander passes the arguments and the options as they were declared.
-      const printed = await act(this.settings(), ...(args as unknown[] as A));
+      const printed = await act(settings, ...(args as unknown[] as A));
       if (printed === undefined) return;
       const lines = isJson ? [safeJson(printed.json)] : await linesOf(printed, columns);
       await write(`${lines.join('\n')}\n`);
@@ -145,7 +146,6 @@ export class AdminCommand extends Command {
     act: (work: Work, ...args: A) => Promise<Printed | undefined>,
   ): void {
     this.onDatabase(async (settings, ...args: A) => {
-      this.sayDatabase();
       const { openStore, now } = this.context;
       const store = await openStore(settings, this.opts<{ init?: boolean }>().init ?? false);
       try {

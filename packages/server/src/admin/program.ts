@@ -131,7 +131,6 @@ function registerDatabase(program: AdminCommand): void {
   const copy = 'Copy the SQLite database into a new file, while the server runs.';
   const command = program.add('backup <file>', copy, 'backup /backups/2027-01-31.db');
   command.onDatabase(async (settings, file: string) => {
-    command.sayDatabase();
     const { backup, interruptible } = program.context;
     await interruptible((signal) => backup(settings, file, signal));
     return { json: { file } };
