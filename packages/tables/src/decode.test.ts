@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { decodeFile } from './decode.ts';
@@ -47,6 +49,21 @@ test('characters that straddle the border of two reads are whole', async () => {
     const text = 'x'.repeat(padding) + '🦊'.repeat(70_000);
     expect(await decode(Buffer.from(text))).toBe(text);
   }
+});
+
+test('of a packed file nothing is lost where its reader is slow at times', async () => {
+  const lines = Array.from({ length: 50_000 }, (_, n) => `${(n * 2_654_435_761) % 2 ** 32},${n}`);
+  const text = `${lines.join('\n')}\n`;
+  writeFileSync(path, gzipSync(text));
+  let read = '';
+  let pieces = 0;
+  for await (const piece of decodeFile(path, { name: 'x.csv.gz', packing: 'gzip' })) {
+    read += piece;
+    pieces += 1;
+    // Meanwhile more is unpacked than one block has room for.
+    if (pieces % 3 === 0) await sleep(20);
+  }
+  expect(read === text, `${read.length} of ${text.length} characters`).toBe(true);
 });
 
 test('lines of any length come whole, and what comes in one piece ends with a line', async () => {

@@ -67,7 +67,7 @@ export async function* decodeFile(path: string, options: DecodeOptions): AsyncGe
 
 type BlockOptions = Pick<DecodeOptions, 'name' | 'packing' | 'onBytes'>;
 
-/** The blocks of a file, each behind {@link CARRY_BYTES} of room. Their memory is used again later. */
+/** The blocks of a file, each behind {@link CARRY_BYTES} of room. Their memory may be used again later. */
 function blocksOf(path: string, options: BlockOptions): AsyncGenerator<Buffer> {
   return options.packing === 'gzip' ? unpackedBlocks(path, options) : readBlocks(path, options);
 }
@@ -109,12 +109,12 @@ async function* unpackedBlocks(
   const unpacked = createGunzip({ chunkSize: BLOCK_BYTES });
   // Errors of either come out of the one that is read.
   pipeline(source, unpacked, () => {});
-  const buffer = Buffer.allocUnsafe(CARRY_BYTES + BLOCK_BYTES);
+  const room = Buffer.alloc(CARRY_BYTES);
   let line = 1;
   try {
+    // What is unpacked while nobody reads comes in one, and is longer than a block.
     for await (const bytes of unpacked as AsyncIterable<Buffer>) {
-      bytes.copy(buffer, CARRY_BYTES);
-      yield buffer.subarray(0, CARRY_BYTES + bytes.length);
+      yield Buffer.concat([room, bytes]);
       for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) line += 1;
     }
   } catch (cause) {
