@@ -577,6 +577,17 @@ describe('everything is checked before anything is written', () => {
     expect(await operator.links()).toMatchObject([{ target_url: TARGET }]);
   });
 
+  test.each([
+    ['an object', (links: object[]) => ({ links }), /is .* more than 32 MB.*jq -c/],
+    ['a list', (links: object[]) => links, /is .* more than 32 MB.*jq -c/],
+    ['unknown', (links: object[]) => ({ about: {}, links }), /no known service/],
+  ])('a JSON document that is too long is refused: %s', async (_, documentOf, words) => {
+    const link = { long_url: TARGET, link: 'https://bit.example/a', title: 'x'.repeat(2 ** 25) };
+    const file = await fileOf('long.json', JSON.stringify(documentOf([link])));
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-1)).toMatch(words);
+  });
+
   const page = (n: number) => [{ long_url: TARGET, link: `https://bit.example/${n}` }];
   test.each([
     ['bitly', { links: page(1), pagination: { next: 'https://x', total: 2 } }, '1 of 2 links are'],

@@ -4,7 +4,10 @@ import { inputError } from './errors.ts';
 import type { Input } from './open-input.ts';
 
 /** Longest JSON document, in characters: all of it is in memory. */
-const MAX_LENGTH = 32 * 1024 * 1024;
+const MAX_MB = 32;
+const MAX_LENGTH = MAX_MB * 1024 * 1024;
+
+const AS_LINES = "make lines of all links, such as with jq -c '.links[]'";
 
 /** Fields of documents that hold the links: of Bitly, Short.io and Sink; of Kutt; of Shlink. */
 const LISTS = ['links', 'data', 'shortUrls'];
@@ -22,7 +25,7 @@ export interface Page {
 
 /**
  * An input that is one JSON document: a list of links, also in one of the fields that APIs have it in. Undefined for any other input.
- * @throws InputError for several documents in one file
+ * @throws InputError for several documents in one file, and for one that is too long
  */
 export async function readDocument(
   input: Input,
@@ -39,7 +42,7 @@ export async function readDocument(
     // JSON Lines.
     if (!PAGE.test(text)) return undefined;
     throw inputError(
-      `${name} is not one JSON document. Name each page as a file of its own, or make lines of all links, such as with jq -c '.links[]'`,
+      `${name} is not one JSON document. Name each page as a file of its own, or ${AS_LINES}`,
     );
   }
   const links = listIn(document);
@@ -64,9 +67,9 @@ function pageIn(document: unknown): Page {
   };
 }
 
-/** All of a text that could be a JSON document; undefined for any other, of which little is read, and for one that is too long. */
+/** All of a text that could be a JSON document; undefined for any other, and for long lines, of which little is read. */
 async function documentText({ path, name, size, packing }: Input): Promise<string | undefined> {
-  if (packing === 'xlsx' || size > MAX_LENGTH) return undefined;
+  if (packing === 'xlsx') return undefined;
   const pieces: string[] = [];
   let length = 0;
   for await (const piece of decodeFile(path, { name, packing })) {
@@ -74,7 +77,10 @@ async function documentText({ path, name, size, packing }: Input): Promise<strin
     if (length === 0 && /^[^[{]/.test(text)) return undefined;
     pieces.push(text);
     length += text.length;
-    if (length > MAX_LENGTH) return undefined;
+    if (length === 0 || Math.max(length, size) <= MAX_LENGTH) continue;
+    const begun = pieces.join('');
+    if (!begun.startsWith('[') && !PAGE.test(begun)) return undefined;
+    throw inputError(`${name} is a JSON document of more than ${MAX_MB} MB: ${AS_LINES}`);
   }
   return pieces.join('').trimEnd();
 }

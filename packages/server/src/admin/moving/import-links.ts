@@ -45,8 +45,8 @@ export async function importLinks(
   sources: readonly Source[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
-  const { empty = [], full = [] } = Object.groupBy(sources, ({ columns }) =>
-    columns.size === 0 ? 'empty' : 'full',
+  const { empty = [], full = [] } = Object.groupBy(sources, ({ columns, page }) =>
+    columns.size === 0 && page !== undefined ? 'empty' : 'full',
   );
   for (const { name } of empty) settings.say(`${name}: no links`);
   const files = full.map((source) => ({ source, from: sourceOf(source, settings.from) }));
