@@ -51,7 +51,7 @@ function registerCreate(keys: AdminCommand): void {
     .option('--name <name>', 'name of the key', parseName, 'default')
     .option(
       '--permission <permission>',
-      `${PERMISSIONS.join(' or ')} (usage and polling only); may be given several times (default: ${DEFAULT_PERMISSIONS.join()})`,
+      `${PERMISSIONS.join(' or ')} (usage, look-ups and polling only); may be given several times (default: ${DEFAULT_PERMISSIONS.join()})`,
       collectPermission,
     )
     .option('--expires <date>', EXPIRES, parseFuture(keys.context.now))
