@@ -208,6 +208,7 @@ test.each([
   [['accounts', 'show', 'acc_none'], 1, 'account "acc_none" not found'],
   [['accounts', 'list', '--frobnicate'], 2, "unknown option '--frobnicate'"],
   [['accounts', 'update', 'acc_none'], 2, 'nothing to change: give --name, --plan or --limit'],
+  [['links', 'update'], 2, 'give the code of a link, or --from with a file of corrections'],
   [['accounts', 'list', '--public-url', 'x'], 2, expect.stringMatching(/^--public-url is "x"; /)],
   [['migrate'], 1, 'The database is busy.'],
 ])('%j: with --json, what is wrong is printed as JSON too', async (args, exitCode, error) => {

@@ -58,7 +58,7 @@ export function registerUpdate(links: AdminCommand): void {
       const { target: target_url, title, ifTarget, from } = options;
       const { by = userName(context), dryRun = false, yes = false } = options;
       if ((code === undefined) === (from === undefined)) {
-        throw new CommandFailed('give the code of a link, or --from with a file of corrections');
+        links.error('error: give the code of a link, or --from with a file of corrections');
       }
       const one = { code: code ?? '', target_url, title, ifTarget };
       const changes = from === undefined ? [one] : await changesIn(from, context);
@@ -74,10 +74,10 @@ export function registerUpdate(links: AdminCommand): void {
         ...(titles && { old_title: link.title, new_title: value.title }),
       }));
       if (dryRun) return { json: rows, rows };
-      const links = await correctAll(store, plan, { by, now }, context.err);
+      const [corrected = {}] = await correctAll(store, plan, { by, now }, context.err);
       if (from !== undefined) return { json: rows, rows };
       if (plan[0]?.changed === false) context.err('nothing changed: the link is like that already');
-      return { json: links[0] ?? {} };
+      return { json: corrected };
     });
 }
 
