@@ -113,25 +113,19 @@ export class AdminCommand extends Command {
     return readSettings(flagsOf(this), this.context.env);
   }
 
-  /** Says which database it uses: in another folder, or with another environment, it is another one. So are short URLs. */
-  #sayDatabase(settings: Settings): void {
-    const lines = [`database: ${terminalSafe(databaseName(settings.database))}`];
-    if (settings.publicUrl === undefined && this.parent?.name() === 'links') {
-      lines.push(`short URLs begin with ${publicUrlOf(settings)}: no public URL is set`);
-    }
-    this.context.err(lines.join('\n'));
-  }
-
-  /** Adds the options that all of these share, and prints what `act` makes of the arguments, if it is anything. */
+  /** Adds the options that all of these share, says which database it is, and prints what `act` makes of the arguments, if it is anything. */
   onDatabase<A extends unknown[]>(
     act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
   ): void {
     this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
     this.option('--json', 'print JSON').action(async (...args) => {
-      const { write, columns } = this.context;
+      const { write, err, columns } = this.context;
       const isJson = this.opts<{ json?: boolean }>().json === true;
       const settings = this.settings();
-      this.#sayDatabase(settings);
+      // In another folder, or with another environment, it is another one. So are short URLs.
+      const isUnset = settings.publicUrl === undefined && this.parent?.name() === 'links';
+      const begin = `\nshort URLs begin with ${publicUrlOf(settings)}: no public URL is set`;
+      err(`database: ${terminalSafe(databaseName(settings.database))}${isUnset ? begin : ''}`);
       // Commander passes the arguments and the options as they were declared.
       const printed = await act(settings, ...(args as unknown[] as A));
       if (printed === undefined) return;
