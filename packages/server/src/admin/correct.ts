@@ -86,8 +86,7 @@ async function changesIn(file: string, { stdin, err }: CommandContext): Promise<
   const source = await openSource(file, stdin, err);
   const changes: Change[] = [];
   try {
-    const named = ['code', 'shorturl'].find((name) => source.columns.has(name));
-    if (named === undefined) {
+    if (!['code', 'shorturl'].some((name) => source.columns.has(name))) {
       throw new CommandFailed(`${source.name}: it has no column "code" or "short_url"`);
     }
     for await (const rows of source.read()) {

@@ -43,9 +43,8 @@ export function registerImport(links: AdminCommand): void {
       const domains = await store.listDomains();
       const publicHost = normalizeHost(new URL(publicUrlOf(settings)).host) ?? '';
       // A custom domain of the account may be the public host, too.
-      const others = domains.filter((domain) => domain.account_id !== accountId);
       const own = domains.filter((domain) => domain.account_id === accountId);
-      const hosts = [...others, { hostname: publicHost, id: '', account_id: accountId }, ...own];
+      const hosts = [...domains, { hostname: publicHost, id: '', account_id: accountId }, ...own];
       // The youngest objects of each thread would get 64 MB of room, however little of it is in use, and old ones would be left until there are
       // twice as many. An import makes a few megabytes again and again: it is no slower with a third of the memory.
       setFlagsFromString('--semi-space-growth-factor=1');

@@ -124,16 +124,12 @@ export function fieldsOf(from: SourceName): Fields {
   );
 }
 
-function recognise(columns: ReadonlySet<string>): SourceName | undefined {
-  const hasAll = (mark: string) => mark.split(' ').every((name) => columns.has(name));
-  return SOURCES.find((name) => SERVICES[name].marks.some(hasAll));
-}
-
 type Named = Pick<Source, 'name' | 'columns'>;
 
 /** @throws CommandFailed for a file of an unknown service */
 export function sourceOf({ name, columns }: Named, from: SourceName | undefined): SourceName {
-  const found = from ?? recognise(columns);
+  const hasAll = (mark: string) => mark.split(' ').every((column) => columns.has(column));
+  const found = from ?? SOURCES.find((service) => SERVICES[service].marks.some(hasAll));
   if (found !== undefined) return found;
   throw new CommandFailed(
     `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,

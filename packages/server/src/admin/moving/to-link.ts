@@ -164,9 +164,8 @@ function cut(title: string, { lost }: Reading): string {
 
 function redirectType(value: unknown, { lost }: Reading) {
   const type = REDIRECT_TYPES.find((known) => String(known) === String(value));
-  if (type === undefined && value !== undefined && value !== null) {
+  if (type === undefined && value !== undefined)
     lost(`redirect types other than ${REDIRECT_TYPES.join(', ')}`);
-  }
   return type;
 }
 
