@@ -60,7 +60,7 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
   if (connections !== undefined) {
     const instances = Math.floor(connections.most / databaseConnections);
     const used = `${connections.used} of ${connections.most} in use, ${databaseConnections} for each instance`;
-    const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections`;
+    const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
     findings.push(
       ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''],
       ['connections', used, instances >= MIN_INSTANCES, raise],

@@ -6,7 +6,7 @@ import { rowOf, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { checkLimits } from './connection.ts';
 import { Database } from './database.ts';
-import { openPostgresStore } from './index.ts';
+import { inspectPostgres, openPostgresStore } from './index.ts';
 import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -21,8 +21,16 @@ async function limitedUser(limit: number) {
   await execute(url, `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
   const open = async () =>
     (await execute(url, `SELECT FROM pg_stat_activity WHERE usename = '${role}'`)).length;
-  return { url: Object.assign(new URL(url), { username: role, password }).href, open };
+  return { url: Object.assign(new URL(url), { username: role, password }).href, admin: url, open };
 }
+
+test('a look at a database finds what its user may have, or what the database grants to all', async () => {
+  const { url, admin } = await limitedUser(12);
+  const most = async () => (await inspectPostgres(url)).connections?.most;
+  expect(await most()).toBe(12);
+  await execute(admin, `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 7`);
+  expect(await most()).toBe(7);
+});
 
 /** Redirects, requests and creates of many accounts at once: how each ended. */
 async function busyMoment(store: Store, accounts = 8): Promise<Map<string, number>> {

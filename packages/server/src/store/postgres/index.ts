@@ -55,8 +55,9 @@ function newClient(url: string): Client {
 }
 
 const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
-  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most,
-  (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS of_role,
+  least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+    (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+    (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
   (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
 
 /** Looks at a database without changing it. */
@@ -70,15 +71,14 @@ export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
     const { isPooled } = await Channel.open(client, 'read', name);
     const version = await schemaVersion(client, name);
     const askedAt = Date.now();
-    const { now, most, of_role, used } = (await client.query(FACTS)).rows[0];
-    const middle = (askedAt + Date.now()) / 2;
+    const { now, ...connections } = (await client.query(FACTS)).rows[0];
     client.release(true);
     return {
       version,
       newest: migrations.at(-1)?.version ?? 0,
       isPooled,
-      clockAheadMs: Math.round(now - middle),
-      connections: { most: of_role < 0 ? most : Math.min(most, of_role), used },
+      clockAheadMs: Math.round(now - (askedAt + Date.now()) / 2),
+      connections,
     };
   } catch (error) {
     throw toStoreError(error, name);
