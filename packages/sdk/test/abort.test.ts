@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { isOutcomeUnknown, TimeoutError } from '../src/errors/call-errors.ts';
 import type { ShortlinkOptions } from '../src/options.ts';
 import { JOB, json, LINK } from './answers.ts';
@@ -158,6 +158,18 @@ describe('isOutcomeUnknown of the reason of an abort', () => {
     const refused = async () => json({ error: 'slow' }, 429, { 'Retry-After': '60' });
     const limited = makeClient({ fetch: refused }, { clock: new FakeClock() });
     expect(await endsAs((signal) => limited.links.create(BODY, { signal }))).toBe(false);
+  });
+
+  it('is known to another copy of the package', async () => {
+    const { links } = hanging();
+    const controller = new AbortController();
+    const call = links.create(BODY, { signal: controller.signal }).catch((error: unknown) => error);
+    await settle();
+    controller.abort();
+    vi.resetModules();
+    const copy = await import('../src/index.ts');
+    expect(copy.isOutcomeUnknown(await call)).toBe(true);
+    expect(copy.isOutcomeUnknown(new Error('another reason'))).toBe(false);
   });
 
   it('is true for a reason that is no object, because nothing is known of it', () => {

@@ -118,12 +118,14 @@ export function stateOutcome(error: ShortlinkError, isUnknown: boolean): void {
   Object.defineProperty(error, 'isOutcomeUnknown', { value: isUnknown });
 }
 
-/** Reasons of aborts that left links in doubt. They are the callers', so nothing is written on them. */
-const reasonsInDoubt = /* @__PURE__ */ new WeakSet<object>();
+/** Reasons of aborts that left links in doubt, for all copies of this package. They are the callers', so nothing is written on them. */
+const IN_DOUBT = /* @__PURE__ */ Symbol.for('@shortlink/sdk.inDoubt');
+const shared: { [IN_DOUBT]?: WeakSet<object>; Symbol: unknown } = globalThis;
 
 /** Says that an abort with this reason ended a call after which links may exist. */
 export function leaveInDoubt(reason: unknown): void {
-  if (Object(reason) === reason) reasonsInDoubt.add(reason as object);
+  shared[IN_DOUBT] ??= new WeakSet();
+  shared[IN_DOUBT].add(Object(reason));
 }
 
 /**
@@ -136,7 +138,7 @@ export function leaveInDoubt(reason: unknown): void {
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error !== undefined && Object(error) !== error) return true;
-  if (reasonsInDoubt.has(Object(error))) return true;
+  if (shared[IN_DOUBT]?.has(Object(error))) return true;
   if (ShortlinkError.isInstance(error) && error.jobId !== undefined) return true;
   const stated: unknown = Reflect.get(Object(error), 'isOutcomeUnknown');
   if (typeof stated === 'boolean') return stated;
