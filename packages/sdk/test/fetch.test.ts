@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import nodeFetch from 'node-fetch';
 import { Agent, MockAgent, ProxyAgent, fetch as undiciFetch } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Fetch, FetchInit } from '../src/options.ts';
+import { isOutcomeUnknown, ShortlinkError } from '../src/index.ts';
+import type { Fetch, FetchInit, FetchResponse } from '../src/options.ts';
 import { JOB, json, LINK } from './answers.ts';
 import { API_KEY, BASE_URL, makeClient } from './make-client.ts';
 
@@ -87,6 +88,18 @@ describe('a custom fetch', () => {
       .reply(201, LINK);
     const { links } = makeClient({ fetch: undiciFetch, fetchOptions: { dispatcher } });
     await expect(links.create(BODY)).resolves.toEqual(LINK);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['whose text is none', { status: 201, headers: [], text: async () => LINK }, 'is not JSON'],
+    ['without text', { status: 201, headers: [], text: async () => undefined }, 'is not JSON'],
+    ['of nothing', undefined, 'headers is not iterable'],
+    ['that is a string', 'created', 'headers is not iterable'],
+  ])('that gives a response %s leaves the outcome unknown', async (_, response, message) => {
+    const { links } = makeClient({ fetch: async () => response as FetchResponse });
+    const error: unknown = await links.create(BODY).catch((thrown: unknown) => thrown);
+    expect(ShortlinkError.isInstance(error) && error.message).toContain(message);
+    expect(isOutcomeUnknown(error)).toBe(true);
   });
 
   it('must be a function', () => {

@@ -71,8 +71,8 @@ async function exchange(
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      // ky returns the response unchanged, so the caller's own `fetch` need not return a complete `Response`.
-      fetch: callFetch as () => Promise<Response>,
+      // ky takes objects only and returns them unchanged, so the caller's own `fetch` need not return a complete `Response`.
+      fetch: async () => Object(await callFetch()),
     });
     const { status } = response;
     const headers = new Headers();
@@ -131,7 +131,7 @@ async function readBody(
   const body: Partial<ReadableStream<Uint8Array>> | null = response.body;
   const isWorkerd = globalThis.navigator?.userAgent === WORKERD;
   const reader = isWorkerd ? undefined : body?.getReader?.();
-  if (reader === undefined) return { text: await response.text(), isTooLarge: false };
+  if (reader === undefined) return { text: String(await response.text()), isTooLarge: false };
   // This releases the connection. It may reject when the body is lost already.
   const cancel = () => void reader.cancel().catch(() => undefined);
   const maxBytes = response.ok ? maxResponseBytes : Math.min(maxResponseBytes, MAX_ERROR_BYTES);
