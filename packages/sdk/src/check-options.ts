@@ -36,7 +36,8 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
   requestsPerMinute: (value, name) =>
     that(typeof value === 'number' && value > 0, name, value, 'more than 0 requests'),
-  resume: (value) => isIterable(value) || refuse('resume', 'iterable'),
+  // What is only async would be read as an empty list, and every link be created again.
+  resume: (value) => Symbol.iterator in Object(value) || refuse('resume', 'iterable, not async'),
   signal: isSignal,
   stopSignal: isSignal,
 };
@@ -74,9 +75,10 @@ function stem(name: string): string {
 }
 
 /** A value that may be iterated. A string is not one: it would be read letter by letter. */
-export function isIterable(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Symbol.asyncIterator in value || Symbol.iterator in value;
+export function iterable(option: string, value: unknown): void {
+  const has = (name: symbol) => typeof value === 'object' && name in Object(value);
+  const isIterable = has(Symbol.asyncIterator) || has(Symbol.iterator);
+  that(isIterable, option, value, 'iterable or async iterable');
 }
 
 /** @param expected ends the sentence "`option` must be …"; `message` replaces that sentence. Neither may hold a secret */

@@ -140,6 +140,8 @@ describe('createMany', () => {
       { signal: new AbortController() as never },
       { stopSignal: true as never },
       { resume: 5 as never },
+      // As an array it would be empty, and all links would be created again.
+      { resume: (async function* () {})() as never },
       { resume: [null as never] },
       { resume: [{ first: 0, count: 1, state: 'done' } as unknown as BatchRecord] },
       { resume: [{ first: -1, count: 1, state: 'planned' }] },

@@ -164,7 +164,7 @@ export function createMany<T extends LinkInput>(
   asGiven?: CreateManyOptions,
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
-  if (!check.isIterable(source)) check.refuse('source', 'iterable or async iterable');
+  check.iterable('source', source);
   return new BulkRun(deps, source, fillIn(options, deps.hasIdempotency)).items();
 }
 

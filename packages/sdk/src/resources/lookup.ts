@@ -35,10 +35,7 @@ export async function lookup(
     typeof source === 'object' && source !== null && 'codes' in source
       ? (['codes', source.codes, codeJson] as const)
       : (['links', source, targetJson] as const);
-  if (!check.isIterable(entries)) {
-    const option = name === 'codes' ? 'codes' : 'entries';
-    check.refuse(option, `iterable or async iterable, not ${check.show(entries)}`);
-  }
+  check.iterable(name === 'codes' ? 'codes' : 'entries', entries);
   const results: LookupResult[] = [];
   let waiting: string[] = [];
   let bytes = 0;
