@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { json, LINK } from '../../test/answers.ts';
 import { InstantClock } from '../../test/fake-clock.ts';
 import { makeClient } from '../../test/make-client.ts';
@@ -100,6 +100,30 @@ describe('links.lookup', () => {
     for (const { body } of sent) {
       expect(new TextEncoder().encode(body).length).toBeLessThan(16 * 1024 * 1024 - 1_000_000);
     }
+  });
+
+  it('reads no further, and closes its source, once it is aborted', async () => {
+    const { links, sent } = clientOf(findAll);
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    let read = 0;
+    let isClosed = false;
+    async function* endless() {
+      try {
+        for (;;) {
+          read += 1;
+          if (read === 3) controller.abort(reason);
+          yield 'https://e.example';
+        }
+      } finally {
+        isClosed = true;
+      }
+    }
+    const call = links.lookup(endless(), { signal: controller.signal });
+    await expect(call).rejects.toBe(reason);
+    await vi.waitFor(() => expect(isClosed).toBe(true));
+    expect(read).toBe(3);
+    expect(sent).toEqual([]);
   });
 
   it('sends nothing for nothing', async () => {

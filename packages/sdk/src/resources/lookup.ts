@@ -37,18 +37,17 @@ export async function lookup(
       : (['links', source, targetJson] as const);
   check.iterable(name === 'codes' ? 'codes' : 'entries', entries);
   const results: LookupResult[] = [];
-  let waiting: string[] = [];
+  const waiting: string[] = [];
   let bytes = 0;
   const flush = async () => {
-    results.push(...(await askAll(transport, name, waiting, options)));
-    waiting = [];
+    results.push(...(await askAll(transport, name, waiting.splice(0), options)));
     bytes = 0;
   };
   for await (const entry of entries) {
+    options?.signal?.throwIfAborted();
     const json = toJson(entry, results.length + waiting.length);
     const size = encoder.encode(json).length + 1;
-    const isFull = waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES;
-    if (isFull) await flush();
+    if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) await flush();
     waiting.push(json);
     bytes += size;
   }
@@ -66,14 +65,13 @@ async function askAll(
   const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
   const body = `{"${name}":[${jsons.join()}]}`;
   const read = (value: ResponseBody) => readLookup(value, jsons.length);
-  let results: LookupResult[];
-  try {
-    ({ results } = (await transport.request({ ...request, body, read, options })).data);
-  } catch (error) {
+  const asked = transport.request({ ...request, body, read, options });
+  const response = await asked.catch((error: unknown) => {
     // A look-up that finds nothing is a 200: these are statuses of a service without the endpoint.
     const isUnsupported = ApiError.isInstance(error) && [404, 405, 501].includes(error.status);
     throw isUnsupported ? new UnsupportedError('look-up of links', error) : error;
-  }
+  });
+  const { results } = response.data;
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
   const again = left.map((n) => jsons[n] ?? '');
