@@ -34,7 +34,10 @@ export class FaultScript {
     for (const rule of rules) this.add(rule);
   }
 
+  /** @throws TypeError for a kind that there is not, RangeError or TypeError for a status that no response has */
   add(rule: FaultRule): void {
+    refuseOthers('fault', [String(rule.fault?.kind)], ['answer', 'drop', 'delay']);
+    if (rule.fault.kind === 'answer') answer(rule.fault);
     this.#rules.push({ ...rule, skip: rule.skip ?? 0, times: rule.times ?? 1 });
   }
 
@@ -50,13 +53,8 @@ export class FaultScript {
   /** Takes the fault of this request off the script; `undefined` when nothing goes wrong. */
   take(request: { method: string; path: string }): Fault | undefined {
     const active = this.#rules.find((rule) => matches(rule, request));
-    if (active === undefined) return undefined;
-    if (active.skip > 0) {
-      active.skip -= 1;
-      return undefined;
-    }
-    active.times -= 1;
-    if (active.times <= 0) this.#rules = this.#rules.filter((other) => other !== active);
+    if (active === undefined || active.skip-- > 0) return undefined;
+    if (--active.times <= 0) this.#rules = this.#rules.filter((other) => other !== active);
     return active.fault;
   }
 }
@@ -67,25 +65,32 @@ function matches(rule: FaultRule, request: { method: string; path: string }): bo
   return typeof path === 'string' ? path === request.path : request.path.search(path) !== -1;
 }
 
+/** Plain JavaScript checks no types, and what is misspelt would be an account without limits, or a fault that never happens. */
+export function refuseOthers(what: string, given: readonly string[], known: readonly string[]) {
+  const other = given.find((name) => !known.includes(name));
+  if (other !== undefined) throw new TypeError(`There is no ${what} ${other}: ${known.join(', ')}`);
+}
+
 /** Responds with `fetch`, except where the script has a fault for the request. */
-export function fetchWithFaults(fetch: Fetch, faults: FaultScript): Fetch {
+export function fetchWithFaults(fetch: Fetch, faults: FaultScript, closing: AbortSignal): Fetch {
   return async (request, node) => {
     const fault = faults.take({ method: request.method, path: new URL(request.url).pathname });
-    switch (fault?.kind) {
-      case undefined:
-        return fetch(request, node);
-      case 'answer':
-        return answer(fault);
-      case 'delay':
-        await new Promise((resolve) => setTimeout(resolve, fault.ms).unref());
-        return fetch(request, node);
-      case 'drop':
-        if (fault.when === 'before') await request.arrayBuffer();
-        else await fetch(request, node);
-        node.incoming.socket.destroy();
-        return RESPONSE_ALREADY_SENT;
-    }
+    if (fault?.kind === 'answer') return answer(fault);
+    if (fault?.kind === 'delay') await delay(fault.ms, closing);
+    if (fault?.kind !== 'drop') return fetch(request, node);
+    if (fault.when === 'before') await request.arrayBuffer();
+    else await fetch(request, node);
+    node.incoming.socket.destroy();
+    return RESPONSE_ALREADY_SENT;
   };
+}
+
+/** Without a socket, only this keeps the process running. Once the service is closing, nothing has to. */
+function delay(ms: number, closing: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    closing.addEventListener('abort', () => timer.unref());
+  });
 }
 
 function answer({ status, retryAfterSeconds }: Extract<Fault, { kind: 'answer' }>): Response {
@@ -95,5 +100,7 @@ function answer({ status, retryAfterSeconds }: Extract<Fault, { kind: 'answer' }
     'Access-Control-Expose-Headers': 'Retry-After',
   });
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds));
-  return Response.json({ error: `Scripted fault: ${status}.` }, { status, headers });
+  // Without a status it would be a 200.
+  const init = { status: Number(status), headers };
+  return Response.json({ error: `Scripted fault: ${status}.` }, init);
 }

@@ -1,5 +1,5 @@
 import { setupServer } from 'msw/node';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createMswHandlers, type MswHandlers } from './msw.ts';
 
 let service: MswHandlers;
@@ -48,4 +48,17 @@ test('faults happen as scripted; a dropped connection is a network error after t
   await expect(create('https://example.com/')).rejects.toThrow(TypeError);
   const links = await linksOf();
   expect(links.used).toBe(2);
+});
+
+test('a delay keeps the process running, which has no socket that would, until the service is closed', async () => {
+  const started = vi.spyOn(globalThis, 'setTimeout');
+  const other = await createMswHandlers({ faults: [{ fault: { kind: 'delay', ms: 54_321 } }] });
+  const delayed = setupServer(...other.handlers);
+  delayed.listen();
+  fetch(other.url).catch(() => undefined);
+  const timer = () => started.mock.results[started.mock.calls.findIndex(([, ms]) => ms === 54_321)];
+  await expect.poll(() => timer()?.value.hasRef()).toBe(true);
+  delayed.close();
+  await other.close();
+  expect(timer()?.value.hasRef()).toBe(false);
 });

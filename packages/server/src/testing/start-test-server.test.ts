@@ -1,6 +1,11 @@
 import type { Link, ProcessingBatch } from '@shortlink/sdk/wire';
 import { afterEach, expect, test } from 'vitest';
-import { startTestServer, type TestServer, type TestServerOptions } from './index.ts';
+import {
+  type FaultRule,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from './index.ts';
 
 let server: TestServer;
 afterEach(() => server.close());
@@ -61,6 +66,18 @@ test.each([
   const starting = start(options as TestServerOptions);
   await expect(starting).rejects.toThrow(words);
   await expect.poll(ports).toBe(0);
+});
+
+test.each([
+  [{ fault: { kind: 'dropp' } }, 'There is no fault dropp: answer, drop, delay'],
+  [{ kind: 'answer', status: 429 }, 'There is no fault undefined: answer, drop, delay'],
+  [{ fault: { kind: 'answer' } }, 'status'],
+  [{ fault: { kind: 'answer', status: 204 } }, 'status'],
+])('%j is no fault', async (rule, words) => {
+  await start();
+  expect(() => server.faults.add(rule as FaultRule)).toThrow(words);
+  expect(server.faults.isPending).toBe(false);
+  await expect(startTestServer({ faults: [rule as FaultRule] })).rejects.toThrow(words);
 });
 
 test('a scripted 429 carries its wait, happens once and does nothing', async () => {

@@ -2,7 +2,7 @@ import { type Permission, PLAN_LIMITS, type Plan, type PlanLimits } from '@short
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { createService } from '../service.ts';
 import type { Store } from '../store/store.ts';
-import { type FaultRule, FaultScript, fetchWithFaults } from './faults.ts';
+import { type FaultRule, FaultScript, fetchWithFaults, refuseOthers } from './faults.ts';
 
 /** What a service for tests is like. */
 export interface TestServiceOptions {
@@ -58,7 +58,9 @@ export async function startTestService(
   if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
   const service = createService({ store, publicUrl, now });
   await service.start();
+  const closing = new AbortController();
   const end = async () => {
+    closing.abort();
     await disconnect?.();
     await service.stop();
     await save?.();
@@ -74,25 +76,14 @@ export async function startTestService(
     [Symbol.asyncDispose]: close,
   } satisfies TestSubject;
   /** Responds to one request, or cuts its connection where a fault says so. */
-  const answer = fetchWithFaults(service.fetch, faults);
+  const answer = fetchWithFaults(service.fetch, faults, closing.signal);
+  const destroy = () => {
+    throw new TypeError('The connection was cut.');
+  };
   /** The same without a socket: a connection that is cut is an error. */
   const fetch = (request: Request): Promise<Response> =>
-    new Promise((resolve, reject) => {
-      const destroy = () => reject(new TypeError('The connection was cut.'));
-      const respond = async () => {
-        const response = await answer(request, { incoming: { socket: { destroy } } });
-        await save?.();
-        return response;
-      };
-      respond().then(resolve, reject);
-    });
+    Promise.resolve(answer(request, { incoming: { socket: { destroy } } })).finally(save);
   return { subject, answer, fetch };
-}
-
-/** Plain JavaScript checks no types, and what is misspelt would be an account without limits. */
-function refuseOthers(what: string, given: readonly string[], known: readonly string[]): void {
-  const other = given.find((name) => !known.includes(name));
-  if (other !== undefined) throw new TypeError(`There is no ${what} ${other}: ${known.join(', ')}`);
 }
 
 /** The id of the account, which has no key. */
