@@ -644,6 +644,13 @@ export const FAULTS: PlantedFault[] = [
     plant: (send) => send,
   },
   {
+    name: 'a hundred times the requests a minute',
+    finds: 'requests-per-minute',
+    account: 'small',
+    limits: { requests_per_minute: 1_500 },
+    plant: (send) => send,
+  },
+  {
     name: 'one request a minute fewer',
     finds: 'requests-per-minute',
     account: 'small',
