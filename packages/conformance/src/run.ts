@@ -8,7 +8,7 @@ import {
   versionStatements,
 } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
-import { Session, type SessionOptions } from './session.ts';
+import { Session, type SessionOptions, withoutKeys } from './session.ts';
 import {
   type Exchange,
   Fails,
@@ -98,7 +98,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     const about = { id, section, text, ...(statement.isAddition && { isAddition: true as const }) };
     const verdict = {
       ...about,
-      ...(await check(statement, session)),
+      ...hideKeys(await check(statement, session), session),
       isExpected: expected.has(id),
     };
     byId.set(id, verdict);
@@ -138,7 +138,7 @@ async function begin(session: Session): Promise<void> {
       throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
     }
     if (exchange.request.method === 'POST' && isForbidden(exchange)) {
-      const reason = show(fieldsOf(exchange)['error']);
+      const reason = withoutKeys(show(fieldsOf(exchange)['error']), session.options);
       throw new CannotRunError(`${baseUrl} lets the API key create no link (403): ${reason}`);
     }
   }
@@ -167,6 +167,9 @@ async function check(statement: Statement, session: Session): Promise<Verdict> {
     throw error;
   }
 }
+
+const hideKeys = (verdict: Verdict, { options }: Session): Verdict =>
+  JSON.parse(withoutKeys(JSON.stringify(verdict), options));
 
 const ended = (result: 'fails' | 'not shown', reason: string, exchanges: readonly Exchange[]) => ({
   result,

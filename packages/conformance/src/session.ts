@@ -199,9 +199,19 @@ export class Session {
       this.exchanges.push(exchange);
       return exchange;
     } catch (error) {
-      throw new Fails(`${method} ${path} got no response: ${reasonOf(error)}`);
+      const reason = withoutKeys(reasonOf(error), this.options);
+      throw new Fails(`${method} ${path} got no response: ${reason}`);
     }
   }
+}
+
+/** Shorter keys are placeholders, and a part of ordinary words. */
+const MIN_KEY_LENGTH = 8;
+
+/** A text without the keys, which services quote: reports are for others to read. */
+export function withoutKeys(text: string, { apiKey, readKey = apiKey }: SessionOptions): string {
+  const keys = [apiKey, readKey].filter(({ length }) => length >= MIN_KEY_LENGTH);
+  return keys.reduce((rest, key) => rest.replaceAll(key, '<API_KEY>'), text);
 }
 
 /** What went wrong, with the cause that `fetch` hides behind "fetch failed". */

@@ -255,3 +255,24 @@ test('reports show what a hostile service sends as text, and never the key', asy
   expect(text).not.toContain('\u202e');
   expect(text).not.toMatch(/^x Forged/m);
 });
+
+test('a report never has a key, though the service quotes it', async () => {
+  const service = new TinyService(AVANCE);
+  const readKey = 'a-key-that-only-reads';
+  const fetch: typeof service.fetch = async (url, init) => {
+    const response = await service.fetch(url, init);
+    const key = new Headers(init.headers).get('x-api-key') ?? '';
+    const body = { ...JSON.parse(await response.text()), error: `for ${key}`, key };
+    return Response.json(body, { status: response.status, headers: { 'X-Key': key } });
+  };
+  const report = await run(service, { plan: 'avance', fetch, readKey });
+  for (const text of [JSON.stringify(report), htmlReport(report), textReport(report)]) {
+    expect(text).not.toContain(service.apiKey);
+    expect(text).not.toContain(readKey);
+  }
+  const failed = run(service, {
+    fetch: () => Promise.reject(new Error(`bad ${readKey}`)),
+    readKey,
+  });
+  await expect(failed).rejects.toThrow('got no response: bad <API_KEY>');
+});
