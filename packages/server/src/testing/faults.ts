@@ -61,7 +61,7 @@ export class FaultScript {
 
 function matches(rule: FaultRule, request: { method: string; path: string }): boolean {
   const { method = request.method, path = request.path } = rule;
-  if (method !== request.method) return false;
+  if (method.toUpperCase() !== request.method) return false;
   return typeof path === 'string' ? path === request.path : request.path.search(path) !== -1;
 }
 

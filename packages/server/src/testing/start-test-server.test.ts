@@ -110,7 +110,7 @@ test('a delay holds the request back', async () => {
 test('rules pick their requests by method, path, skip and times', async () => {
   await start();
   server.faults.add({
-    method: 'POST',
+    method: 'post',
     path: /batch$/,
     skip: 1,
     times: 2,
