@@ -37,7 +37,7 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   requestsPerMinute: (value, name) =>
     that(typeof value === 'number' && value > 0, name, value, 'more than 0 requests'),
   // What is only async would be read as an empty list, and every link be created again.
-  resume: (value) => Symbol.iterator in Object(value) || refuse('resume', 'iterable, not async'),
+  resume: (value) => Symbol.iterator in Object(value) || refuse('resume', 'a sync iterable'),
   signal: isSignal,
   stopSignal: isSignal,
 };
@@ -76,8 +76,9 @@ function stem(name: string): string {
 
 /** A value that may be iterated. A string is not one: it would be read letter by letter. */
 export function iterable(option: string, value: unknown): void {
-  const has = (name: symbol) => typeof value === 'object' && name in Object(value);
-  const isIterable = has(Symbol.asyncIterator) || has(Symbol.iterator);
+  const isIterable =
+    typeof value === 'object' &&
+    (Symbol.asyncIterator in Object(value) || Symbol.iterator in Object(value));
   that(isIterable, option, value, 'iterable or async iterable');
 }
 

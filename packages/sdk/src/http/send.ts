@@ -38,9 +38,9 @@ export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawRe
     return await within(limit, (signal) => exchange(attempt, signal, seen));
   } catch (error) {
     // The status of an error counts also when its body is late or lost.
-    const { status = 200 } = seen.head ?? {};
-    if (seen.head === undefined || signal.aborted || (status > 199 && status < 300)) throw error;
-    return seen.head;
+    const { head } = seen;
+    if (!head || signal.aborted || (head.status > 199 && head.status < 300)) throw error;
+    return head;
   }
 }
 
@@ -59,11 +59,11 @@ async function exchange(
   const { method, url, redact } = attempt;
   const init = initOf(attempt, signal);
   let hasStarted = false;
-  const callFetch = () => {
+  const callFetch = async () => {
     const fetch: Fetch = attempt.fetch ?? globalThis.fetch;
     const response = fetch(url, init);
     hasStarted = true;
-    return response;
+    return Object(await response);
   };
   try {
     const response: FetchResponse = await ky(url, {
@@ -71,8 +71,8 @@ async function exchange(
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      // ky takes objects only and returns them unchanged, so the caller's own `fetch` need not return a complete `Response`.
-      fetch: async () => Object(await callFetch()),
+      // ky returns any object unchanged, so the caller's own `fetch` need not return a complete `Response`.
+      fetch: callFetch,
     });
     const { status } = response;
     const headers = new Headers();

@@ -35,7 +35,7 @@ export async function lookup(
     typeof source === 'object' && source !== null && 'codes' in source
       ? (['codes', source.codes, codeJson] as const)
       : (['links', source, targetJson] as const);
-  check.iterable(name === 'codes' ? 'codes' : 'entries', entries);
+  check.iterable(name === 'links' ? 'entries' : name, entries);
   const results: LookupResult[] = [];
   const waiting: string[] = [];
   let bytes = 0;
@@ -66,12 +66,12 @@ async function askAll(
   const body = `{"${name}":[${jsons.join()}]}`;
   const read = (value: ResponseBody) => readLookup(value, jsons.length);
   const asked = transport.request({ ...request, body, read, options });
-  const response = await asked.catch((error: unknown) => {
+  const { data } = await asked.catch((error: unknown) => {
     // A look-up that finds nothing is a 200: these are statuses of a service without the endpoint.
     const isUnsupported = ApiError.isInstance(error) && [404, 405, 501].includes(error.status);
     throw isUnsupported ? new UnsupportedError('look-up of links', error) : error;
   });
-  const { results } = response.data;
+  const { results } = data;
   const left = [...results.keys()].filter((n) => results[n]?.more && !results[n].links.length);
   if (left.length === 0 || left.length === jsons.length) return results;
   const again = left.map((n) => jsons[n] ?? '');
