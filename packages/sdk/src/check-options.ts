@@ -120,10 +120,10 @@ const orEnv = (name: string) => `given, or set in the environment variable SHORT
 
 /** The API key. No message has its value, which is a secret even when it is wrong. */
 export function apiKey(value: string | undefined): string {
-  if (typeof value === 'string' && TOKEN.test(value)) return value;
+  if (typeof value === 'string' && TOKEN.test(value) && !/^https?:/.test(value)) return value;
   if (value === '') refuse('apiKey', '', 'apiKey is empty');
   if (value === undefined) refuse('apiKey', orEnv('API_KEY'));
-  return refuse('apiKey', 'visible ASCII characters without spaces');
+  return refuse('apiKey', 'visible ASCII characters without spaces, and no address');
 }
 
 /** An idempotency key that every service takes. */

@@ -118,7 +118,11 @@ describe('the API key is nowhere', () => {
 
   it('in the error of a lost connection, whose cause carries the request', async () => {
     const { end, said } = await play(async (input) => {
-      const cause = Object.assign(new Error(MESSAGE), { request: input, code: 'ECONNRESET' });
+      const cause = Object.assign(new Error(MESSAGE), {
+        request: input,
+        name: `Lost ${API_KEY}`,
+        code: `LOST_${API_KEY}`,
+      });
       throw Object.assign(new TypeError('fetch failed', { cause }), { request: input });
     });
     expect(end).toMatchObject({ name: 'ConnectionError', cause: { cause: expect.anything() } });
@@ -140,6 +144,12 @@ describe('the API key is nowhere', () => {
     } catch (error) {
       expect(everyView(error)).not.toContain(API_KEY);
     }
+  });
+
+  it('in the error of a key and an address that were exchanged', () => {
+    const apiKey = 'https://go.example.com';
+    const make = () => new Shortlink({ apiKey, baseUrl: 'sk.live:hunter2' });
+    expect(make).toThrow('apiKey must be visible ASCII characters without spaces, and no address');
   });
 
   it('in the error of a bad header value, and a password in none of a bad address', () => {

@@ -61,9 +61,9 @@ export function scrubCause(thrown: unknown, redact: Redact): Error | undefined {
   for (const { name, message, code } of causeChain(thrown).reverse()) {
     const copy = new Error(redact(message), cause && { cause });
     // The stack would be ours, which says nothing about where it happened.
-    const stack = { value: `${name}: ${copy.message}` };
-    Object.defineProperties(copy, { name: { value: name }, stack });
-    cause = code ? Object.assign(copy, { code }) : copy;
+    const stack = { value: `${redact(name)}: ${copy.message}` };
+    Object.defineProperties(copy, { name: { value: redact(name) }, stack });
+    cause = code ? Object.assign(copy, { code: redact(code) }) : copy;
   }
   return cause;
 }
@@ -136,7 +136,7 @@ export function connectionError(
       : `Connection to ${origin} lost: ${redact(reason)}; the request may have been carried out`;
   return new ConnectionError(message, {
     outcome,
-    code,
+    code: code && redact(code),
     isPermanent: isRefused || isPermanent,
     cause: scrubCause(thrown, redact),
   });
