@@ -89,8 +89,10 @@ it('a source is opened once', async () => {
 });
 
 it('an API key in the place of the address is not shown', () => {
+  const twice = () => new Shortlink({ apiKey: KEY, baseUrl: KEY });
+  expect(twice).toThrow(/^baseUrl must be an absolute http: or https: URL$/);
   const swap = () => new Shortlink({ apiKey: 'https://go.example', baseUrl: KEY });
-  expect(swap).toThrow(/^baseUrl must be an absolute http: or https: URL$/);
+  expect(swap).toThrow(/^apiKey must be visible ASCII characters without spaces, and no address$/);
 });
 
 it('a few bad links are all tried, so that a run with them comes to its end', async () => {
