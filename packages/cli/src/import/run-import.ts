@@ -33,6 +33,7 @@ import {
   wouldStop,
 } from './report/summary.ts';
 import { findOut, type SendNewRows, sendNewRows, traitsIfNeeded } from './send/send-new-rows.ts';
+import { releaseAll } from './send/settle-open.ts';
 import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 
 /**
@@ -139,7 +140,10 @@ async function importInput(
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
   const { checked, settings, deps } = known;
   const service = await traitsIfNeeded(known, known.found);
-  const found = await findOut(known, service, known.found);
+  const { idempotency, canAsk } = service;
+  const isRetry = settings.onUnknown === 'retry' && !canAsk;
+  const released = isRetry ? await releaseAll({ ...known, idempotency }) : known.found;
+  const found = await findOut(known, service, foundOf(checked, released));
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };
   if (found.new === 0) return after;

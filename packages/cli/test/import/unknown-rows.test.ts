@@ -108,6 +108,30 @@ test('unknown rows are counted by a dry run', async () => {
   expect(await world.import(dry)).toMatchObject({ unknown: 2, unsent: 0 });
 });
 
+test.each([
+  ['file', 'file', false, { unknown: 0, unsent: 2, forecast: { links: 2 } }],
+  ['journal', 'journal', false, { unknown: 0, unsent: 2, forecast: { links: 2 } }],
+  // The service may still say what became of it.
+  ['journal, with a key', 'journal', true, { unknown: 2, unsent: 0 }],
+] as const)(
+  'a dry run with --on-unknown retry tells what would be sent of a %s',
+  async (_, where, idempotency, planned) => {
+    const settings = { ...inPlace('input.csv'), idempotency };
+    world.write(
+      'input.csv',
+      fileOf('input.csv', ['https://example.com/1', 'https://example.com/2']),
+    );
+    world.service.fault = () => ({ type: 'lost', created: true });
+    expect(await world.import(settings)).toMatchObject({ unknown: 2 });
+    world.service.fault = () => undefined;
+    if (where === 'file') loseJournal();
+    const retry = { ...settings, onUnknown: 'retry' } as const;
+    expect(await world.import({ ...retry, dryRun: true })).toMatchObject(planned);
+    expect(await world.import({ ...retry, dryRun: true })).toMatchObject(planned);
+    expect(await world.import(retry)).toMatchObject({ unknown: 0, created: 2 });
+  },
+);
+
 describe('rows that are unknown in the file of --known', () => {
   const known = () => ({ known: [world.path('known.csv')] });
   beforeEach(async () => {

@@ -4,19 +4,10 @@ import type { Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, ImportSummary, StopReason } from '../types.ts';
 
 export function emptySummary({ file, dryRun }: ImportSettings): ImportSummary {
-  const counts = { created: 0, new: 0, existing: 0, changed: 0, gone: 0 };
+  const counts = { rows: 0, created: 0, new: 0, existing: 0, changed: 0, gone: 0, elapsedMs: 0 };
   const others = { rejected: 0, failed: 0, unknown: 0, unsent: 0, batches: 0, requests: 0 };
   const files = { output: undefined, rejectsFile: undefined, journal: undefined };
-  return {
-    file,
-    dryRun,
-    rows: 0,
-    ...counts,
-    ...others,
-    elapsedMs: 0,
-    forecast: undefined,
-    ...files,
-  };
+  return { file, dryRun, ...counts, ...others, ...files, forecast: undefined };
 }
 
 type Stopped = NonNullable<ImportSummary['stopped']>;
@@ -68,25 +59,20 @@ function stoppedByPlan(room: number): Stopped {
 
 /** `areJobs`: all of the rows belong to jobs that the service accepted, and that may still be polled. */
 function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): Stopped {
+  const reason = 'unknown';
+  const rows = plural(unknown, 'row');
   if (areJobs) {
-    return {
-      reason: 'unknown',
-      message:
-        `The service accepted ${plural(unknown, 'row')}, but did not report the end of their jobs. ` +
-        'The next run polls the jobs first, and sends nothing twice.',
-    };
+    const message = `The service accepted ${rows}, but did not report the end of their jobs. The next run polls the jobs first, and sends nothing twice.`;
+    return { reason, message };
   }
-  const message = `It is not known whether ${plural(unknown, 'row')} became links, because the response to their request was lost or incomplete.`;
+  const message = `It is not known whether ${rows} became links, because the response to their request was lost or incomplete.`;
   if (canAsk) {
     const next = 'The next run asks the service which of them exist, and sends only the others.';
-    return { reason: 'unknown', message: `${message} ${next}` };
+    return { reason, message: `${message} ${next}` };
   }
-  return {
-    reason: 'unknown',
-    message,
-    hint: 'Look on the server whether these links exist. Then run the command again, with --on-unknown skip to leave these rows, or with --on-unknown retry to send them again.',
-    mustDecide: true,
-  };
+  const hint =
+    'Look on the server whether these links exist. Then run the command again, with --on-unknown skip to leave these rows, or with --on-unknown retry to send them again.';
+  return { reason, message, hint, mustDecide: true };
 }
 
 /** Names the file in which the user finds the rows to decide about, once it is written. */

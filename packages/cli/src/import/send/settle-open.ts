@@ -79,6 +79,16 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settling> {
   return settled;
 }
 
+/** `--on-unknown retry` in a dry run: nobody says yet what became of jobs and of requests with a key, and the others would be sent again. */
+export function releaseAll(input: SettleInput): Promise<Comparison> {
+  const { journal, evidence } = input;
+  const isLost = (batch: Batch) => jobOf(batch) === undefined && !mayBeSentAgain(batch, input);
+  journal.release(...journal.openBatches().filter(isLost));
+  journal.releaseUnanswered();
+  evidence.releaseDoubts();
+  return evidence.compare();
+}
+
 /** With its key, within the key's life, the service responds to a second request with the links of the first one. */
 function mayBeSentAgain(batch: Batch, input: SettleInput): boolean {
   const { journal, idempotency, canAsk, deps, evidence } = input;
