@@ -138,12 +138,14 @@ async function importInput(
 
 /** What an import would do, where only the service may know of links. */
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
-  const { checked, settings, deps } = known;
+  const { checked, evidence, settings, deps } = known;
   const service = await traitsIfNeeded(known, known.found);
   const { idempotency, canAsk } = service;
   const isRetry = settings.onUnknown === 'retry' && !canAsk;
   const released = isRetry ? await releaseAll({ ...known, idempotency }) : known.found;
-  const found = await findOut(known, service, foundOf(checked, released));
+  let found = await findOut(known, service, foundOf(checked, released));
+  // As in an import: links of earlier results that no row asks for any more are counted.
+  if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };
   if (found.new === 0) return after;

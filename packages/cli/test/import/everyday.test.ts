@@ -67,6 +67,18 @@ describe('the same command again', () => {
     expect(new Set([a[2], b[2], c[2]]).size).toBe(3);
   });
 
+  test('a dry run without a journal counts links of rows that are gone, as an import does', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import();
+    const url = world.table()[1]?.at(3);
+    world.write('input.csv', file(row(1).replace('/1', '/moved'), row(2)));
+    rmSync(world.path('input.csv.shortlink-journal'));
+    const compared = expect.objectContaining({ type: 'compared', gone: 1, goneLinks: [url] });
+    expect(await world.import({ dryRun: true })).toMatchObject({ existing: 1, unsent: 1, gone: 1 });
+    expect(world.events).toContainEqual(compared);
+    expect(await world.import()).toMatchObject({ existing: 1, created: 1, gone: 1 });
+  });
+
   test('an edited row is reported and not created again; one that is gone is counted', async () => {
     world.write('input.csv', file(row(1), row(2), row(3)));
     await world.import();
