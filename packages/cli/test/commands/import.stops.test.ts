@@ -51,6 +51,18 @@ describe('what the service says ends the run with its exit code', () => {
     expect(refused.stderr).not.toContain('To continue');
   });
 
+  test('rows that are refused one after the other are to be corrected first', async () => {
+    const { run, service } = await scene(urls(100), 'links.txt');
+    const refusal = { status: 400, body: { error: 'no such host' } };
+    service.answer(BATCH, ...Array.from({ length: 27 }, () => refusal));
+    const refused = await run();
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toMatch(/failed +20\n/);
+    expect(refused.stderr).toContain(
+      'error: The server refused the request: no such host\n  The results name the rows that failed. Correct these first',
+    );
+  });
+
   test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
     const { run, service, bodies } = await scene(GOOD);
     service.answer(BATCH, { status: 0, drop: true });

@@ -128,13 +128,8 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
     const summary = { ...emptySummary(settings), requests: watch.requestCount(), elapsedMs };
-    const {
-      code: reason,
-      message,
-      hint,
-      exitCode,
-    } = await describeError(error, run.context.profileFlag);
-    const stopped = { reason, message, hint };
+    const { code, message, hint, exitCode } = await describeError(error, run.context.profileFlag);
+    const stopped = { reason: code, message, hint };
     return { summary, exitCode, stopped, next: undefined, warnings: watch.warnings };
   } finally {
     watch.end();
@@ -144,15 +139,16 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
 
 async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) {
   const { argv, profileFlag: flag } = context;
-  const { stopped, file, unsent } = summary;
+  const { stopped, file, unsent, failed } = summary;
   const exitCode = exitCodeOfImport(summary);
   if (stopped === undefined) {
     const isUnexpected = expectNoChanges && unsent > 0;
     return { exitCode: isUnexpected ? EXIT_CODES.changes : exitCode, stopped, next: undefined };
   }
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error, flag);
-  const { reason, waitMs, mustDecide, message, hint = cause?.hint } = stopped;
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
+  const mendFirst = isRefused && failed > 0 ? MEND_FIRST : undefined;
+  const { reason, waitMs, mustDecide, message, hint = cause?.hint ?? mendFirst } = stopped;
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how = present(
     'To continue',
@@ -168,6 +164,10 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
     next: canContinue ? `${how}: ${commandLine(again, waitMs)}` : undefined,
   };
 }
+
+/** Where no row of many got a link, the others are not sent: each run would stop at the same ones. */
+const MEND_FIRST =
+  'The results name the rows that failed. Correct these first, or take them out: until then, each run ends before it sends the rows behind them.';
 
 /** After the others, the key, the plan or the file must be changed first. */
 const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];
