@@ -486,6 +486,18 @@ describe('what exists already', () => {
     });
     expect(world.files()).toEqual([]);
   });
+
+  test('standard input with a rejected row creates no link twice, as it is or corrected', async () => {
+    const input = { file: '-', output: '-', maxRejects: 'all' } as const;
+    const rows = (last: string) => [Buffer.from(`url\nhttps://a.example\n${last}\n`)];
+    expect(await world.import(input, rows('none'))).toMatchObject({ created: 1, rejected: 1 });
+    expect(await world.import(input, rows('none'))).toMatchObject({ created: 0, existing: 1 });
+    const corrected = rows('https://b.example');
+    await expect(world.import(input, corrected)).rejects.toThrow(/stdin-\w+\.shortlink-journal/);
+    const reuse = { ...input, onSimilar: 'reuse' } as const;
+    expect(await world.import(reuse, corrected)).toMatchObject({ created: 1, existing: 1 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
 });
 
 describe('the forecast', () => {

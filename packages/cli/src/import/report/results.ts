@@ -103,8 +103,8 @@ export async function writeResults(
     return ended;
   }
   const stopped = withPlace(ended.stopped);
-  const { unsent, unknown, failed } = ended;
-  const hasAll = ended.stopped === undefined && unsent + unknown + failed === 0;
+  const { unsent, unknown, failed, rejected } = ended;
+  const hasAll = ended.stopped === undefined && unsent + unknown + failed + rejected === 0;
   // Standard input has no name: its journal goes once each row has its link, unless the results were not read to their end.
   const isDone =
     hasAll && deps.stdout.isClosed?.() !== true && typeof settings.journal !== 'string';
