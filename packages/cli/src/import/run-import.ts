@@ -110,7 +110,7 @@ async function importInput(
   }
   if (stopped !== undefined) {
     announce(found, checked, deps);
-    return { ...summary, stopped, lists: await listsOf(known) };
+    return { ...summary, stopped, lists: await listUnsent(known) };
   }
 
   // Send: feed the new rows to the service. The journal records each batch before and after its request.
@@ -147,13 +147,9 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   // As in an import: links of earlier results that no row asks for any more are counted.
   if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
   announce(found, checked, deps);
-  const after = { ...summary, ...countsOf(found), lists: await listsOf({ ...known, found }) };
+  const after = { ...summary, ...countsOf(found), lists: await listUnsent({ ...known, found }) };
   if (found.new === 0) return after;
   return { ...after, forecast: planSending(found.new, service.usage, settings, deps) };
-}
-
-async function listsOf(known: SendNewRows): Promise<ImportSummary['lists']> {
-  return known.settings.listsRows ? listUnsent(known) : undefined;
 }
 
 /** The first pass, and the rejects file that it writes. Undefined when the user stopped it. */

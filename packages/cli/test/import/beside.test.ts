@@ -46,6 +46,22 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 3, duplicates: 0 });
   });
 
+  test.each([
+    ['links.short', 1],
+    ['links', 1],
+    // What a killed run has left of its results.
+    ['.links.csv.results.csv.0123456789abcdef01234567.partial', 0],
+  ])('are found by their header in a file with the name of no table: %s', async (name, known) => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    renameSync(world.path('input.csv.results.csv'), world.path(name));
+    rmSync(world.path('input.csv.shortlink-journal'));
+    const again = world.import({ onSimilar: 'stop' });
+    if (known === 0) expect(await again).toMatchObject({ created: 1 });
+    else await expect(again).rejects.toThrow(`${name} names them`);
+    expect(world.created()).toEqual({ links: 1, duplicates: 1 - known });
+  });
+
   test.each(['l.jsonl.results (1).csv', 'old.csv'])(
     'of lines with other keys: %s',
     async (name) => {

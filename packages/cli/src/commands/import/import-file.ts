@@ -165,7 +165,6 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   };
 }
 
-/** Where no row of many got a link, the others are not sent: each run would stop at the same ones. */
 const MEND_FIRST =
   'The results name the rows that failed. Correct these first, or take them out: until then, each run ends before it sends the rows behind them.';
 

@@ -5,9 +5,10 @@ import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
-import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
+import { firstBytes, isJournal, JOURNAL_NAME } from '../journal/file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
+import { RESULTS_HEADER } from '../layout.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
@@ -20,6 +21,9 @@ const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
 /** Files that may be results, whatever their names, and those that an import has kept because a person had changed them. */
 const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
+
+/** A longer header is not recognised in a file with the name of no table. */
+const HEADER_BYTES = 4_096;
 
 /** Files of a folder that are looked at. */
 const MAX_FILES = 1_000;
@@ -55,7 +59,7 @@ export async function filesBeside(
     for (const name of [...paths.slice(0, MAX_FILES), ...others.slice(0, MAX_FILES)]) {
       const path = join(folder, name);
       const isOther = own.has(path) || isSetAside(path) || !(await isFilled(path));
-      if (!isOther && (isEvidence(name) || isRenamedJournal(path))) found.push(path);
+      if (!isOther && (isEvidence(name) || kindOf(path) !== undefined)) found.push(path);
     }
   }
   for (const path of await Promise.all(earlier.map(placeOf))) {
@@ -64,14 +68,16 @@ export async function filesBeside(
   return found;
 }
 
-/** A journal that was named by `--journal`, kept by `--restart` or copied. */
-function isRenamedJournal(path: string): boolean {
+/** A journal that was named by `--journal`, kept by `--restart` or copied; or results that `-o` has given the name of no table. */
+function kindOf(path: string): 'journal' | 'results' | undefined {
   try {
-    return isJournal(path);
+    if (isJournal(path)) return 'journal';
+    const head = firstBytes(path, HEADER_BYTES).toString('latin1');
+    if (RESULTS_HEADER.test(head) && !/\.(?:partial|whole)$/.test(path)) return 'results';
   } catch {
     // What can't be read names nothing.
-    return false;
   }
+  return undefined;
 }
 
 /** A path without symbolic links, but for that of the file itself: a folder may have two names. */
@@ -118,7 +124,7 @@ async function readOther(path: string, name: string, ask: AskOfInput): Promise<v
   const source = KNOWN_BY.beside;
   const isInput = settings.others?.includes(path) === true;
   try {
-    if (!JOURNAL_NAME.test(path) && !isRenamedJournal(path)) {
+    if (!JOURNAL_NAME.test(path) && kindOf(path) !== 'journal') {
       const origins = [new URL(settings.baseUrl).origin, ...own.origins()];
       // Results of the same lines may have any name.
       const isOfLines = isTable || plan.format === 'jsonl';

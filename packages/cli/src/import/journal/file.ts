@@ -83,7 +83,7 @@ export function isJournal(path: string): boolean {
   );
 }
 
-function firstBytes(path: string, length: number): Buffer {
+export function firstBytes(path: string, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   try {
     const file = openSync(path, 'r');

@@ -167,7 +167,8 @@ function rowLister({ source, found, evidence }: SendNewRows) {
 }
 
 /** The rows that the summary of a run names which sends nothing. Reads the input once more. */
-export async function listUnsent(known: SendNewRows): Promise<RowLists> {
+export async function listUnsent(known: SendNewRows): Promise<ImportSummary['lists']> {
+  if (!known.settings.listsRows) return undefined;
   const { lists, onRow } = rowLister(known);
   const report = { ...known, batches: [], whyUnsent: '', onRow };
   for await (const _ of reported(report));

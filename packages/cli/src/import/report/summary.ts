@@ -26,8 +26,7 @@ export function whyStopped(
   if (counts.unknown > 0 && (onUnknown !== 'skip' || inJobs > 0)) {
     return stoppedByUnknown(counts.unknown, inJobs >= counts.unknown, canAsk);
   }
-  const { room } = forecast ?? {};
-  if (room !== undefined && forecast?.isShort && counts.unsent > 0) return stoppedByPlan(room);
+  if (forecast?.isShort && counts.unsent > 0) return stoppedByPlan(forecast.room ?? 0);
   return undefined;
 }
 
