@@ -136,7 +136,8 @@ describe.each(['', 'state/'])('in the folder "%s" of the input', (folder) => {
   test('a journal of 0 bytes is refused where nothing else names the links', async () => {
     const { journal, output } = paths();
     truncateSync(journal);
-    renameSync(output, world.path('aside'));
+    mkdirSync(world.path('aside'));
+    renameSync(output, world.path('aside/output'));
     for (const dryRun of [true, false, false]) {
       await expect(world.import({ ...paths(), dryRun })).rejects.toMatchObject({
         exitCode: 2,
@@ -145,7 +146,7 @@ describe.each(['', 'state/'])('in the folder "%s" of the input', (folder) => {
       });
     }
     // Under another name, its results are evidence too.
-    renameSync(world.path('aside'), world.path('aside.csv'));
+    renameSync(world.path('aside/output'), world.path('aside.csv'));
     const reuse = { ...paths(), journal: world.path('cut'), onSimilar: 'reuse' } as const;
     world.write('cut', '');
     expect(await world.import(reuse)).toMatchObject({ created: 1, existing: 2 });

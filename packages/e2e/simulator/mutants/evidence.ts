@@ -108,17 +108,23 @@ export const EVIDENCE: readonly Mutant[] = [
       },
       {
         file: `${CHECK}/beside.ts`,
-        find: '    return isJournal(path);',
-        replace: '    return isJournal(path) && path === JOURNAL_NAME.source;',
+        find: "    if (isJournal(path)) return 'journal';",
+        replace:
+          "    if (isJournal(path)) return path === JOURNAL_NAME.source ? 'journal' : undefined;",
       },
     ],
   },
-  mutant(
-    'results under other names not read',
-    `${CHECK}/beside.ts`,
-    '(?:csv|tsv|txt|jsonl|ndjson|xlsx)',
-    '(?:tsv)',
-  ),
+  {
+    name: 'results under other names not read',
+    patches: [
+      {
+        file: `${CHECK}/beside.ts`,
+        find: '(?:csv|tsv|txt|jsonl|ndjson|xlsx)',
+        replace: '(?:tsv)',
+      },
+      { file: `${CHECK}/beside.ts`, find: 'RESULTS_HEADER.test(head)', replace: "head === ''" },
+    ],
+  },
   {
     name: 'damaged journal begun anew',
     patches: [

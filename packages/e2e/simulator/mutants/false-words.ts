@@ -110,7 +110,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listsOf(known) };\n  }\n',
+    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listUnsent(known) };\n  }\n',
     '',
   ),
   mutant(
@@ -122,7 +122,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'plan without room does not stop the run',
     `${REPORT}/summary.ts`,
-    'if (room !== undefined && forecast?.isShort && counts.unsent > 0) return stoppedByPlan(room);',
+    'if (forecast?.isShort && counts.unsent > 0) return stoppedByPlan(forecast.room ?? 0);',
     '',
   ),
   mutant(
