@@ -35,7 +35,7 @@ describe('links that another file in the folder names', () => {
       message: expect.stringMatching(
         /2 rows ask.*input\.csv\.results\.csv.*line 2: https:.*line 3/,
       ),
-      hint: expect.stringContaining('--on-similar'),
+      hint: expect.stringMatching(/--on-similar reuse.*--known FILE/),
     });
     expect(asked).toHaveLength(before);
     expect(await world.import({ ...week2, onSimilar: 'reuse' })).toMatchObject({

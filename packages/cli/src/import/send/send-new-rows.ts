@@ -102,7 +102,7 @@ export async function findOut(
   const names = await readBeside(paths, ask);
   refuseMoved(evidence.moved(), source.input.name);
   const how = `${names.join(', ')} names them`;
-  const hint = await renamedHint(names, settings.file);
+  const hint = ` Or name the results that count: --known FILE.${await renamedHint(names, settings.file)}`;
   const after = paths.length === 0 ? found : foundOf(checked, await decideSimilar(ask, how, hint));
   await refuseCut(after, journal, settings);
   return after;
