@@ -32,6 +32,20 @@ const lost = () => {
   return {};
 };
 
+test('the link of a row with another redirect type is not given to a row with another title', async () => {
+  const rows = (...lines: string[]) =>
+    ['url,title,redirect_type', ...lines.map((line) => `https://example.com/1,${line}`), ''].join(
+      '\n',
+    );
+  world.write('input.csv', rows('T,', 'T,307'));
+  await world.import();
+  loseAll();
+  world.write('input.csv', rows('A,307', 'T,301', 'A,307'));
+  const create = { onSimilar: 'create' } as const;
+  expect(await world.import(create)).toMatchObject({ created: 2, existing: 1, changed: 1 });
+  expect(await world.import(create)).toMatchObject({ created: 0, existing: 3 });
+});
+
 describe('with a service that can be asked, nothing has to be remembered', () => {
   test.each<[string, () => { file?: string }]>([
     ['journal and results are gone', lost],

@@ -116,8 +116,8 @@ const ROWS: readonly Mutant[] = [
   mutant(
     'first edited row not matched',
     `${CHECK}/evidence-sql.ts`,
-    "db.exec(matchBy('key, pair', CERTAIN));",
-    "db.exec(matchBy('key, pair', CERTAIN) + ' WHERE n > 1');",
+    'db.exec(matchBy(columns, CERTAIN));',
+    "db.exec(matchBy(columns, CERTAIN) + (columns === 'key, pair' ? ' WHERE n > 1' : ''));",
   ),
   mutant(
     'known links forgotten with the unknown',

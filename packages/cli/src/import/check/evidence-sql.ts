@@ -170,8 +170,8 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
   db.exec(MATCH_SINGLE);
   db.exec(UNMATCH_OTHERS);
   if (db.prepare(ANY_LINK_LEFT).get() !== undefined) {
-    db.exec(matchBy('key, pair, content', CERTAIN));
-    db.exec(matchBy('key, pair', CERTAIN));
+    for (const columns of ['key, pair, content', 'key, pair, words', 'key, pair'])
+      db.exec(matchBy(columns, CERTAIN));
     const isAsked = `source = ${KNOWN_BY.service}`;
     // A row whose title was edited meanwhile says what its link was asked for with.
     if (hasDoubts) db.exec(matchBy('key, pair, made_with', isAsked));
