@@ -20,9 +20,7 @@ export class RowSet {
     const bits = other.#bits;
     const grown = new Uint8Array(Math.max(this.#bits.length, bits.length));
     grown.set(this.#bits);
-    bits.forEach((byte, index) => {
-      grown[index] = (grown[index] ?? 0) | byte;
-    });
+    for (const [index, byte] of bits.entries()) grown[index] = (grown[index] ?? 0) | byte;
     this.#bits = grown;
   }
 }
