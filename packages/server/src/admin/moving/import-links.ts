@@ -75,7 +75,7 @@ class Import {
   readonly #store: ImportStore;
   readonly #settings: ImportSettings;
   readonly #files: readonly File[];
-  readonly #index = new AddressIndex();
+  #index = new AddressIndex();
   /** The place before the first line of each file. */
   readonly #starts: number[] = [];
   readonly #saidHosts = new Set<unknown>();
@@ -133,6 +133,8 @@ class Import {
 
   async write(spool: Spool<Group>, checked: ImportCounts): Promise<ImportCounts> {
     this.#counts = { created: 0, extended: 0, exists: checked.exists };
+    // Addresses were compared. For a million links, their index is a fifth of the memory.
+    this.#index = new AddressIndex();
     const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
     let number = 0;
     let writing: Promise<unknown> = Promise.resolve();
