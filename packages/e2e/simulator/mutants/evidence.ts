@@ -15,6 +15,12 @@ export const EVIDENCE: readonly Mutant[] = [
     'await askService(input).then(async () => {',
   ),
   mutant(
+    'links found before a failure not recorded',
+    `${SEND}/send-new-rows.ts`,
+    'if (evidence.knowsMore && failure !== undefined) await evidence.compare();',
+    '',
+  ),
+  mutant(
     'usage that can not be read taken for one without features',
     `${CHECK}/forecast.ts`,
     '    if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;\n',

@@ -67,8 +67,7 @@ async function lookUp(pairs: readonly string[], evidence: Evidence, deps: Import
   }));
   // Of a target with many links, each answer has a part.
   while (asked.length > 0) {
-    const { signal } = deps;
-    const results: LookupResult[] = await deps.client.links.lookup(asked, { signal });
+    const results: LookupResult[] = await deps.client.links.lookup(asked, { signal: deps.signal });
     asked = asked.flatMap((target, index) => {
       const { links = [], more = false } = results[index] ?? {};
       for (const { title, tags, redirect_type, code, short_url } of links) {

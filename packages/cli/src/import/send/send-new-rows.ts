@@ -174,6 +174,8 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       failure = { error };
     }
     if (isFirst) {
+      // Rows may have links that were found before a failure.
+      if (evidence.knowsMore && failure !== undefined) await evidence.compare();
       if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
       unknownBefore = found.unknown;
