@@ -74,7 +74,7 @@ function stem(name: string): string {
   return name.toLowerCase().replace(/[^a-z]|ms$|ies$|(?<=tr)y$/g, '');
 }
 
-/** A value that may be iterated. A string is not one: it would be read letter by letter. */
+/** Refuses what can't be iterated, and a string, which would be read letter by letter. */
 export function iterable(option: string, value: unknown): void {
   const isIterable =
     typeof value === 'object' &&
