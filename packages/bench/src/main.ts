@@ -41,6 +41,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   server: async () => {
     const { measureJobs, measureSyncBatches } = await import('./server/batches.ts');
     const { measureRedirects, measureRedirectsOnPostgres } = await import('./server/redirects.ts');
+    const moving = await import('./server/moving-in.ts');
     return {
       redirects: measureRedirects,
       'redirects-postgres': measureRedirectsOnPostgres,
@@ -49,6 +50,8 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
       'batches-jobs': measureJobs,
       'redirects-beside-jobs': (await import('./server/redirects-beside-jobs.ts'))
         .measureRedirectsBesideJobs,
+      'moving-in': moving.measureMovingIn,
+      'moving-in-postgres': moving.measureMovingInOnPostgres,
       growth: (await import('./server/growth.ts')).measureGrowth,
     };
   },

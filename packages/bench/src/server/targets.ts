@@ -19,10 +19,9 @@ const FLOORS = {
   'node:http, a commit each': new URL('./floor-http.ts', import.meta.url),
 } as const;
 
-const SERVER_PROGRAM = fileURLToPath(import.meta.resolve('@shortlink/server/package.json')).replace(
-  /package\.json$/,
-  'dist/main.js',
-);
+export const SERVER_PROGRAM = fileURLToPath(
+  import.meta.resolve('@shortlink/server/package.json'),
+).replace(/package\.json$/, 'dist/main.js');
 
 export const OURS = 'shortlink-server';
 
