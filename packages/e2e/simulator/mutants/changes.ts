@@ -57,7 +57,7 @@ export const CHANGES: readonly Mutant[] = [
     'known links taken by their target URL alone',
     `${CHECK}/evidence-sql.ts`,
     `SELECT min(id), source, 0, \${FREE}`,
-    `SELECT min(id), source, 0, \${FREE.replace(AS_ROW, '0')}`,
+    `SELECT min(id), source, 0, \${FREE.replaceAll(AS_ROW, '0')}`,
   ),
   mutant(
     'links of the known file created again',
