@@ -1,6 +1,14 @@
 import { Random } from '../kernel/random.ts';
 import { changeRows, maybeRefused } from './extras.ts';
-import { FOREIGN_KEYS, type Loss, type RowPlan, type RunPlan, type Scenario } from './scenario.ts';
+import {
+  FOREIGN_KEYS,
+  type Loss,
+  type NetworkFault,
+  type RowPlan,
+  type RunPlan,
+  type Scenario,
+  type UserTraits,
+} from './scenario.ts';
 import { quietly, withoutFormer } from './shrink.ts';
 
 const MINUTE_MS = 60_000;
@@ -85,7 +93,7 @@ function editTargets({ seed, runs }: Scenario): void {
 }
 
 /** Requests that arrive when their sender is gone, and the next run has begun: a look-up finds nothing of them yet. */
-function sendLate({ service, user, runs }: Scenario, random: Random): void {
+function sendLate({ seed, service, user, runs }: Scenario, random: Random): void {
   service.hasIdempotency = service.kind === 'own';
   user.idempotency = false;
   for (const [index, run] of runs.slice(0, -1).entries()) {
@@ -96,7 +104,19 @@ function sendLate({ service, user, runs }: Scenario, random: Random): void {
     run.stop = { softMs: random.between(100, 4_000), hardMs: random.below(1_000) };
     run.killAt = undefined;
     next.pauseMs = 1_000;
+    refuseFirst(run, user, new Random(seed, 26, index));
   }
+}
+
+/** The request that arrives late was refused before, and is sent again as soon as the service wants it. */
+function refuseFirst(run: RunPlan, user: UserTraits, random: Random): void {
+  const [slow] = run.faults;
+  if (slow === undefined || run.stop === undefined || !random.chance(0.4)) return;
+  const seconds = random.pick([27, 41, 48]);
+  user.maxWaitMs = Math.max(user.maxWaitMs, 2 * MINUTE_MS);
+  run.stop.softMs += seconds * 1_000;
+  const refused: NetworkFault = { ...slow, lasts: 0, kind: '429', form: seconds - 1 };
+  run.faults = [refused, { ...slow, request: slow.request + 1 }];
 }
 
 /** The same rows once more, or with some titles edited, and nothing happens but the loss. */
