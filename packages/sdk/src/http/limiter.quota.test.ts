@@ -195,3 +195,49 @@ describe('a wait for a quota', () => {
     expect(await ask()).toBe(20_000);
   });
 });
+
+describe('a quota that is learned from a 429', () => {
+  /** Two requests of a window of 10 s that got through, and one that did not. */
+  async function learn() {
+    const scene = setUp();
+    const early = await scene.take();
+    for (const status of [201, 201, 429]) {
+      scene.limiter.finish(await scene.take(), { status, retryAfterMs: 10_000 });
+    }
+    return { ...scene, early };
+  }
+
+  it('is that of one window, however many have passed since', async () => {
+    const scene = await learn();
+    scene.clock.time += 10_000;
+    expect(await burst(scene)).toEqual({ sent: 3, waitMs: 10_000 });
+    scene.clock.time += 35_000;
+    expect(await burst(scene)).toEqual({ sent: 3, waitMs: 5_000 });
+  });
+
+  it('is not used up by a 429 that belongs to the window before', async () => {
+    const { early, ...scene } = await learn();
+    scene.clock.time += 10_000;
+    await scene.take();
+    scene.limiter.finish(early, { status: 429, retryAfterMs: 10_000 });
+    expect(await burst(scene)).toEqual({ sent: 2, waitMs: 10_000 });
+  });
+
+  it('holds back no request that counts against no quota', async () => {
+    const { limiter, onPause, ask } = await learn();
+    expect(await ask()).toBe(10_000);
+    const turn = { failsAtLimit: false, ignoresQuota: true, maxRetryAfterMs: MAX_WAIT_MS, onPause };
+    expect(await limiter.turn(turn)).toBeTypeOf('object');
+  });
+
+  it('counts only while the service states none', async () => {
+    const scene = await learn();
+    const held = await scene.ask();
+    scene.clock.time += 10_000;
+    await scene.send(minute(50, 10_000));
+    expect([held, (await burst(scene)).sent]).toEqual([10_000, 50]);
+    scene.clock.time += 10_000;
+    scene.limiter.finish(await scene.take(), { status: 429, retryAfterMs: 10_000 });
+    expect(await scene.ask()).toBe(10_000);
+  });
+});

@@ -79,6 +79,13 @@ describe('the pace', () => {
     await take();
   });
 
+  it('is not passed by a number of requests per minute that is not whole', async () => {
+    const { ask, send } = setUp(1.5);
+    await send();
+    // A second one after 40 s would be two in a minute.
+    expect(await ask()).toBe(60_000);
+  });
+
   it('allows less than one request per minute', async () => {
     const { ask, send } = setUp(0.5);
     await send();
