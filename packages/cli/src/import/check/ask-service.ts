@@ -43,13 +43,13 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
   deps.onEvent({ type: 'warning', message });
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, waitMs);
-    stop.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(stop.reason);
-    });
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, stop.aborted ? 0 : waitMs);
+    stop.addEventListener('abort', () => resolve());
   });
+  clearTimeout(timer);
+  stop.throwIfAborted();
 }
 
 /** Milliseconds since a request was sent: by the wall clock, and by the one that runs since the machine was started. */
