@@ -235,6 +235,8 @@ test('services are kept apart, however their address is written', () => {
   expect([journal.hasLinks(), journal.openBatches()]).toEqual([false, []]);
   expect(journal.otherServices()).toEqual(['https://api.example']);
   expect(journal.isEmpty).toBe(false);
+  begin(['b']);
+  expect(journal.otherServices()).toEqual(['https://api.example']);
   journal.close();
   open('https://API.example:443/');
   expect(journal.hasLinks()).toBe(true);

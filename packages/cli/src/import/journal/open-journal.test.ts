@@ -312,6 +312,7 @@ describe('what SQLite has begun when a run is killed', () => {
 
   test('is no part of a file that was restored from a copy', async () => {
     const { path, copies } = await killed();
+    const copiesLeft = await useOwnTmpdir();
     const [first = '', last = ''] = copies;
     for (const [copy, known] of [
       [first, [first]],
@@ -327,6 +328,7 @@ describe('what SQLite has begun when a run is killed', () => {
       expect(peek(path)).toEqual(known);
       writeFileSync(`${path}-journal`, undo);
     }
+    expect(copiesLeft()).toEqual([]);
   });
 });
 

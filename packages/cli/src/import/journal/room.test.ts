@@ -82,6 +82,16 @@ test('the room that a killed run has left is used again', () => {
   expect(pages()).toBeGreaterThan(before);
 });
 
+test('room for more responses is what it would be, had it been kept for all of them at once', () => {
+  const kept = () => journal.db.prepare('SELECT sum(length(bytes)) AS bytes FROM room').get();
+  journal.keepRoom(SIZE);
+  journal.keepRoom(4 * SIZE);
+  const grown = kept();
+  journal.db.exec('DELETE FROM room');
+  journal.keepRoom(4 * SIZE);
+  expect(grown).toEqual(kept());
+});
+
 test('once nothing is in flight, a journal is as large as what it records', () => {
   journal.keepRoom(200 * SIZE);
   begin();

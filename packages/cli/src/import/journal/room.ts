@@ -47,7 +47,6 @@ export class Room {
   /** The file becomes as small as what it records. */
   release(): void {
     if (!this.#isKept) return;
-    this.#isKept = false;
     try {
       inTransaction(this.#db, this.#path, () => this.#db.exec('DELETE FROM room'));
       this.#db.exec('PRAGMA incremental_vacuum');
