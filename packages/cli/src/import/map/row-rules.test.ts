@@ -45,6 +45,8 @@ describe('target URLs', () => {
     'http://[::1]:3000/',
     'https://example.com/?next=https://user:pass@other.example',
     `https://example.com/${'a'.repeat(2028)}`,
+    // As a `Location`, each of these characters is twelve bytes.
+    `https://example.com/${'😀'.repeat(681)}`,
   ])('%s', (url) => {
     expect(check([url])).toEqual({ target_url: url });
   });
@@ -74,6 +76,7 @@ describe('target URLs', () => {
     ['https://example.com:99999/', 'not a valid URL'],
     ['https://example.com/a\nb', 'control character or a line break'],
     [`https://example.com/${'a'.repeat(2029)}`, '2049 characters long, at most 2048'],
+    [`https://example.com/${'😀'.repeat(681)}a`, '8193 bytes once it is percent-encoded'],
     ['https://example.com/\ud800', 'not a valid URL'],
   ])('%j is refused: %s', (url, reason) => {
     expect(check([url])).toContain(reason);
@@ -111,6 +114,9 @@ describe('the other fields', () => {
   test.each<[string, string[], string]>([
     ['a title too long', [URL, 'x'.repeat(256)], 'title is 256 characters long'],
     ['NUL in a title', [URL, 'a\0b'], 'NUL or broken'],
+    ['half a character in a title', [URL, 'a\ud83d'], 'title holds NUL or broken'],
+    ['half a character in a tag', [URL, '', 'a,\ude00b'], 'tag "\\ude00b" holds NUL or broken'],
+    ['half a character in a domain', [URL, '', '', 'd\ud83d'], 'domain_id holds NUL or broken'],
     ['too many tags', [URL, '', Array.from({ length: 21 }, (_, i) => i).join()], '21 tags'],
     ['a tag too long', [URL, '', 'x'.repeat(MAX_TAG_LENGTH + 1)], 'characters long, at most'],
     [
@@ -129,6 +135,15 @@ describe('the other fields', () => {
         title: 'x'.repeat(255),
       },
     );
+  });
+
+  test('lengths are counted in characters, and the last of those allowed passes', () => {
+    const title = '😀'.repeat(255);
+    const tags = Array.from(
+      { length: 20 },
+      (_, n) => `${'😀'.repeat(MAX_TAG_LENGTH - 2)}${n + 10}`,
+    );
+    expect(check([URL, title, tags.join()])).toMatchObject({ title, tags });
   });
 
   test('only in a rejects file is the guard of a formula taken off', () => {
