@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findResultColumns } from './result-columns.ts';
+import { findResultColumns, ownLink } from './result-columns.ts';
 
 const FOUR = ['code', 'short_url', 'status', 'error'];
 const AT_ONE = { code: 1, short_url: 2, status: 3, error: 4 };
@@ -20,4 +20,16 @@ test('four result columns are found in any order, and three are none', () => {
   const found = findResultColumns(['error', 'target_url', 'Code', 'Status', 'Short URL']);
   expect(found).toEqual({ error: 0, code: 2, status: 3, short_url: 4 });
   expect(findResultColumns(['target_url', 'code', 'short_url', 'status'])).toEqual({});
+});
+
+test.each([
+  // A spreadsheet takes such a code for a number.
+  ['1e5', '100000'],
+  ['0012', '12'],
+  ['abc', ''],
+  ['=abc', "'=abc"],
+])('the code %s of a short URL counts, whatever the cell says of it: %j', (code, cell) => {
+  const short_url = `https://s.example/${code}`;
+  const cells = ['https://example.com', cell, short_url, 'created', ''];
+  expect(ownLink({ line: 2, cells }, { resultColumns: AT_ONE })).toMatchObject({ code, short_url });
 });

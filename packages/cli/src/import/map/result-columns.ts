@@ -167,7 +167,7 @@ export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
   if (short_url === '' || strayText(row, layout) !== undefined) return undefined;
   const end = short_url.slice(short_url.lastIndexOf('/') + 1);
   // A spreadsheet takes some codes for numbers, and changes them.
-  const isCode = code !== '' && short_url.endsWith(code);
+  const isCode = code !== '' && short_url.endsWith(`/${code}`);
   return { code: isCode ? code : end || code, short_url, made_for };
 }
 
