@@ -1,5 +1,5 @@
 import { type CreateManyOptions, JobTimeoutError } from '@shortlink/sdk';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   answer,
   HOUR_MS,
@@ -49,6 +49,21 @@ describe('a job', () => {
       total: 1,
     });
     expect(scene.service.requests).toBe(3);
+  });
+
+  test('that a request has become which was sent again is polled beyond the life of its key', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    scene.sent(['a'], { key: 'k1' });
+    const ended: unknown[] = [];
+    async function* createMany(_: unknown, { idempotencyKey, onBatch, signal }: CreateManyOptions) {
+      if (idempotencyKey === undefined) return;
+      await onBatch?.({ type: 'accepted', first: 0, count: 1, job_id: 'j1' });
+      vi.advanceTimersByTime(24 * HOUR_MS);
+      ended.push(signal?.aborted);
+      yield { index: 0 };
+    }
+    await scene.settle({}, HOUR_MS, { links: { createMany } }).finally(() => vi.useRealTimers());
+    expect(ended).toEqual([false]);
   });
 
   test('is polled even where the request could be sent again', async () => {
