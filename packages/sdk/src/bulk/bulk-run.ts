@@ -144,7 +144,6 @@ export class BulkRun<T extends LinkInput> {
     } finally {
       if (!isDrained) this.abort(this.#left);
       await scheduled;
-      this.#settled.clear();
       unfollow();
       unfollowStop();
       this.#cancelGrace?.();
