@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 
 /** A hidden file beside a target. File names have at most 255 bytes. */
 export function nameBeside(target: string, end: string): string {
-  return join(dirname(target), `.${basename(target).slice(0, 60)}.${end}`);
+  return join(dirname(target), `.${basename(target).slice(0, 60).toWellFormed()}.${end}`);
 }
 
 /** For a file that gets the name of its target once it is whole. Nobody can guess it. */

@@ -167,6 +167,17 @@ describe('a regular file', () => {
     await write(at('out.csv'), 'new\n');
     expect(readdirSync(directory).sort()).toEqual([name('b'), '.out.csv.mine.partial', 'out.csv']);
   });
+
+  test('what a killed run left of a long name is removed too, wherever that is cut', async () => {
+    const name = `${'x'.repeat(59)}😀.csv`;
+    const killed = await openOutput(at(name), { stdout, ownFiles: ownFiles() });
+    await killed.write('half'.repeat(100_000));
+    const [left = ''] = readdirSync(directory);
+    utimesSync(at(left), 0, 0);
+    await write(at(name), 'new\n');
+    expect(readdirSync(directory)).toEqual([name]);
+    await killed.discard();
+  });
 });
 
 describe('a file that a person changed', () => {
@@ -180,6 +191,10 @@ describe('a file that a person changed', () => {
     }
     expect(read('rejects.csv.old')).toBe('corrected\n');
     expect(read('rejects.csv.old2')).toBe('corrected again\n');
+    // As after a run that was killed before it could replace the file.
+    writeFileSync(at('rejects.csv'), 'corrected again\n');
+    expect(await write(at('rejects.csv'), 'last\n')).toBe(at('rejects.csv.old2'));
+    expect(readdirSync(directory)).toHaveLength(3);
   });
 
   test('is named as the user has named it', async () => {
