@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
@@ -59,6 +59,13 @@ const SCENES: Record<string, Scene> = {
     appendFileSync(world.path('input.csv.results.csv'), 'https://example.com/3,D,,,,,\n');
     world.write('input.csv', TABLE.replace(/not a URL.*\n/, ''));
     await world.import();
+  },
+  'results whose journal is gone': async () => {
+    world.writeRows(1);
+    await world.import();
+    rmSync(world.path('input.csv.shortlink-journal'));
+    world.writeRows(2);
+    expect(await world.import()).toMatchObject({ created: 1 });
   },
   'standard input': () => world.import({ file: '-' }, [Buffer.from(TABLE.slice(0, 34))]),
   'a packed table': async () => {

@@ -38,11 +38,8 @@ export async function keepChanged(
   for (let number = 1; ; number += 1) {
     const name = `${target}.old${number === 1 ? '' : number}`;
     try {
-      await link(target, name).catch((error) => {
-        if (hasCode(error, 'EEXIST')) throw error;
-        // Some file systems have no hard links.
-        return copyFile(target, name, constants.COPYFILE_EXCL);
-      });
+      // Some file systems have no hard links.
+      await link(target, name).catch(() => copyFile(target, name, constants.COPYFILE_EXCL));
       return name;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error;
