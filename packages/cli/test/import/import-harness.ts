@@ -114,8 +114,8 @@ export class ImportHarness {
   }
 
   /** Values of the `status` column of the results. */
-  statuses(): string[] {
-    return this.table()
+  statuses(name?: string): string[] {
+    return this.table(name)
       .slice(1)
       .map((row) => row.at(-2) ?? '');
   }

@@ -31,9 +31,15 @@ test('a file that is mounted by itself is filled in, and stays the same file', a
   expect(await inPlace()).toMatchObject({ created: 2 });
   expect(statSync(path).ino).toBe(ino);
   expect(harness.files()).toEqual(['input.csv', 'input.csv.shortlink-journal']);
-  harness.write('input.csv', `${harness.read('input.csv')}https://example.com/2,,,,\n`);
+  // The new content is shorter than the old one.
+  const reason = 'no '.repeat(1_000);
+  harness.write(
+    'input.csv',
+    `${harness.read('input.csv')}https://example.com/2,,,failed,${reason}\n`,
+  );
   expect(await inPlace()).toMatchObject({ created: 1, existing: 2 });
   expect(harness.created()).toEqual({ links: 3, duplicates: 0 });
+  expect(harness.statuses('input.csv')).toEqual(['created', 'created', 'created']);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -138,9 +139,22 @@ describe('a regular file', () => {
     writeFileSync(at('out.csv'), 'old\n');
     for (const mode of [0o600, 0o640, 0o666]) {
       chmodSync(at('out.csv'), mode);
-      await write(at('out.csv'), `${mode}\n`);
+      const output = await openOutput(at('out.csv'), { stdout, ownFiles: ownFiles() });
+      await output.write(`${mode}\n`.repeat(200_000));
+      // Nobody else may read the new one meanwhile.
+      for (const name of readdirSync(directory).filter((one) => one.endsWith('.partial')))
+        expect(statSync(at(name)).mode & 0o777).toBe(0o600);
+      await output.finish();
       expect(statSync(at('out.csv')).mode & 0o777).toBe(mode);
     }
+  });
+
+  test('keeps its owner, where we may give it one', async ({ skip }) => {
+    writeFileSync(at('out.csv'), 'old\n');
+    if (process.getuid?.() !== 0) skip('only root may');
+    chownSync(at('out.csv'), 1_234, 1_235);
+    await write(at('out.csv'), 'new\n');
+    expect(statSync(at('out.csv'))).toMatchObject({ uid: 1_234, gid: 1_235 });
   });
 
   test('two runs at once: each writes a whole file, the last one stays', async () => {
@@ -201,6 +215,17 @@ describe('a file that a person changed', () => {
     writeFileSync(at('out.csv'), 'edited\n');
     const path = relative(process.cwd(), at('out.csv'));
     expect(await write(path, 'new\n')).toBe(`${path}.old`);
+  });
+
+  test('is none that we write: it is remembered before it has its name', async () => {
+    writeFileSync(at('out.csv'), '');
+    const before: string[] = [];
+    const willWrite = () => void before.push(read('out.csv'));
+    const options = { stdout, ownFiles: { ...ownFiles(), willWrite } };
+    const output = await openOutput(at('out.csv'), options);
+    await output.write('new\n');
+    await output.finish();
+    expect([before, read('out.csv')]).toEqual([[''], 'new\n']);
   });
 
   test('is distinguished from one that we wrote, again and again', async () => {

@@ -54,7 +54,6 @@ export async function openReplacement(
       await syncFolder(dirname(target));
       return resolve(path) === target ? kept?.replace(target, () => path) : kept;
     } catch (cause) {
-      await discard();
       throw writeError(path, cause);
     }
   };
