@@ -1,24 +1,29 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent, fetchVia, isPrivateHost } from '../agents.ts';
 import { Asker } from './ask.ts';
 
 /** An asker whose requests get their responses from a function. */
 function askerOf(respond: (url: URL) => Response, signal = new AbortController().signal) {
   const asked: string[] = [];
-  const fetch = async (input: string | URL | Request) => {
+  const cookies: (string | null)[] = [];
+  const fetch = async (input: string | URL | Request, init?: RequestInit) => {
     asked.push(String(input));
+    cookies.push(new Headers(init?.headers).get('cookie'));
     return respond(new URL(String(input)));
   };
   const settings = { timeoutMs: 1000, maxRetries: 2, requestsPerMinute: undefined };
   const fetches = { fetchShort: fetch, fetchTarget: fetch };
   const asker = new Asker({ ...settings, ...fetches, allowGet: false, userAgent: 'test', signal });
-  return { asker, asked };
+  return { asker, asked, cookies };
 }
 
-const busy = () => new Response(null, { status: 429, headers: { 'Retry-After': '60' } });
+/** Asks for the longest wait that is made. */
+const busy = () => later('120');
+const later = (seconds: string) =>
+  new Response(null, { status: 429, headers: { 'Retry-After': seconds } });
 
 test('a wait that one server asks for does not hold back requests to another', async () => {
   const stop = new AbortController();
@@ -33,10 +38,64 @@ test('a wait that one server asks for does not hold back requests to another', a
   expect(await held).toMatchObject({ failure: 'not_asked' });
 });
 
+test('a longer wait than two minutes is not made', async () => {
+  const { asker, asked } = askerOf(() => later('121'));
+  expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
+  expect(asked).toHaveLength(1);
+});
+
+test('a server that asks to wait again and again is not asked for ever', async () => {
+  const { asker, asked } = askerOf(() => later('0'));
+  expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
+  expect(asked).toHaveLength(11);
+});
+
+test('a request that has ended leaves neither its body nor a timer nor a listener', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => void timers.mockRestore());
+  const { signal } = new AbortController();
+  const cancel = vi.fn();
+  const { asker } = askerOf(() => new Response(new ReadableStream({ cancel })), signal);
+  await asker.short(new URL('http://endless.example/'));
+  expect(cancel).toHaveBeenCalledOnce();
+  expect(timers.mock.results.map(({ value }) => value)).toMatchObject([{ _destroyed: true }]);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
 test('a target that is asked too often is not waited for', async () => {
   const { asker, asked } = askerOf(busy);
   expect(await asker.target(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
   expect(asked).toHaveLength(1);
+});
+
+const redirect = (to: string, ...cookies: string[]) => {
+  const headers = cookies.map((cookie) => ['Set-Cookie', cookie] as [string, string]);
+  return new Response(null, { status: 302, headers: [['Location', to], ...headers] });
+};
+
+test.each([
+  [20, { status: 200 }],
+  [21, { failure: 'unreachable', problem: 'it redirects more than 20 times' }],
+])('a target that redirects %i times is followed as far as browsers do', async (times, reply) => {
+  const { asker } = askerOf(({ pathname }) => {
+    const next = Number(pathname.slice(1)) + 1;
+    return next > times ? new Response() : redirect(`/${next}`);
+  });
+  expect(await asker.target(new URL('http://pages.example/0'))).toMatchObject(reply);
+});
+
+test('a cookie goes to the host that has set it and those below it, until it is taken back', async () => {
+  const other = 'other=3; Domain=b.example';
+  const pages: Record<string, Response> = {
+    'a.example': redirect('http://xa.example/', 'own=1', 'wide=2; Domain=a.example', other),
+    'xa.example': redirect('http://b.example/'),
+    'b.example': redirect('http://sub.a.example/', 'own=b'),
+    'sub.a.example': redirect('http://c.a.example/', 'wide=; Domain=a.example; Max-Age=0'),
+    'c.a.example': new Response(),
+  };
+  const { asker, cookies } = askerOf(({ hostname }) => pages[hostname] ?? Response.error());
+  await asker.target(new URL('http://a.example/'));
+  expect(cookies).toEqual([null, null, null, 'own=1; wide=2', 'own=1']);
 });
 
 test.each(['localhost', '127.0.0.1'])(
