@@ -328,6 +328,14 @@ describe('standard input and output', () => {
   });
 });
 
+test('columns of one name are keys of their own in JSON lines', async () => {
+  const rows = 'url,note,note,status,note_2\nhttps://a.example,1,2,3,4\n';
+  await world.import({ file: '-', output: '-', outputFormat: 'jsonl' }, [Buffer.from(rows)]);
+  expect(JSON.parse(world.stdout)).toMatchObject({
+    ...{ note: '1', note_2: '2', status_2: '3', note_2_2: '4', status: 'created' },
+  });
+});
+
 test('a file that is changed while it is sent is not sent any further', async () => {
   world.writeRows(30);
   world.onEvent = (event) => {
@@ -338,6 +346,16 @@ test('a file that is changed while it is sent is not sent any further', async ()
   expect(summary.stopped).toMatchObject({ reason: 'error' });
   expect(summary.stopped?.message).toContain('was changed while');
   expect(world.service.asked).toHaveLength(1);
+});
+
+test('results of a file that is changed while they are written are not put in place', async () => {
+  world.writeRows(2);
+  world.onEvent = ({ type }) => {
+    if (type === 'reporting') world.write('input.csv', 'url\nhttps://x.example\n');
+  };
+  const { stopped } = await world.import();
+  expect(stopped?.message).toContain('was changed while');
+  expect(world.files()).toEqual(['input.csv', 'input.csv.shortlink-journal']);
 });
 
 test('--in-place is refused for a pipe, which can not be replaced, before it is read', async () => {
