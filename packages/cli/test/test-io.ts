@@ -35,6 +35,8 @@ export interface TestIo {
   terminal: Terminal;
   stdout: () => string;
   stderr: () => string;
+  /** How many listen for Ctrl-C. */
+  listening: () => number;
 }
 
 export function testIo(options: CliOptions = {}): TestIo {
@@ -67,15 +69,18 @@ export function testIo(options: CliOptions = {}): TestIo {
     },
     stderr: stderr.text,
   };
-  return { io, terminal, stdout: stdout.text, stderr: stderr.text };
+  const listening = () => listeners.size;
+  return { io, terminal, stdout: stdout.text, stderr: stderr.text, listening };
 }
 
 /** Runs the tool in this process, as main.ts does with the real one. */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { io, terminal, stdout, stderr } = testIo(options);
+  const { io, terminal, stdout, stderr, listening } = testIo(options);
   const running = run(argv, io);
   options.onStart?.(terminal);
   const exitCode = await running;
+  // A listener that is left keeps Ctrl-C from ending the process.
+  if (listening() > 0) throw new Error('The command has ended, and still listens for Ctrl-C');
   return { exitCode, stdout: stdout(), stderr: stderr() };
 }
 

@@ -132,20 +132,40 @@ test.each([
   expect(result.stderr).not.toContain('sl_secret');
 });
 
-test('a file that others can read is closed, with a warning', async () => {
-  const { home, file } = await homeWith(CONFIG, 0o644);
+test.each([0o644, 0o640, 0o604])('a file of mode %i is closed, with a warning', async (mode) => {
+  const { home, file } = await homeWith(CONFIG, mode);
   const result = await cli(['config', 'get', 'profile'], { home });
   expect(result).toMatchObject({ exitCode: 0, stdout: 'live\n' });
-  expect(result.stderr).toMatch(/warning: .*0644.*0600/);
+  expect(result.stderr).toMatch(/warning: .*06[04]{2}.*0600/);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await cli(['config', 'get', 'profile'], { home })).stderr).toBe('');
 });
 
-test('a profile that does not exist is named, with those that do', async () => {
+test.each([
+  [['--profile', 'prod'], {}],
+  [[], { SHORTLINK_PROFILE: 'prod' }],
+])('a profile that does not exist is named, with those that do: %j %j', async (flags, env) => {
   const { home } = await homeWith(CONFIG);
-  const result = await cli(['config', 'list', '--profile', 'prod'], { home });
+  const result = await cli(['config', 'list', ...flags], { home, env });
   expect(result.exitCode).toBe(2);
   expect(result.stderr).toMatch(/no profile "prod".*\n.*live, staging/);
+});
+
+test('of a short key, nothing is shown', async () => {
+  const { home } = await homeWith(CONFIG);
+  for (const [key, shown] of [
+    ['sl_secret_012345', '****2345'],
+    ['sl_secret_01234', '****'],
+  ] as const) {
+    const env = { SHORTLINK_API_KEY: key };
+    expect((await cli(['config', 'get', 'api_key'], { home, env })).stdout).toBe(`${shown}\n`);
+  }
+});
+
+test('a relative XDG_CONFIG_HOME counts for nothing', async () => {
+  const { home } = await homeWith(CONFIG);
+  const env = { XDG_CONFIG_HOME: 'configs' };
+  expect((await cli(['config', 'get', 'profile'], { home, env })).stdout).toBe('live\n');
 });
 
 test('a bad value in the environment is named by where it stands', async () => {

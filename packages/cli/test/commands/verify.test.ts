@@ -4,8 +4,10 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { nobodyListens } from '../stub-service.ts';
 import { type CliOptions, testFolder, cli as withoutService } from '../test-io.ts';
 
@@ -895,6 +897,68 @@ describe('reports', () => {
     expect(result.exitCode).toBe(3);
     expect(JSON.parse(result.stdout).files).toHaveLength(2);
   });
+
+  test('several files: one that is wrong is enough, whichever it is', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/') });
+    const right = await file('right.csv', `short_url,url\n${url}/a,https://example.com\n`);
+    const wrong = await file('wrong.csv', `short_url,url\n${url}/b,https://example.com\n`);
+    expect((await cli(['verify', right, wrong])).exitCode).toBe(3);
+    expect((await cli(['verify', wrong, right])).exitCode).toBe(3);
+  });
+
+  test('keep the cells beyond the last column', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/') });
+    const input = await file('links.csv', `short_url,url\n${url}/a,https://example.com,more,\n`);
+    await cli(['verify', input]);
+    expect((await findings(`${input}.verify.csv`))[0]?.slice(-2)).toEqual(['more', '']);
+  });
+
+  test('name a short URL once that is among the addresses of its link too', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/'), '/b': status(404) });
+    const [short_url, target_url] = [`${url}/a`, 'https://example.com/'];
+    const link = { short_url, target_url, aliases: [short_url, `${url}/b`] };
+    const input = await file('links.jsonl', `${JSON.stringify(link)}\n`);
+    const { stdout } = await cli(['verify', input, '--json']);
+    expect(JSON.parse(stdout).files).toMatchObject([{ links: 2, ok: 1, not_found: 1 }]);
+  });
+});
+
+const LOST = 'http://localhost:1/a';
+test.each<[string, string | Buffer, number]>([
+  ['a table', `short_url,target_url\n${LOST},https://example.com\n`, 3],
+  ['a table without a short URL', 'short_url,target_url\n,https://example.com\n', 2],
+  ['a JSON document', JSON.stringify({ links: [{ short_url: LOST, long_url: LOST }] }), 3],
+  ['a JSON document that is cut off', '{"links": [{', 2],
+  [
+    'a workbook',
+    workbook({
+      Links: [
+        ['short_url', 'url'],
+        [LOST, LOST],
+      ],
+    }),
+    3,
+  ],
+  [
+    'a workbook without a short URL',
+    workbook({
+      Links: [
+        ['short_url', 'url'],
+        ['', LOST],
+      ],
+    }),
+    2,
+  ],
+])('%s leaves nothing in the temporary folder', async (_, content, exitCode) => {
+  vi.stubEnv('TMPDIR', await testFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const isText = typeof content === 'string';
+  const input = isText ? '-' : join(folder, 'links.xlsx');
+  if (!isText) await writeFile(input, content);
+  const argv = ['verify', input, '--max-retries', '0'];
+  const result = await cli(argv, { input: isText ? content : undefined });
+  expect(result).toMatchObject({ exitCode });
+  expect(await readdir(tmpdir())).toEqual([]);
 });
 
 test('Ctrl-C writes what is known, with every row', async () => {
@@ -912,7 +976,9 @@ test('Ctrl-C writes what is known, with every row', async () => {
       onAsked = () => terminal.interrupt();
     },
   };
-  const result = await cli(['verify', input, '--concurrency', '1'], options);
+  const next = await file('next.csv', `short_url,url\n${url}/a,https://example.com/a\n`);
+  const result = await cli(['verify', input, next, '--concurrency', '1'], options);
+  expect(existsSync(`${next}.verify.csv`)).toBe(false);
   expect(result.exitCode).toBe(130);
   expect(result.stderr).toContain('Interrupted');
   const found = (await findings(`${input}.verify.csv`)).map(([finding]) => finding);
