@@ -20,6 +20,8 @@ export interface CliOptions {
 export interface Terminal {
   type(text: string): void;
   interrupt(): void;
+  /** How many listen for Ctrl-C. */
+  listening(): number;
   stderr(): string;
 }
 
@@ -35,8 +37,6 @@ export interface TestIo {
   terminal: Terminal;
   stdout: () => string;
   stderr: () => string;
-  /** How many listen for Ctrl-C. */
-  listening: () => number;
 }
 
 export function testIo(options: CliOptions = {}): TestIo {
@@ -67,20 +67,21 @@ export function testIo(options: CliOptions = {}): TestIo {
     interrupt: () => {
       for (const listener of [...listeners]) listener('signal');
     },
+    listening: () => listeners.size,
     stderr: stderr.text,
   };
-  const listening = () => listeners.size;
-  return { io, terminal, stdout: stdout.text, stderr: stderr.text, listening };
+  return { io, terminal, stdout: stdout.text, stderr: stderr.text };
 }
 
 /** Runs the tool in this process, as main.ts does with the real one. */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { io, terminal, stdout, stderr, listening } = testIo(options);
+  const { io, terminal, stdout, stderr } = testIo(options);
   const running = run(argv, io);
   options.onStart?.(terminal);
   const exitCode = await running;
   // A listener that is left keeps Ctrl-C from ending the process.
-  if (listening() > 0) throw new Error('The command has ended, and still listens for Ctrl-C');
+  if (terminal.listening() > 0)
+    throw new Error('The command has ended, and still listens for Ctrl-C');
   return { exitCode, stdout: stdout(), stderr: stderr() };
 }
 

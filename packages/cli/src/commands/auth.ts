@@ -48,7 +48,6 @@ async function login(context: Context): Promise<ExitCode> {
   if (globals.baseUrl !== undefined) globals.baseUrl = withScheme(globals.baseUrl, context);
   const settings = await context.settings(true);
   const account = await context.interruptible((signal) => askAccount(settings, context, signal));
-  printer.hide(account.apiKey);
   if (!(await isAccepted(account, context))) {
     throw authenticationError(
       `${account.baseUrl} refused the API key, so nothing was stored.`,

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { KEY, nobodyListens, stubService } from '../stub-service.ts';
@@ -90,17 +91,53 @@ test('login ends with a sign of success and with what to try next', async () => 
   expect(stderr).toContain('shortlink create https://example.com/docs --profile staging\n');
 });
 
-test('Ctrl-C at the prompt exits 130 and stores nothing', async () => {
+test('login keeps the other profiles, and the name of the usual one', async () => {
   const service = await stubService();
   const home = await testFolder();
+  await mkdir(join(home, '.config', 'shortlink'), { recursive: true });
+  const live = { api_key: 'sl_of_another_profile', base_url: 'https://sho.rt' };
+  await writeFile(configFile(home), JSON.stringify({ profile: 'live', profiles: { live } }));
+  const args = ['auth', 'login', '--profile', 'staging', '--base-url', service.url];
+  expect(await cli(args, { home, input: ` ${KEY} ` })).toMatchObject({ exitCode: 0 });
+  expect(await readConfig(home)).toEqual({
+    profile: 'live',
+    profiles: { live, staging: { api_key: KEY, base_url: service.url } },
+  });
+});
+
+test('a file that can not be replaced leaves no key in another one', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const folder = join(home, '.config', 'shortlink');
   const result = await cli(['auth', 'login', '--base-url', service.url], {
     home,
     tty: { stdin: true, stderr: true },
-    onStart: (terminal) => answerWhen(terminal, 'API key', 'abc\u0003'),
+    onStart: ({ type, stderr }) => {
+      const typeLate = (text: string) => {
+        mkdirSync(configFile(home), { recursive: true });
+        type(text);
+      };
+      answerWhen({ type: typeLate, stderr }, 'API key', `${KEY}\r`);
+    },
   });
-  expect(result.exitCode).toBe(130);
-  await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+  expect(result.exitCode).toBe(1);
+  expect(await readdir(folder)).toEqual(['config.json']);
 });
+
+test.each(['abc\u0003', '\u0004'])(
+  '%j at the prompt exits 130 and stores nothing',
+  async (keys) => {
+    const service = await stubService();
+    const home = await testFolder();
+    const result = await cli(['auth', 'login', '--base-url', service.url], {
+      home,
+      tty: { stdin: true, stderr: true },
+      onStart: (terminal) => answerWhen(terminal, 'API key', keys),
+    });
+    expect(result.exitCode).toBe(130);
+    await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+  },
+);
 
 test('a refused key is not stored', async () => {
   const service = await stubService();

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { KEY, stubService } from '../stub-service.ts';
+import { KEY, NEXT_KEY, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
 async function homeWith(config: unknown, mode = 0o600): Promise<{ home: string; file: string }> {
@@ -151,6 +151,18 @@ test.each([
   expect(result.stderr).toMatch(/no profile "prod".*\n.*live, staging/);
 });
 
+test.each([
+  ['flag', NEXT_KEY, ['--api-key', NEXT_KEY], {}],
+  ['environment', NEXT_KEY, [], { SHORTLINK_API_KEY: NEXT_KEY }],
+  ['profile that is not used', KEY, ['--profile', 'staging'], {}],
+])('a key of the %s is hidden where a wrong setting holds it', async (_, key, flags, env) => {
+  const { home } = await homeWith(CONFIG);
+  const argv = ['config', 'list', '--base-url', `ftp://${key}`, ...flags];
+  const result = await cli(argv, { home, env });
+  expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ftp://****') });
+  expect(result.stderr).not.toContain(key);
+});
+
 test('of a short key, nothing is shown', async () => {
   const { home } = await homeWith(CONFIG);
   for (const [key, shown] of [
@@ -221,7 +233,9 @@ describe('a stored key is sent only to the address that it was stored with', () 
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain('shortlink auth login --base-url https://other.example');
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(CONFIG);
-    expect((await set('https://live.example/')).exitCode).toBe(0);
+    expect((await set('https://live.example/api/v1//')).exitCode).toBe(0);
+    // The same service: its address is written without the path, and the key stays.
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(CONFIG);
     await cli(['auth', 'logout'], { home });
     expect((await set('https://other.example')).exitCode).toBe(0);
   });

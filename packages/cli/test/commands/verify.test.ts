@@ -963,6 +963,7 @@ test.each<[string, string | Buffer, number]>([
 
 test('Ctrl-C writes what is known, with every row', async () => {
   let onAsked = () => {};
+  let listening: number | undefined;
   const { url } = await shortLinks({
     '/a': to('https://example.com/a'),
     '/slow': () => onAsked(),
@@ -973,12 +974,17 @@ test('Ctrl-C writes what is known, with every row', async () => {
   );
   const options: CliOptions = {
     onStart: (terminal) => {
-      onAsked = () => terminal.interrupt();
+      onAsked = () => {
+        terminal.interrupt();
+        listening = terminal.listening();
+      };
     },
   };
   const next = await file('next.csv', `short_url,url\n${url}/a,https://example.com/a\n`);
   const result = await cli(['verify', input, next, '--concurrency', '1'], options);
   expect(existsSync(`${next}.verify.csv`)).toBe(false);
+  // Another Ctrl-C ends the process, whatever hangs.
+  expect(listening).toBe(0);
   expect(result.exitCode).toBe(130);
   expect(result.stderr).toContain('Interrupted');
   const found = (await findings(`${input}.verify.csv`)).map(([finding]) => finding);
