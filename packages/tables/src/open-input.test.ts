@@ -1,12 +1,20 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type SheetCell, workbook, zip } from '../test/workbook-fixture.ts';
 import { detectTable } from './layout.ts';
-import { openInput } from './open-input.ts';
+import { inputGuard, openInput } from './open-input.ts';
 import { readRows } from './read-rows.ts';
 import type { Row, TableOptions } from './types.ts';
 
@@ -274,4 +282,40 @@ test('a pipe can be read, and a folder is refused', async () => {
   await input.dispose();
   await expect(openInput(directory, noStdin())).rejects.toThrow('is a directory');
   await expect(openInput(join(directory, 'none'), noStdin())).rejects.toThrow("can't be read");
+});
+
+test('a file in the place of another one is a change, though it has its size and its time', async () => {
+  const [path, other] = [join(directory, 'guarded.csv'), join(directory, 'other.csv')];
+  for (const [name, text] of [
+    [path, 'url\nhttps://example.com/1\n'],
+    [other, 'url\nhttps://example.com/2\n'],
+  ] as const) {
+    writeFileSync(name, text);
+    utimesSync(name, 1_000, 1_000);
+  }
+  const guard = await inputGuard(await openInput(path, noStdin()));
+  await guard();
+  renameSync(other, path);
+  await expect(guard()).rejects.toThrow('guarded.csv was changed while');
+});
+
+test('standard input that can not be used leaves no copy', async () => {
+  const temporary = mkdtempSync(join(directory, 'temporary-'));
+  vi.stubEnv('TMPDIR', temporary);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const stop = new AbortController();
+  const lost = new Error('lost');
+  async function* broken() {
+    yield Buffer.from('url\n');
+    throw lost;
+  }
+  async function* stopped() {
+    yield Buffer.from('url\n');
+    stop.abort(new Error('enough'));
+    yield* pieces(Buffer.from('https://example.com/\n'));
+  }
+  await expect(openInput('-', pieces(Buffer.from('%PDF-1.7')))).rejects.toThrow('a PDF document');
+  await expect(openInput('-', broken())).rejects.toBe(lost);
+  await expect(openInput('-', stopped(), stop.signal)).rejects.toThrow();
+  expect(readdirSync(temporary)).toEqual([]);
 });

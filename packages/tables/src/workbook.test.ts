@@ -217,7 +217,11 @@ describe('cells are what a person sees, and would type', () => {
     ['45293.75', 'hh:mm', '18:00'],
     ['1.5', '[h]:mm', '36:00'],
     ['59', 'yyyy-mm-dd', '1900-02-28'],
+    // Excel's own 29th of February, which never was.
+    ['60', 'yyyy-mm-dd', '1900-02-28'],
     ['61', 'yyyy-mm-dd', '1900-03-01'],
+    ['2958465', 'yyyy-mm-dd', '9999-12-31'],
+    ['2958466', 'yyyy-mm-dd', '2958466'],
     ['-3', 'yyyy-mm-dd', '-3'],
     ['3', '0 "days"', '3'],
   ])('%s as %s is %s', (raw, format, text) => {
