@@ -539,6 +539,18 @@ describe('the forecast', () => {
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 
+  test.each([
+    [4, undefined],
+    [5, undefined],
+    [6, 'plan_limit'],
+  ])('with room for 5 links, --limit %i stops for %s', async (limit, reason) => {
+    world.writeRows(20);
+    world.service.usage = () => usage({ used: 10, limit: 15 }, 4);
+    expect((await world.import({ limit })).stopped?.reason).toBe(reason);
+    const why = reason === undefined ? `by --limit ${limit}` : 'the plan has no room';
+    expect(world.table().at(-1)?.at(-1)).toContain(why);
+  });
+
   test.each([true, false])(
     '--limit counts the links of a batch that is sent again, idempotency %s',
     async (idempotency) => {

@@ -61,7 +61,7 @@ export function planSending(
   const forecast: Forecast = {
     links: wanted,
     unsent: links - wanted,
-    isShort: room !== undefined && room === wanted && room < links,
+    isShort: room !== undefined && room < Math.min(links, settings.limit ?? links),
     batchSize,
     requests,
     room,
