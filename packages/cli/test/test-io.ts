@@ -19,7 +19,8 @@ export interface CliOptions {
 
 export interface Terminal {
   type(text: string): void;
-  interrupt(): void;
+  /** @param cause - @default signal */
+  interrupt(cause?: 'signal' | 'closed'): void;
   /** How many listen for Ctrl-C. */
   listening(): number;
   stderr(): string;
@@ -64,8 +65,8 @@ export function testIo(options: CliOptions = {}): TestIo {
   };
   const terminal: Terminal = {
     type: (text) => stdin.write(text),
-    interrupt: () => {
-      for (const listener of [...listeners]) listener('signal');
+    interrupt: (cause = 'signal') => {
+      for (const listener of [...listeners]) listener(cause);
     },
     listening: () => listeners.size,
     stderr: stderr.text,

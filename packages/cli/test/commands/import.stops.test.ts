@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { run } from '../../src/run.ts';
@@ -61,6 +62,16 @@ describe('what the service says ends the run with its exit code', () => {
     expect(refused.stderr).toContain(
       'error: The server refused the request: no such host\n  The results name the rows that failed. Correct these first',
     );
+  });
+
+  test('a lost connection counts more than the rejected row of another file, whichever is first', async () => {
+    const { service, input, run } = await scene(GOOD);
+    const second = join(dirname(input), 'second.csv');
+    await writeFile(second, 'url\nhttps://example.com/c\nno URL\n');
+    const args = ['--on-unknown', 'skip', '--max-rejects', 'all'];
+    service.answer(BATCH, { status: 0, drop: true });
+    expect((await run([second, ...args])).exitCode).toBe(7);
+    expect((await cli(['import', second, input, ...args], { env: service.env })).exitCode).toBe(7);
   });
 
   test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
@@ -185,12 +196,37 @@ describe('Ctrl-C', () => {
     expect(await readFile(`${input}.results.csv`, 'utf8')).toContain('https://sho.rt/k1');
   });
 
+  test('a terminal that is closed ends it softly, though that is told twice', async () => {
+    const { run, service, bodies } = await scene(urls(4), 'urls.txt');
+    const results = ['a', 'b'].map((code) => ({ code, short_url: `https://sho.rt/${code}` }));
+    const body = { status: 'completed', total: 2, results };
+    service.answer(BATCH, { status: 200, body, afterMs: 150 });
+    const stopped = await run(['--batch-size', '2'], {
+      onStart: (terminal) => {
+        const interrupt = () => terminal.interrupt('closed');
+        pressAt(bodies, 1, 1)?.({ ...terminal, interrupt });
+      },
+    });
+    expect(stopped.exitCode, stopped.stderr).toBe(130);
+    expect(stopped.stderr).toMatch(/^created +2$/m);
+    expect(bodies()).toHaveLength(1);
+  });
+
   test('twice: it ends at once, and what was in flight is unknown', async () => {
     const { run, service, bodies } = await scene(urls(4), 'urls.txt');
     service.answer(BATCH, { status: 200, afterMs: 10_000 });
+    const listening: number[] = [];
     const stopped = await run(['--batch-size', '2'], {
-      onStart: pressAt(bodies, 1, 1),
+      onStart: (terminal) => {
+        const interrupt = () => {
+          terminal.interrupt();
+          listening.push(terminal.listening());
+        };
+        pressAt(bodies, 1, 1)?.({ ...terminal, interrupt });
+      },
     });
+    // A third one ends the process, whatever hangs.
+    expect(listening).toEqual([1, 0]);
     expect(stopped.exitCode, stopped.stderr).toBe(130);
     expect(stopped.stderr).toMatch(/^unknown +2$/m);
   });

@@ -180,20 +180,27 @@ test('a summary that can not be written stops the run before anything is sent', 
   expect(summary).toMatchObject({ exit_code: 4, created: 0, new: 2, problems: [] });
 });
 
-test('a summary that can not be written at the end hides nothing of what became of the rows', async () => {
-  const { folder, run, service, bodies } = await scene(GOOD);
-  await mkdir(join(folder, 'gone'));
-  const results = ['a', 'b'].map((code) => ({ code, short_url: `https://sho.rt/${code}` }));
-  const body = { status: 'completed', total: 2, results };
-  service.answer(BATCH, { status: 200, body, afterMs: 1_000 });
-  const running = run(['--summary', join(folder, 'gone', 'summary.json'), '--json']);
-  await vi.waitFor(() => expect(bodies()).toHaveLength(1), { timeout: 30_000 });
-  await rm(join(folder, 'gone'), { recursive: true });
-  const { exitCode, stdout, stderr } = await running;
-  expect(exitCode).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ created: 2, exit_code: 1 });
-  expect(stderr).toContain("summary.json can't be written: there is no such file or folder");
-});
+test.each([
+  ['', 1],
+  ['no URL,C\n', 3],
+])(
+  'a summary that can not be written at the end hides nothing of what became of the rows: %j',
+  async (more, code) => {
+    const { folder, run, service, bodies } = await scene(GOOD + more);
+    await mkdir(join(folder, 'gone'));
+    const results = ['a', 'b'].map((code) => ({ code, short_url: `https://sho.rt/${code}` }));
+    const body = { status: 'completed', total: 2, results };
+    service.answer(BATCH, { status: 200, body, afterMs: 1_000 });
+    const summary = join(folder, 'gone', 'summary.json');
+    const running = run(['--summary', summary, '--json', '--max-rejects', 'all']);
+    await vi.waitFor(() => expect(bodies()).toHaveLength(1), { timeout: 30_000 });
+    await rm(join(folder, 'gone'), { recursive: true });
+    const { exitCode, stdout, stderr } = await running;
+    expect(exitCode).toBe(code);
+    expect(JSON.parse(stdout)).toMatchObject({ created: 2, exit_code: code });
+    expect(stderr).toContain("summary.json can't be written: there is no such file or folder");
+  },
+);
 
 test('a run that could not begin leaves no summary of an earlier one', async () => {
   const { folder, input } = await scene(GOOD);
