@@ -214,6 +214,19 @@ test('status distinguishes a valid key from a refused one', async () => {
   });
 });
 
+test('what is advised after an error is about the same profile', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const login = ['auth', 'login', '--profile', 'staging', '--base-url', service.url];
+  await cli(login, { home, input: KEY });
+  const url = 'https://example.com/';
+  service.answer('POST /api/v1/links', { status: 401, body: { error: 'revoked' } });
+  const { exitCode, stderr } = await cli(['create', url, '--profile', 'staging'], { home });
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain('shortlink auth status --profile staging\n');
+  expect(stderr).toContain('shortlink auth login --profile staging\n');
+});
+
 test('status without a key exits 4, without a server 2', async () => {
   const env = { SHORTLINK_BASE_URL: 'https://sho.rt' };
   expect((await cli(['auth', 'status'], { env })).exitCode).toBe(4);

@@ -25,6 +25,15 @@ test('draws a bar for each window and each resource', async () => {
   ]);
 });
 
+test('a limit of 0 is reached, and the batches of a plan that names no size are as large as any', async () => {
+  const service = await stubService();
+  const body = { ...USAGE, links: { used: 0, limit: 0 }, batch_size: null };
+  service.answer('GET /api/v1/usage', { status: 200, body });
+  const { stdout } = await cli(['usage'], { env: service.env });
+  expect(stdout).toContain(`Short links          ${'█'.repeat(24)} 100%  0 of 0\n`);
+  expect(stdout).toContain('Batch size           up to 10,000 links\n');
+});
+
 test('colours on a terminal say how near a limit is', async () => {
   const service = await stubService();
   const { stdout } = await cli(['usage'], {
