@@ -15,6 +15,14 @@ describe('a call', () => {
     await expect(links.create(body)).rejects.toMatchObject(late);
   });
 
+  it('ends with an error whose stack leads to the caller, also where a timer has made it', async () => {
+    for (const limit of [{ timeoutMs: 10 }, { totalTimeoutMs: 10 }]) {
+      const { links } = makeClient({ fetch: never, maxRetries: 0, ...limit });
+      const error: unknown = await links.create(body).catch((thrown: unknown) => thrown);
+      expect(error).toHaveProperty('stack', expect.stringContaining('transport.test.ts'));
+    }
+  });
+
   it('is not sent when totalTimeoutMs ends while it waits for its turn', async () => {
     const options = { fetch: never, requestsPerMinute: 1 };
     const { links } = makeClient(options, { clock: new FakeClock() });
