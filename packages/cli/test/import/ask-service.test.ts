@@ -46,6 +46,25 @@ test('the link of a row with another redirect type is not given to a row with an
   expect(await world.import(create)).toMatchObject({ created: 0, existing: 3 });
 });
 
+test('a service that gives one part of its links again and again is asked for it once more', async () => {
+  world.write('input.csv', file(row(1)));
+  await world.import();
+  loseAll();
+  const link = {
+    id: '1',
+    code: 'a',
+    short_url: 'https://s.example/a',
+    target_url: '',
+    title: 'T1',
+  };
+  const results = [{ links: [link], more: true }];
+  const again = { type: 'answer', status: 200, body: { results } } as const;
+  const enough = { type: 'answer', status: 400, body: { error: 'enough' } } as const;
+  world.service.onLookup = (n) => (n < 10 ? again : enough);
+  expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
+  expect(world.service.lookups).toHaveLength(2);
+});
+
 describe('with a service that can be asked, nothing has to be remembered', () => {
   test.each<[string, () => { file?: string }]>([
     ['journal and results are gone', lost],

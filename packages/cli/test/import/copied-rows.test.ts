@@ -237,3 +237,14 @@ test('but a journal that is older than the file takes no link away', async () =>
   expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 2, created: 0 });
   expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
 });
+
+test('a link that a row before has is not that of its copy, in a file of thousands', async () => {
+  // Of so many links, the next ones are looked for by their places.
+  const rows = Array.from({ length: 5_010 }, (_, n) => url(n));
+  world.write('input.csv', `url\n${rows.join('\n')}\n`);
+  await world.import();
+  const [first = '', second = '', ...others] = rows;
+  world.write('input.csv', ['url', second, first, second, ...others, ''].join('\n'));
+  expect(await world.import()).toMatchObject({ created: 1, existing: 5_010 });
+  expect(new Set(world.table().map((cells) => cells.at(-3))).size).toBe(5_012);
+});
