@@ -22,6 +22,14 @@ afterEach(() => world.dispose());
 const file = (...rows: string[]) => ['url,title', ...rows, ''].join('\n');
 const row = (n: number, title = `T${n}`) => `https://example.com/${n},${title}`;
 
+test('links that another file doubts are asked for again with --on-unknown retry', async () => {
+  const header = 'url,code,short_url,status,error,made_for';
+  world.write('old.csv', `${header}\nhttps://example.com/1,,,unknown,no response,\n`);
+  world.write('input.csv', 'url\nhttps://example.com/1\n');
+  await expect(world.import()).rejects.toMatchObject({ exitCode: 2 });
+  expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 1, unknown: 0 });
+});
+
 describe('links that another file in the folder names', () => {
   test.each(['links-week2.csv', 'links (1).csv'])('are not created again: %s', async (name) => {
     world.write('input.csv', file(row(1), row(2)));

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NamedLinks } from '../../src/import/check/named-links.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { FakeService } from './fake-service.ts';
 import { ImportHarness } from './import-harness.ts';
@@ -54,6 +55,17 @@ test('links of a lost journal that the service knows are those of their rows', a
   expect(world.service.requests).toBe(requests);
 });
 
+test('links at the address of the service itself need no proof, beside others of which one is known', async () => {
+  world.service.features = ['lookup'];
+  await world.import(filled());
+  loseJournal();
+  const own = (n: number, url: string) =>
+    `x${n},https://example.com/x${n},x${n},${url},created,,\n`;
+  const more = own(1, 'https://api.example/x1') + own(2, `${SHORT}/x2`);
+  world.write('input.csv', `${world.read('input.csv')}${more}new,https://example.com/new,,,,,\n`);
+  expect(await world.import(filled())).toMatchObject({ existing: 5, created: 1 });
+});
+
 test.each([401, 503])('a run with nothing to do needs no service: %s', async (status) => {
   await world.import(filled());
   loseJournal();
@@ -99,4 +111,15 @@ test('results whose short URLs are on the host of the service are its own, whate
   loseJournal();
   await world.import({ baseUrl: 'https://other.example' });
   expect(await world.import(here)).toMatchObject({ existing: 3, created: 0 });
+});
+
+test('of millions of links, a few of each address are kept to be asked for', () => {
+  const named = new NamedLinks();
+  for (let address = 0; address < 110; address += 1) {
+    for (let n = 0; n < 25; n += 1) {
+      const short_url = `https://s${address}.example/${n}`;
+      named.add('input.csv', { code: `${n}`, short_url, made_for: '' });
+    }
+  }
+  expect(named.notAt('https://s0.example/')).toHaveLength(99 * 20);
 });
