@@ -539,6 +539,14 @@ describe('the forecast', () => {
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 
+  test('a plan that is more than full has no room, and not less', async () => {
+    world.writeRows(3);
+    world.service.usage = () => usage({ used: 20, limit: 15 }, 4);
+    const { stopped, forecast } = await world.import();
+    expect(stopped?.message).toContain('it had room for no more links');
+    expect(forecast).toMatchObject({ room: 0, links: 0, unsent: 3, requests: 0 });
+  });
+
   test.each([
     [4, undefined],
     [5, undefined],
