@@ -612,6 +612,26 @@ describe('the forecast', () => {
   });
 });
 
+test.each([
+  [1, 0, 0],
+  [2, 15_000, 15_000],
+  [3, 15_000, 15_000],
+  [4, 75_000, 60_000],
+])(
+  '%i requests, of which one fits into this minute, and two into each after it',
+  async (count, durationMs, waitMs) => {
+    const now = Date.parse('2026-11-20T08:00:45.000Z');
+    const minute = { used: 1, limit: 2, resets_at: '2026-11-20T08:01:00.000Z' };
+    const free = { used: 0, limit: null, resets_at: '' };
+    const requests = { minute, day: free, month: free };
+    world.service.usage = () => ({ ...USAGE, batch_size: 1, requests });
+    world.wallClock = () => now;
+    world.writeRows(count);
+    const { forecast } = await world.import({ dryRun: true });
+    expect(forecast).toMatchObject({ requests: count, durationMs, waitMs });
+  },
+);
+
 describe('the lock', () => {
   test('a second run beside a first is refused', async () => {
     world.writeRows(3);
