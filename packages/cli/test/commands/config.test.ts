@@ -153,6 +153,7 @@ test.each([
 
 test.each([
   ['flag', NEXT_KEY, ['--api-key', NEXT_KEY], {}],
+  ['flag that is just long enough', 'sl_45678', ['--api-key', 'sl_45678'], {}],
   ['environment', NEXT_KEY, [], { SHORTLINK_API_KEY: NEXT_KEY }],
   ['profile that is not used', KEY, ['--profile', 'staging'], {}],
 ])('a key of the %s is hidden where a wrong setting holds it', async (_, key, flags, env) => {

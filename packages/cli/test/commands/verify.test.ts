@@ -906,6 +906,16 @@ describe('reports', () => {
     expect((await cli(['verify', wrong, right])).exitCode).toBe(3);
   });
 
+  test('of standard input and a file: the summary is an event where one of them has stdout', async () => {
+    const { url } = await shortLinks({ '/a': to('https://example.com/') });
+    const text = `short_url,url\n${url}/a,https://example.com\n`;
+    const other = await file('other.csv', text);
+    const result = await cli(['verify', '-', other, '--json'], { input: text });
+    expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^short_url,url,/) });
+    expect(result.stdout).not.toContain('exit_code');
+    expect(result.stderr).toContain('"event":"summary"');
+  });
+
   test('keep the cells beyond the last column', async () => {
     const { url } = await shortLinks({ '/a': to('https://example.com/') });
     const input = await file('links.csv', `short_url,url\n${url}/a,https://example.com,more,\n`);
