@@ -39,13 +39,14 @@ test('a body that gets no more memory gives back what it has, so that another on
   expect(() => bodyOf(memory, 'account').growTo(MIB)).toThrow('busy with other large requests');
   second.body.release();
   second.body.release();
+  expect(second.body.bytes).toHaveLength(0);
   bodyOf(memory, 'account').growTo(16 * MIB);
 });
 
 test.each([Number.NaN, 300 * KIB])(
   'the bytes are those of the pieces; %d are stated',
   (statedBytes) => {
-    const options = { accountId: 'a', maxBytes: MIB, statedBytes };
+    const options = { accountId: 'a', maxBytes: 300 * KIB, statedBytes };
     const body = new ArrivingBody({ memory: new BodyMemory(), ...options });
     const whole = Buffer.from(Array.from({ length: 300 * KIB }, (_, n) => 0x20 + (n % 2)));
     for (let at = 0; at < whole.length; at += 7_777) body.add(whole.subarray(at, at + 7_777));
@@ -61,4 +62,11 @@ test('bytes above 64 KiB are in a buffer of their own, since a thread gets it', 
     body.add(piece);
     expect(body.bytes.buffer === piece.buffer).toBe(size === 64 * KIB);
   }
+});
+
+test('a body comes in a million pieces at most, since each takes time', () => {
+  const { body } = bodyOf(new BodyMemory(), 'account');
+  const piece = Buffer.alloc(1);
+  for (let pieces = 0; pieces < 1_000_000; pieces += 1) body.add(piece);
+  expect(() => body.add(piece)).toThrow('more than 1000000 pieces');
 });
