@@ -234,10 +234,14 @@ describe('failures on our side', () => {
   });
 
   test('a refund that fails too changes nothing in the answer', async () => {
+    const { refund } = store;
     store.createLink = () => Promise.reject(new Error('first'));
     store.refund = () => Promise.reject(new Error('second'));
     expect((await app.post(key, LINKS, { target_url: TARGET })).status).toBe(500);
     expect(log.join()).toContain('refund failed');
+    store.refund = refund;
+    expect((await app.post(key, LINKS, { target_url: TARGET })).status).toBe(500);
+    expect(log.join()).toContain('refund works again');
   });
 });
 
