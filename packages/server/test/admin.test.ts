@@ -508,6 +508,30 @@ describe('links', () => {
       expect(await now()).toBe(4);
     });
 
+    test('refuses so for any account of the links, and more than 100 links of one', async () => {
+      const { file } = await setUp(0);
+      const accounts = [await createAccount(), await createAccount()];
+      const lines = ['code,target_url'];
+      for (const [at, account] of accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1)).entries()) {
+        const codes: string[] = [];
+        for (let n = 0; n < 4; n += 1) codes.push((await createLink(account)).code);
+        lines.push(...codes.slice(0, at + 1).map((code, n) => `${code},${target(n)}`));
+      }
+      await writeFile(file, lines.join('\n'));
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err.join()).toContain('2 of the 4 links');
+
+      const account = await createAccount();
+      const many: string[] = [];
+      for (let n = 0; n < 400; n += 1) many.push((await createLink(account)).code);
+      const rows = many.map((code, n) => `${code},${target(n)}\n`);
+      await writeFile(file, ['code,target_url\n', ...rows.slice(0, 101)].join(''));
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err.join()).toContain('101 of the 400 links');
+      await writeFile(file, ['code,target_url\n', ...rows.slice(0, 100)].join(''));
+      expect(await run('links', 'update', '--from', file)).toBe(0);
+    });
+
     test.each([1, 3])(
       'a file of %i that was killed is run again, also with if_target',
       async (n) => {
