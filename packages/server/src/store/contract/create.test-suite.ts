@@ -46,7 +46,7 @@ export function testCreate(useStore: UseStore): void {
     expect(await store().findRedirect(outcome.value.code)).toMatchObject({ target_url });
   });
 
-  test('a link of a custom domain has its hostname', async () => {
+  test('a link of a custom domain has its hostname, also beside one of another domain', async () => {
     const caller = await newCaller(store());
     const domain = await store().addDomain({
       hostname: 'go.example:8443',
@@ -59,6 +59,14 @@ export function testCreate(useStore: UseStore): void {
     expect(outcome.value.short_url).toBe(`https://go.example:8443/${outcome.value.code}`);
     const redirect = await store().findRedirect(outcome.value.code);
     expect(redirect).toMatchObject({ hostname: 'go.example:8443' });
+
+    const { accountId } = caller;
+    const other = await store().addDomain({ hostname: 'to.example', accountId, now: NOW });
+    const links = [domain, other].map((one, n) => newLink(n, { domain_id: one?.id ?? '' }));
+    const batch = await store().createBatch({ caller, input: links, now: NOW });
+    if (!batch.ok) throw new Error(batch.reason);
+    const hosts = batch.value.map(({ short_url }) => new URL(short_url ?? '').host);
+    expect(hosts).toEqual(['go.example:8443', 'to.example']);
   });
 
   test('a domain that does not exist creates nothing', async () => {

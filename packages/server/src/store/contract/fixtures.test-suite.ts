@@ -67,8 +67,13 @@ export function newLinks(count: number): NewLink[] {
 }
 
 /** Accepts a job of `total` links and returns its id. */
-export async function newJob(store: Store, caller: Caller, total: number): Promise<string> {
-  const outcome = await store.createJob({ caller, input: toJobInput(newLinks(total)), now: NOW });
+export async function newJob(
+  store: Store,
+  caller: Caller,
+  total: number,
+  now = NOW,
+): Promise<string> {
+  const outcome = await store.createJob({ caller, input: toJobInput(newLinks(total)), now });
   if (!outcome.ok) throw new Error(`no job: ${outcome.reason}`);
   return outcome.value.job_id;
 }

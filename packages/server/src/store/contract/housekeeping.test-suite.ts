@@ -32,7 +32,10 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(await month(may)).toEqual([1, 1]);
   });
 
-  test('usage shows plan, windows, links and keys', async () => {
+  test('usage shows plan, windows, links and keys, whatever other accounts use', async () => {
+    const other = await newCaller(store());
+    for (let n = 0; n < 5; n += 1) await store().admit(other, NOW);
+    await store().createBatch({ caller: other, input: newLinks(3), now: NOW });
     const caller = await newCaller(store(), { requests_per_minute: 60, links: 10, api_keys: 3 });
     const second = await newKey(store(), caller.accountId, ['analytics:read']);
     await store().admit(caller, NOW);
@@ -89,12 +92,15 @@ export function testHousekeeping(useStore: UseStore): void {
     });
   });
 
-  test('the history has the last 30 days of use, oldest first', async () => {
+  test('the history of each key has the last 30 days of use, oldest first', async () => {
     const caller = await newCaller(store());
-    for (let day = 40; day > 0; day -= 1) await store().admit(caller, NOW - day * DAY);
+    const second = await newKey(store(), caller.accountId);
+    for (let day = 40; day > 0; day -= 1) {
+      for (const one of [caller, second]) await store().admit(one, NOW - day * DAY);
+    }
     const { keys } = await store().usage(caller.accountId, NOW);
+    expect(keys.map(({ history }) => history.length)).toEqual([30, 30]);
     const dates = keys[0]?.history.map((day) => day.date) ?? [];
-    expect(dates).toHaveLength(30);
     expect(dates).toEqual(dates.toSorted());
     expect(dates.at(-1)).toBe('2026-03-09');
   });
@@ -114,10 +120,16 @@ export function testHousekeeping(useStore: UseStore): void {
     ]);
   });
 
-  test('the last 20 refusals are shown, and none for longer than a week, pruned or not', async () => {
-    const caller = await newCaller(store(), { requests_per_day: 0 });
+  test('the last 20 refusals of each key are shown, and none for longer than a week, pruned or not', async () => {
+    const caller = await newCaller(store(), { requests_per_day: 0, batch_size: 1 });
     for (let minute = 0; minute < 25; minute += 1) {
       await store().admit(caller, NOW + minute * 60_000);
+    }
+    // Two kinds in the last minute that is shown, and those of another key, which come later.
+    await store().createBatch({ caller, input: newLinks(2), now: NOW + 5 * 60_000 });
+    const second = await newKey(store(), caller.accountId);
+    for (let minute = 25; minute < 50; minute += 1) {
+      await store().admit(second, NOW + minute * 60_000);
     }
     const refusals = async (now: number) =>
       (await store().usage(caller.accountId, now)).keys[0]?.recent_refusals ?? [];

@@ -124,6 +124,7 @@ export function testJobs(useStore: UseStore): void {
     const jobId = await newJob(store(), caller, 101);
     expect(await store().findJob(other.accountId, jobId)).toBeUndefined();
     expect(await store().findJob(caller.accountId, 'nobody')).toBeUndefined();
+    await finishJob(store(), await newJob(store(), caller, 101));
     expect(await store().readJobResults(jobId, 0)).toBeUndefined();
     expect(await store().readJobResults('nobody', 0)).toBeUndefined();
   });
@@ -131,9 +132,14 @@ export function testJobs(useStore: UseStore): void {
   test('pending jobs are listed oldest first, until they are complete', async () => {
     const caller = await newCaller(store());
     const jobs: string[] = [];
-    for (let n = 0; n < 5; n += 1) jobs.push(await newJob(store(), caller, 101));
+    for (const ms of [1, 2, 2, 3]) jobs.push(await newJob(store(), caller, 101, NOW + ms));
+    // Accepted by an instance whose clock is behind.
+    jobs.unshift(await newJob(store(), caller, 101, NOW));
     expect(await store().pendingJobs()).toEqual(jobs);
     await finishJob(store(), jobs[2] ?? '');
     expect(await store().pendingJobs()).toEqual(jobs.toSpliced(2, 1));
+    const long = await newJob(store(), caller, 1_001, NOW + 4);
+    const { done } = await store().runJobChunk(long, NOW + 4);
+    expect((await store().pendingJobs()).includes(long)).toBe(!done);
   });
 }

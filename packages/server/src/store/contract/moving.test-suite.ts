@@ -43,6 +43,7 @@ export function testMoving(useStore: UseStore): void {
 
     test('change target and title, and are kept with what was before', async () => {
       const { link } = await createLink(store(), { title: 'Old "title"' });
+      const { link: other } = await createLink(store());
       const { code } = link;
       const { latest } = await store().linkChanges(0);
       const target_url = 'https://example.com/right';
@@ -68,6 +69,8 @@ export function testMoving(useStore: UseStore): void {
           },
         ],
       });
+      const nothing = { aliases: [], corrections: [] };
+      expect(await store().linkHistory(other.code)).toEqual(nothing);
     });
 
     test('a corrected link is found by its new target only', async () => {
@@ -151,6 +154,18 @@ export function testMoving(useStore: UseStore): void {
       expect(corrections.length).toBeGreaterThanOrEqual(targets.length);
     });
 
+    test('are compared with the links of each account that they are of', async () => {
+      const [one, other] = [await createLink(store()), await createLink(store())];
+      await store().createLink({ caller: one.caller, input: newLink(2), now: NOW });
+      const counts = await store().countLinks([one.link.code, other.link.code, 'Xk3pQ9z']);
+      expect(counts).toEqual(
+        new Map([
+          [one.caller.accountId, { some: 1, all: 2 }],
+          [other.caller.accountId, { some: 1, all: 1 }],
+        ]),
+      );
+    });
+
     test('of an unknown code there is none', async () => {
       const input = { code: 'zzzzzzz', target_url: 'https://example.com/', by, now: NOW };
       expect(await store().updateLinks([input])).toEqual([{ ok: false, reason: 'unknown' }]);
@@ -160,6 +175,7 @@ export function testMoving(useStore: UseStore): void {
 
   describe('links from elsewhere', () => {
     test('keep what they bring, and are found by each alias, byte by byte', async () => {
+      const stranger = await newCaller(store());
       const caller = await newCaller(store(), { links: 1 });
       const { accountId } = caller;
       const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
@@ -170,7 +186,7 @@ export function testMoving(useStore: UseStore): void {
         { domain_id: '', path: '/Sale' },
       ];
       const link = imported('/x', { domain_id, aliases, is_active: false });
-      const other = imported('/sale', { tags: [], title: '', click_count: 0 });
+      const other = imported('/sale', { tags: [], title: '', click_count: 1 });
       const input = { accountId, links: [link, other] };
       const created = [{ state: 'created' }, { state: 'created' }];
       expect(await store().checkImport(input)).toEqual(created);
@@ -178,6 +194,7 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().importLinks(input)).toEqual(created);
       // The plan is not asked, but the total is right.
       expect(await linksUsed(store(), caller)).toBe(2);
+      expect(await linksUsed(store(), stranger)).toBe(0);
 
       const found = await behind(store(), 'go.example/a/b');
       const { id, target_url, title, tags } = link;
@@ -188,7 +205,8 @@ export function testMoving(useStore: UseStore): void {
       });
       expect(await behind(store(), 'go.example/%F0%9F%98%80')).toEqual(found);
       expect(await behind(store(), '/Sale')).toEqual(found);
-      expect(await behind(store(), '/sale')).toMatchObject({ target_url: other.target_url });
+      const { target_url: sale } = other;
+      expect(await behind(store(), '/sale')).toMatchObject({ target_url: sale, click_count: 1 });
       for (const unknown of ['go.example/Sale', '/a/b', 'go.example/A/b', '/sale/', 'x.example/']) {
         expect(await store().findRedirect(unknown)).toBeUndefined();
       }
@@ -199,6 +217,8 @@ export function testMoving(useStore: UseStore): void {
           'https://sho.rt/Sale',
         ]),
       });
+      const { code = '' } = (await behind(store(), '/sale')) ?? {};
+      expect((await store().linkHistory(code)).aliases).toEqual(['https://sho.rt/sale']);
       const by = [{ target_url, domain_id }];
       expect(await store().findLinks(accountId, by, 5)).toEqual([[found]]);
       await store().addClicks(new Map([[found?.code ?? '', 3]]));
@@ -229,13 +249,18 @@ export function testMoving(useStore: UseStore): void {
       const { caller, link } = await createLink(store());
       const { accountId } = caller;
       await store().importLinks({ accountId, links: [imported('/one')] });
+      // That another link was corrected makes no difference.
+      const other = await createLink(store(), { target_url: 'https://example.com/else' });
+      const correction = { code: other.link.code, target_url: 'https://example.com/right' };
+      await store().updateLinks([{ ...correction, by: 'ann', now: NOW }]);
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
       const conflict = (path: string, target_url: string) => ({
         ...{ state: 'conflict', address: { domain_id: '', path }, target_url },
       });
       const links = [
         imported('/one', { target_url: 'https://example.com/else' }),
         imported(`/${link.code}`),
-        imported('/new'),
+        imported('/new', { aliases: [{ domain_id: domain?.id ?? '', path: '/one' }] }),
       ];
       const expected = [
         conflict('/one', 'https://example.com/one'),
@@ -272,9 +297,11 @@ export function testMoving(useStore: UseStore): void {
       const { accountId } = await newCaller(store());
       const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
       const domain_id = domain?.id ?? '';
-      const links = [imported('/a', { domain_id, aliases: [{ domain_id, path: '/a' }] })];
-      await store().importLinks({ accountId, links });
+      const aliases = ['', domain_id].map((of) => ({ domain_id: of, path: '/a' }));
+      await store().importLinks({ accountId, links: [imported('/a', { domain_id, aliases })] });
       const redirect = () => store().findRedirect('go.example/a');
+      const ofDefault = () => store().findRedirect('/a');
+      expect((await ofDefault())?.owners).toContain(domain_id);
       const { code = '' } = (await redirect()) ?? {};
       expect((await redirect())?.owners).toEqual(
         expect.arrayContaining([accountId, domain_id, code]),
@@ -287,6 +314,7 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().removeDomain(removal)).toMatchObject({ reason: 'has_links' });
       await store().removeDomain({ ...removal, force: true });
       expect(await redirect()).toMatchObject({ is_active: false });
+      expect(await ofDefault()).toMatchObject({ is_active: false, hostname: null });
       const other = await newCaller(store());
       await store().addDomain({
         ...{ hostname: 'go.example', accountId: other.accountId, now: NOW },
@@ -294,13 +322,30 @@ export function testMoving(useStore: UseStore): void {
       expect(await redirect()).toBeUndefined();
     });
 
-    test('keep a domain from being removed without force, also one that only has aliases', async () => {
+    test('keep their domain from being removed without force, also one that only has aliases, and no other', async () => {
       const { accountId } = await newCaller(store());
-      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
-      const aliases = [{ domain_id: domain?.id ?? '', path: '/a' }];
-      await store().importLinks({ accountId, links: [imported('/a', { aliases })] });
+      const hostnames = ['go.example', 'links.example', 'empty.example'];
+      const ids: string[] = [];
+      for (const hostname of hostnames) {
+        ids.push((await store().addDomain({ hostname, accountId, now: NOW }))?.id ?? '');
+      }
+      const [domain_id = '', other = ''] = ids;
+      const aliases = [{ domain_id, path: '/a' }];
+      const links = [imported('/a', { aliases }), imported('/b', { domain_id: other })];
+      await store().importLinks({ accountId, links });
+      const uses = [...hostnames, 'no.example'].map((hostname) => store().domainUse(hostname));
+      const nothing = { links: 0, addresses: 0 };
+      expect(await Promise.all(uses)).toEqual([
+        { links: 0, addresses: 1 },
+        { links: 1, addresses: 0 },
+        nothing,
+        nothing,
+      ]);
+      expect((await store().findRedirect('go.example/a'))?.owners).toContain(domain_id);
       const removal = { hostname: 'go.example', force: false, now: NOW };
       expect(await store().removeDomain(removal)).toEqual({ ok: false, reason: 'has_links' });
+      const empty = { ...removal, hostname: 'empty.example' };
+      expect(await store().removeDomain(empty)).toMatchObject({ ok: true });
       expect(await store().removeDomain({ ...removal, force: true })).toMatchObject({ ok: true });
       expect((await store().findRedirect('go.example/a'))?.is_active).toBe(false);
       await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
@@ -373,8 +418,10 @@ export function testMoving(useStore: UseStore): void {
       ];
       const link = imported('/a', { domain_id, aliases, is_active: false, code: 'Xk3pQ9z' });
       await store().importLinks({ accountId, links: [link] });
-      const { link: other } = await createLink(store());
-      await store().setAccountDisabled({ id: accountId, disabled: true, now: NOW });
+      const { caller, link: other } = await createLink(store());
+      for (const id of [accountId, caller.accountId]) {
+        await store().setAccountDisabled({ id, disabled: true, now: NOW });
+      }
       const { id, target_url, title, tags } = link;
       const exported: ExportedLink = {
         ...{ id, code: 'Xk3pQ9z', short_url: 'https://go.example/Xk3pQ9z', target_url, title },

@@ -355,6 +355,8 @@ export function testOperators(useStore: UseStore): void {
         title: 'Spring "Sale"',
       });
       await createLink(caller, { target_url: 'https://example.org/aXb', title: '' });
+      const stranger = await newCaller(store());
+      await createLink(stranger, { target_url: one.target_url, title: one.title });
       const find = (query: string) => store().listLinks({ accountId, query, limit: 10 });
       for (const query of ['example.COM', 'a_b%', 'spring "s', one.code]) {
         expect(await find(query), query).toEqual([one]);

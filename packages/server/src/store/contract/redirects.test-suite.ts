@@ -2,6 +2,7 @@ import type { Link } from '@shortlink/sdk/wire';
 import { expect, test } from 'vitest';
 import type { Store } from '../store.ts';
 import { NOW, newCaller, newLink, newLinks } from './fixtures.test-suite.ts';
+import { imported } from './moving.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
 
 async function createLink(store: Store): Promise<Link> {
@@ -109,7 +110,7 @@ export function testRedirects(useStore: UseStore): void {
     const second = await createLink(store());
     const counts: [string, number][] = [
       [first.code, 3],
-      ['nobody', 5],
+      ['Xk3pQ9z', 5],
     ];
     await store().addClicks(new Map(counts));
     await Promise.all(
@@ -125,6 +126,11 @@ export function testRedirects(useStore: UseStore): void {
     await store().addClicks(new Map());
     expect(await store().findLink(first.code)).toMatchObject({ click_count: 13 });
     expect(await store().findLink(second.code)).toMatchObject({ click_count: 20 });
+    // Nor do they count once a link gets such a code.
+    const { accountId } = await newCaller(store());
+    const moved = imported('/x', { code: 'Xk3pQ9z', click_count: 7 });
+    await store().importLinks({ accountId, links: [moved] });
+    expect(await store().findLink('Xk3pQ9z')).toMatchObject({ click_count: 7 });
   });
 
   test('a write of clicks that is repeated counts once; the next one of its writer counts, and those of others', async () => {
@@ -164,16 +170,20 @@ export function testRedirects(useStore: UseStore): void {
 
     // More than are kept, in two writes, and unknown ones.
     const clicks = new Map(codes.map((code, n) => [code, ((n * 7) % 30) + 1]));
+    // Another account has links that are clicked more often, also in the same write.
+    await store().addClicks(new Map(others.slice(0, 25).map((code, n) => [code, 500 - n])));
     await store().addClicks(new Map([...clicks].slice(0, 17)));
-    await store().addClicks(new Map([['unknown', 900], ...[...clicks].slice(17).toReversed()]));
-    await store().addClicks(new Map([[others[0] ?? '', 500]]));
+    const more = [...clicks].slice(17).toReversed();
+    await store().addClicks(new Map([['unknown', 900], ...more, [others[0] ?? '', 1]]));
     const expected = [...clicks].toSorted((a, b) => b[1] - a[1]).slice(0, 10);
     const shown = (await top(caller)) ?? [];
     expect(shown.map(({ code, click_count }) => [code, click_count])).toEqual(expected);
     const first = await store().findLink(expected[0]?.[0] ?? '');
     const { code, short_url, target_url, title, click_count } = first ?? {};
     expect(shown[0]).toEqual({ code, short_url, target_url, title, click_count });
-    expect((await top(other))?.map((link) => link.click_count)).toEqual([500]);
+    expect((await top(other))?.map((link) => link.click_count)).toEqual([
+      ...[501, 499, 498, 497, 496, 495, 494, 493, 492, 491],
+    ]);
 
     // One that was never among them rises.
     const [last = ''] = [...clicks].toSorted((a, b) => a[1] - b[1])[0] ?? [];

@@ -63,6 +63,23 @@ test('a code that is the address of a moved link on the same domain is drawn aga
   const created = await store.createLink({ caller, input: newLink(), now: NOW });
   expect(created).toMatchObject({ value: { code: 'other23' } });
   expect((await store.findRedirect('/moved22'))?.code).toBe('other22');
+  draws.push('moved22', 'other23', 'free224');
+  await store.importLinks({ accountId, links: [imported('/more')] });
+  expect((await store.findRedirect('/more'))?.code).toBe('free224');
+  await store.close();
+});
+
+test('of the links of an account, the 20 that are clicked most are kept in a list', async () => {
+  const { db, store, caller } = await openParts();
+  const batch = await store.createBatch({ caller, input: newLinks(30), now: NOW });
+  if (!batch.ok) throw new Error(batch.reason);
+  for (const [n, { code = '' }] of batch.value.entries()) {
+    await store.addClicks(new Map([[code, n + 1]]));
+  }
+  expect(db.get('SELECT count(*) AS kept, min(clicks) AS least FROM top_links')).toEqual({
+    kept: 20,
+    least: 11,
+  });
   await store.close();
 });
 
