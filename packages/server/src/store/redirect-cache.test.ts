@@ -77,6 +77,39 @@ test('when an account or a domain changed, the links of that one alone are looke
   expect(lookups.toSorted()).toEqual(['a', 'c']);
 });
 
+/** Fills a generation, so that what was followed before is in the older one. */
+function fillGeneration(cache: RedirectCache) {
+  cache.restore(Array.from({ length: GENERATION_LINKS }, (_, n) => [`${n}`, redirect]));
+}
+
+test('a link that nobody followed for a while is looked up again, too, when it, its account or its alias changed', async () => {
+  const { cache, links, lookups } = setUp();
+  links
+    .set('/alias', { ...redirect, owners: ['acc_1', 'c'], code: 'c' })
+    .set('a', redirect)
+    .set('b', { ...redirect, owners: ['acc_2'] });
+  const codes = [...links.keys()];
+  for (const code of codes) await cache.find(code);
+  fillGeneration(cache);
+  cache.apply(['a', 'acc_2']);
+  cache.apply(['c']);
+  for (const code of codes) await cache.find(code);
+  expect(lookups).toEqual([...codes, ...codes]);
+});
+
+test('a link that nobody followed for a while, and that is gone, is not served while the store is away', async () => {
+  const { cache, links, store } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  fillGeneration(cache);
+  links.clear();
+  cache.apply('all');
+  expect(await cache.find('a')).toBeUndefined();
+  cache.apply('all');
+  store.findRedirect = () => Promise.reject(new Error('down'));
+  await expect(cache.find('a')).rejects.toThrow('down');
+});
+
 test('links of an earlier run are served while the store can not be asked, and looked up while it can', async () => {
   const { cache: earlier, links } = setUp();
   for (let n = 0; n < 2 * GENERATION_LINKS; n += 1) {
@@ -129,6 +162,18 @@ test('an unknown code is remembered for a moment', async () => {
   expect(await cache.find('a')).toBe(redirect);
 });
 
+test('an unknown code is remembered from the time on at which it was asked for', async () => {
+  const { cache, links, clock, store } = setUp();
+  const { findRedirect } = store;
+  store.findRedirect = async (code) => {
+    clock.now += UNKNOWN_CODE_MAX_AGE_MS;
+    return findRedirect(code);
+  };
+  expect(await cache.find('a')).toBeUndefined();
+  links.set('a', redirect);
+  expect(await cache.find('a')).toBe(redirect);
+});
+
 test('a scan of unknown codes does not push out links', async () => {
   const { cache, links, lookups } = setUp();
   links.set('a', redirect);
@@ -165,6 +210,8 @@ test('memory is bounded: long target URLs are dropped sooner', async () => {
   };
   await keep(0, 2 * fitting);
   expect(cache.get('1')).toBeDefined();
+  const kept = cache.links().reduce((sum, [, link]) => sum + link.target_url.length, 0);
+  expect(kept).toBeLessThanOrEqual(GENERATION_CHARS);
   await keep(2 * fitting, 3 * fitting);
   expect(cache.get('0')).toBeUndefined();
   expect(cache.get(`${3 * fitting - 1}`)).toBeDefined();
