@@ -82,10 +82,12 @@ export function testAccounts(useStore: UseStore): void {
     expect(await store().listKeys(accountId)).toHaveLength(1);
     const before = new Date(NOW).toISOString();
     expect(await store().revokeKey(outcome.value.id, NOW + 1)).toEqual({ ...owner, before });
+    expect(await store().revokeKey(outcome.value.id, NOW + 2)).toEqual({ ...owner, before });
     expect(await store().revokeKey('key_nobody', NOW)).toBeUndefined();
   });
 
   test("the plan's number of keys holds when many are created at once; a revoked key frees its place", async () => {
+    await newCaller(store());
     const caller = await newCaller(store(), { api_keys: 3 });
     const create = (name: string) =>
       store().createKey({

@@ -149,13 +149,16 @@ export function testHousekeeping(useStore: UseStore): void {
   test('pruning keeps what current windows and retention need', async () => {
     const caller = await newCaller(store());
     const idempotency = { key: 'k', fingerprint: 'f' };
-    await store().admit(caller, NOW);
+    for (const now of [NOW - DAY, NOW]) await store().admit(caller, now);
     await store().createLink({ caller, input: newLink(), now: NOW, idempotency });
     const jobId = await newJob(store(), caller, 101);
     await finishJob(store(), jobId);
     const before = await store().usage(caller.accountId, NOW);
     await store().prune(NOW);
     expect(await store().usage(caller.accountId, NOW)).toEqual(before);
+    // An instance whose clock is behind still counts in the day before.
+    const { requests } = await store().usage(caller.accountId, NOW - DAY);
+    expect(requests.day.used).toBe(1);
     expect(await store().findJob(caller.accountId, jobId)).toMatchObject({ processed: 101 });
     const replay = { caller, input: newLink(), now: NOW, idempotency };
     expect(await store().createLink(replay)).toMatchObject({ replayed: true });
@@ -208,6 +211,12 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(await known()).toBe(0);
     const { keys } = await store().usage(caller.accountId, NOW);
     expect(keys[0]?.history).toHaveLength(1);
+    const jobs: string[] = [];
+    for (let n = 0; n < 25; n += 1) jobs.push(await newJob(store(), caller, 1));
+    for (const jobId of jobs) await finishJob(store(), jobId);
+    await store().prune(NOW + 7 * DAY);
+    const left = await Promise.all(jobs.map((id) => store().findJob(caller.accountId, id)));
+    expect(left.filter((job) => job !== undefined)).toEqual([]);
   });
 
   test('pruning that is stopped ends after its step, and the next one takes the rest', async () => {
