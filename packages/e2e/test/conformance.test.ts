@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { runConformance, textReport } from '@shortlink/conformance';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -98,6 +101,44 @@ test('the program ends with 2 and one sentence where it can not check anything',
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect([exitCode, stdout]).toEqual([2, '']);
   }
+});
+
+test('the program takes a second key and custom domains, and its own key before that of the environment', async () => {
+  const { account, key } = await world.caller('custom');
+  const { key: readKey } = await world.key(account.id, 'analytics:read');
+  const store = await world.store();
+  const domains: string[] = [];
+  for (const hostname of ['one.example', 'two.example']) {
+    const domain = await store.addDomain({ hostname, accountId: account.id, now });
+    domains.push('--domain-id', domain?.id ?? '');
+  }
+  const run = await programOn('no-such-key');
+  const keys = ['--api-key', key, '--read-key', readKey, ...domains];
+  const { stdout, exitCode } = await run(...keys, '--core', '--json', '--budget-requests', '90');
+  const { verdicts }: Awaited<ReturnType<typeof runConformance>> = JSON.parse(stdout);
+  const shown = verdicts.filter(({ result }) => result === 'holds').map(({ id }) => id);
+  const expected = ['write-permission', 'custom-domain', 'batch-domain'];
+  expect(shown).toEqual(expect.arrayContaining(expected));
+  expect(exitCode).toBe(0);
+});
+
+test('the time limits of the program are seconds', async () => {
+  const { key } = await world.caller('custom');
+  let isFirst = true;
+  const slow = createServer(async (request, response) => {
+    await new Promise((resolve) => setTimeout(resolve, isFirst ? 300 : 0));
+    const body = { error: 'At most 15 requests per minute.' };
+    if (isFirst) response.writeHead(429, { 'Retry-After': '1' }).end(JSON.stringify(body));
+    else response.writeHead(307, { Location: world.server.url + request.url }).end();
+    isFirst = false;
+  }).listen(0, '127.0.0.1');
+  await once(slow, 'listening');
+  const run = await programOn(key);
+  const { port } = slow.address() as AddressInfo;
+  const limits = ['--timeout', '20', '--max-wait', '1', '--budget-requests', '3'];
+  const { stderr, exitCode } = await run('--base-url', `http://127.0.0.1:${port}`, ...limits);
+  slow.close();
+  expect([stderr, exitCode]).toEqual(['', 1]);
 });
 
 /** Deno may use only the network. */
