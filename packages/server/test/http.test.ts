@@ -191,13 +191,23 @@ describe('failures on our side', () => {
     for (const window of ['minute', 'day', 'month']) expect(usage.requests[window].used).toBe(0);
   });
 
-  test('that pass are 503 with Retry-After', async () => {
-    store.createLink = () => Promise.reject(new StoreError('full', 'disk full'));
+  test.each(['busy', 'full', 'read_only', 'unavailable', 'closed'] as const)(
+    'that pass are 503 with Retry-After: %s',
+    async (reason) => {
+      store.createLink = () => Promise.reject(new StoreError(reason, 'not now'));
+      const answer = await app.post(key, LINKS, { target_url: TARGET });
+      expect(answer.status).toBe(503);
+      expect(answer.json.code).toBe('unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(0);
+    },
+  );
+
+  test('that the text of the request causes are 400, and the request counts', async () => {
+    store.createLink = () => Promise.reject(new StoreError('invalid', 'U+0000'));
     const answer = await app.post(key, LINKS, { target_url: TARGET });
-    expect(answer.status).toBe(503);
-    expect(answer.json.code).toBe('unavailable');
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(0);
+    expect([answer.status, answer.json.code]).toEqual([400, 'invalid_request']);
+    expect((await app.get(key, '/api/v1/usage')).json.requests.minute.used).toBe(1);
   });
 
   test('that pass are logged at their start and end, not for every request', async () => {

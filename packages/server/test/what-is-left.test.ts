@@ -298,7 +298,30 @@ describe('a connection', () => {
     connections.closeUnused();
     expect(socket.calls).toEqual([]);
     await vi.advanceTimersByTimeAsync(1_000);
+    // The beginning of another request has come.
+    socket.bytesRead = 5;
+    connections.closeUnused();
+    expect(socket.calls).toEqual([]);
+    begin().emit('close');
+    await vi.advanceTimersByTimeAsync(1_000);
     connections.closeUnused();
     expect(socket.calls).toEqual(['end']);
+  });
+
+  test('gets a response to what is no request only where nothing else can be taken for it', () => {
+    const { connections, socket, begin } = setUp();
+    const canRespond = () => connections.canRespond(socket as never);
+    expect(canRespond()).toBe(true);
+    const first = begin();
+    expect(canRespond()).toBe(true);
+    first.headersSent = true;
+    expect(canRespond()).toBe(false);
+    first.headersSent = false;
+    begin();
+    expect(canRespond()).toBe(false);
+    first.emit('close');
+    expect(canRespond()).toBe(true);
+    socket.writable = false;
+    expect(canRespond()).toBe(false);
   });
 });
