@@ -3,11 +3,14 @@ import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ownHostsOf } from '../src/domain/hostnames.ts';
 import { authenticate } from '../src/http/admit.ts';
 import { bodyChecker } from '../src/http/body-checker.ts';
 import { Connections } from '../src/http/connections.ts';
+import { fastRedirect } from '../src/http/fast-redirect.ts';
 import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';
 import { JobRunner, RESCAN_MS } from '../src/jobs/runner.ts';
+import { Metrics } from '../src/metrics/metrics.ts';
 import { Fixture, LINKS, START, TARGET } from './fixture.ts';
 
 afterEach(() => {
@@ -248,6 +251,47 @@ test('a large body that was checked keeps no process alive', async () => {
   expect(await check(body, async () => new Set())).toHaveProperty('input');
   const [ref = 0, unref = 0] = keepAlive.map((spy) => spy.mock.invocationCallOrder.at(-1));
   expect(unref).toBeGreaterThan(ref);
+});
+
+describe('redirects from memory', () => {
+  function setUp() {
+    const link = { target_url: TARGET, redirect_type: 302, is_active: true, hostname: null };
+    const ownHosts = ownHostsOf('https://sho.rt', []);
+    const redirectNow = fastRedirect({
+      ...{ redirects: { get: () => link }, knownOwnHosts: () => ownHosts, metrics: new Metrics() },
+      ...{ onClick() {}, isDraining: () => false },
+    } as never);
+    return (host = 'sho.rt') => {
+      const response = { writeHead() {}, end: vi.fn() };
+      const request = { method: 'GET', url: '/Xk3pQ9z', headers: { host } };
+      expect(redirectNow(request as never, response as never)).toBe(true);
+      return response;
+    };
+  }
+
+  test('end each response once, also where those of a turn are sent together', async () => {
+    const redirect = setUp();
+    const responses: ReturnType<typeof redirect>[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      for (let n = 0; n < 3; n += 1) responses.push(redirect());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(responses.every(({ end }) => end.mock.calls.length === 1)).toBe(true);
+  });
+
+  test('remember how some hosts are spelt, not all that anybody invents', () => {
+    const redirect = setUp();
+    const parse = vi.spyOn(URL, 'parse');
+    const parsed = (host: string) => {
+      parse.mockClear();
+      redirect(host);
+      return parse.mock.calls.length;
+    };
+    for (let n = 0; n < 1_000; n += 1) expect(parsed(`${n}.example`)).toBe(1);
+    expect(parsed('0.example')).toBe(0);
+    expect(parsed('1000.example')).toBe(1);
+    expect(parsed('0.example')).toBe(1);
+  });
 });
 
 describe('a connection', () => {
