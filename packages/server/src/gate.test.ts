@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Gate } from './gate.ts';
+import { Gate, Gates } from './gate.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -40,6 +40,43 @@ test('so many calls run at a time; the others follow in the order they came', as
   await end('c');
   await end('d');
   expect(await Promise.all(calls)).toEqual(['a', 'b', 'c', 'd']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('calls that wait begin as soon as there are more slots', async () => {
+  const { gate, call, running } = setUp(1);
+  for (const name of ['a', 'b', 'c']) call(name);
+  gate.resize(2);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running()).toEqual(['a', 'b']);
+});
+
+test('calls of a key wait for each other alone, and a key that nobody uses is forgotten', async () => {
+  const gates = new Gates({ slots: 1, busy: (reason) => new Error(reason) });
+  const seen: Gate[] = [];
+  const ends = new Map<string, () => void>();
+  const call = (key: string, name: string) =>
+    gates.run(key, (gate) => {
+      seen.push(gate);
+      return new Promise<void>((resolve) => ends.set(name, resolve));
+    });
+  const [first, second] = [call('x', 'a'), call('x', 'b')];
+  call('y', 'other');
+  expect([...ends.keys()]).toEqual(['a', 'other']);
+  ends.get('a')?.();
+  await first;
+  const third = call('x', 'c');
+  await vi.advanceTimersByTimeAsync(0);
+  expect([...ends.keys()]).toEqual(['a', 'other', 'b']);
+  ends.get('b')?.();
+  await second;
+  await vi.advanceTimersByTimeAsync(0);
+  ends.get('c')?.();
+  await third;
+  call('x', 'd');
+  const [one, , again, , last] = seen;
+  expect(again).toBe(one);
+  expect(last).not.toBe(one);
 });
 
 test('a call that fails frees its slot', async () => {

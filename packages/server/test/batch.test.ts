@@ -102,6 +102,8 @@ describe('polling a job', () => {
     const { json } = await app.post(writer, BATCH, { links: entries(101) });
     const path = `/api/v1/jobs/${json.job_id}`;
     expect((await app.get(reader, path)).status).toBe(200);
+    const upperCase = `/api/v1/jobs/${json.job_id.toUpperCase()}`;
+    expect((await app.get(reader, upperCase)).json.id).toBe(json.job_id);
     const foreign = await app.get(key, path);
     const unknown = await app.get(key, '/api/v1/jobs/0190a000-0000-7000-8000-000000000000');
     for (const answer of [foreign, unknown]) {
