@@ -26,3 +26,18 @@ test('what all accounts together do not read is bounded', async () => {
   await second?.body?.cancel();
   await expect.poll(async () => (await app.request('/d')).status).toBe(200);
 });
+
+test('a response that fails in the middle lets the next one of its account begin', async () => {
+  const sendLarge = largeResponses('polls', 1);
+  const app = new Hono<CallerEnv>();
+  const failing = { next: () => Promise.reject(new Error('lost')) };
+  app.get('/:pieces', (c) => {
+    c.set('caller', { accountId: 'a' } as CallerEnv['Variables']['caller']);
+    const pieces = c.req.param('pieces') === 'lost' ? failing : [PIECE].values();
+    return sendLarge(c, async () => ({ bytes: PIECE.length, pieces }));
+  });
+  const lost = await app.request('/lost');
+  await expect(lost.arrayBuffer()).rejects.toThrow('lost');
+  const next = await app.request('/whole');
+  expect((await next.arrayBuffer()).byteLength).toBe(PIECE.length);
+});
