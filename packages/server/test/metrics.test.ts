@@ -90,9 +90,17 @@ test('links are counted where they are created, and a replay creates none', asyn
   const headers = { 'Idempotency-Key': 'k1' };
   await app.post(key, LINKS, { target_url: TARGET }, headers);
   await app.post(key, LINKS, { target_url: TARGET }, headers);
-  await app.post(key, BATCH, { links: entries(7) });
+  const batch = { 'Idempotency-Key': 'k2' };
+  for (let n = 0; n < 2; n += 1) await app.post(key, BATCH, { links: entries(7) }, batch);
+  for (const replayed of [false, true]) {
+    // An idle store creates the links of a job at once.
+    const value = { job_id: crypto.randomUUID(), total: 101, processed: 101 };
+    app.store.createJob = async () => ({ ok: true, value, replayed });
+    await app.post(key, BATCH, { links: entries(101) });
+  }
   expect(await read('shortlink_links_created_total{by="single"}')).toBe(1);
   expect(await read('shortlink_links_created_total{by="batch"}')).toBe(7);
+  expect(await read('shortlink_links_created_total{by="job"}')).toBe(101);
 });
 
 test('jobs that wait are shown, and the links they create, without another look at the database', async () => {
