@@ -85,10 +85,9 @@ export function testAdmission(useStore: UseStore): void {
 
   test('a request from a clock that is behind changes nothing of a later minute of its key', async () => {
     const caller = await newCaller(store());
-    await store().admit(caller, NOW + MINUTE);
-    await store().admit(caller, NOW);
+    for (const now of [NOW, NOW, NOW + MINUTE, NOW]) await store().admit(caller, now);
     const { keys } = await store().usage(caller.accountId, NOW + MINUTE);
-    expect(keys[0]?.requests).toMatchObject({ minute: 1, day: 2 });
+    expect(keys[0]?.requests).toMatchObject({ minute: 1, day: 4 });
   });
 
   test('a limit of 0 admits nothing', async () => {
@@ -123,6 +122,9 @@ export function testAdmission(useStore: UseStore): void {
     const { requests, keys } = await store().usage(caller.accountId, NOW + DAY);
     expect(requests).toMatchObject({ minute: { used: 1 }, day: { used: 1 }, month: { used: 0 } });
     expect(keys[0]?.requests).toMatchObject({ minute: 1, day: 1 });
+    expect(keys[0]?.history.map((day) => day.requests)).toEqual([0, 1]);
+    const { requests: before } = await store().usage(caller.accountId, NOW);
+    expect(before).toMatchObject({ minute: { used: 0 }, day: { used: 0 } });
   });
 }
 
