@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { Database } from './database.ts';
+import { Database, toStoreError } from './database.ts';
 
 test('opening a database prints no warning, and other warnings still appear', () => {
   const file = fileURLToPath(new URL('./database.ts', import.meta.url));
@@ -14,6 +14,9 @@ test('opening a database prints no warning, and other warnings still appear', ()
     console.log(JSON.stringify(emitted));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
   expect(JSON.parse(output.toString())).toEqual(['still heard']);
+  const { emitWarning } = process;
+  new Database({ path: ':memory:' }).close();
+  expect(process.emitWarning).toBe(emitWarning);
 });
 
 test('a snapshot sees nothing that is committed meanwhile', async () => {
@@ -43,6 +46,21 @@ test('a statement error names the database and keeps its cause', () => {
   expect(fail).toThrow(expect.objectContaining({ reason: 'internal', cause: expect.any(Error) }));
   db.close();
 });
+
+test.each([
+  ['busy', 5, 6, 517],
+  ['unavailable', 10, 778, 14],
+  ['corrupt', 11, 26, 267],
+  ['read_only', 8],
+  ['full', 13],
+  ['internal', 1],
+] as const)(
+  '%s is made of the result codes of SQLite, also of refined ones',
+  (reason, ...codes) => {
+    const errors = codes.map((errcode) => Object.assign(new Error('SQLite'), { errcode }));
+    for (const error of errors) expect(toStoreError(error, 'a.db')).toMatchObject({ reason });
+  },
+);
 
 test('a runtime without the driver is told what runs without it', () => {
   using driver = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);

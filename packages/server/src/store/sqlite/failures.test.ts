@@ -116,7 +116,7 @@ test('nobody but the owner can read the files of a database, also of one that is
   const store = await openStore();
   await newCaller(store);
   expect(await modes()).toEqual([0o600, 0o600, 0o600]);
-  for (const file of [path(), `${path()}-wal`, `${path()}-shm`]) await chmod(file, 0o666);
+  for (const file of [path(), `${path()}-wal`, `${path()}-shm`]) await chmod(file, 0o660);
   const second = await openStore();
   expect(await modes()).toEqual([0o600, 0o600, 0o600]);
   await Promise.all([store.close(), second.close()]);
