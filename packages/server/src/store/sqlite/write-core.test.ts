@@ -49,6 +49,11 @@ test('writes that arrive together are committed together', async () => {
   // SQLite increases it once per commit of another connection.
   expect(dataVersion(watcher)).toBe(before + 1);
   expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  // An admission waits for no disk, and what comes after it does again.
+  await store.admit(caller, NOW);
+  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 1 });
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
   watcher.close();
   await store.close();
 });

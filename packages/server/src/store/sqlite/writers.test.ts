@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   NOW,
   newCaller,
@@ -59,6 +59,32 @@ test('when what was sent is lost, what was only collected is still sent, and not
   expect(await kept).toBe('kept');
   expect(pending.isIdle).toBe(true);
   await pending.close();
+});
+
+test('after failures, however many, one write a second finds out whether the database takes writes again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { groups, pending, add } = collect();
+  const answer = (reply: { ok: false; reason: 'full'; message: '' } | { ok: true; value: null }) =>
+    pending.settle(groups.splice(0).flatMap((some) => some.map(({ id }) => ({ id, ...reply }))));
+  const failed = { ok: false, reason: 'full', message: '' } as const;
+  const writes = Promise.allSettled(add(16));
+  answer(failed);
+  await writes;
+  for (const reply of [failed, { ok: true, value: null } as const, failed]) {
+    expect(pending.isHealthy).toBe(false);
+    vi.advanceTimersByTime(1_000);
+    await nextTurn();
+    expect(groups.flat().map(({ name }) => name)).toEqual(['probe']);
+    answer(reply);
+    if (!reply.ok) continue;
+    expect(pending.isHealthy).toBe(true);
+    const last = Promise.allSettled(add(16));
+    answer(failed);
+    await last;
+  }
+  await pending.close();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 const path = useDatabasePath();
