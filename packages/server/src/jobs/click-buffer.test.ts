@@ -263,5 +263,9 @@ test('while nothing can be written, codes are kept up to a bound, and dropped cl
   await buffer.flush();
   expect(written.size).toBe(MAX_BUFFERED_CODES);
   expect(written.get('code 0')).toBe(2);
+  // So are those that are given up at the end.
+  broken = true;
+  buffer.add('last');
   await buffer.stop();
+  expect(dropped).toBe(3);
 });

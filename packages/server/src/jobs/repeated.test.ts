@@ -54,6 +54,7 @@ test('a run that takes longer than the interval is not doubled, and stop waits f
   expect(stopped).toBe(false);
   finish();
   await stopping;
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('stop ends a run after its present step, so that no service manager has to kill the process', async () => {

@@ -192,6 +192,17 @@ test('stop waits for the chunks that run and starts no other', async () => {
   expect(ran).toEqual(['job', 'job']);
 });
 
+test('a chunk that fails while the runner stops is not tried again by it', async () => {
+  const { runner, store } = setUp({ job: 9 });
+  const { promise, reject } = Promise.withResolvers<never>();
+  store.runJobChunk = () => promise;
+  await runner.start();
+  const stopping = runner.stop();
+  reject(new Error('no disk'));
+  await stopping;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('a job that it was not notified of is found within a second', async () => {
   const { runner, ran, left, store, logged } = setUp({});
   await runner.start();
