@@ -78,6 +78,8 @@ export function testHousekeeping(useStore: UseStore): void {
         },
       ],
     });
+    const { requests } = await store().usage(other.accountId, NOW);
+    expect(requests).toMatchObject({ minute: { used: 5 }, day: { used: 5 }, month: { used: 5 } });
   });
 
   test('windows that ended are not in the usage, the history is', async () => {
