@@ -503,6 +503,7 @@ describe('links', () => {
       expect(err.join()).toMatch(
         /4 of the 10 links of account acc_\w+; nothing was changed.*--yes/,
       );
+      expect(await json('links', 'update', '--from', file, '--dry-run')).toHaveLength(4);
       expect(await now()).toBe(0);
       expect(await run('links', 'update', '--from', file, '--yes')).toBe(0);
       expect(await now()).toBe(4);
@@ -547,6 +548,14 @@ describe('links', () => {
         expect(err).toEqual([`already right: ${n} of the links`]);
       },
     );
+
+    test('refuses two corrections of one link, since the order of a file decides nothing', async () => {
+      const { file, codes, now } = await setUp(1);
+      await appendFile(file, `${codes[0]},${target(1)},\n`);
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err).toEqual([`error: c.csv, line 3: link ${codes[0]} is corrected twice`]);
+      expect(await now()).toBe(0);
+    });
 
     test('says all that is wrong with a file, and where', async () => {
       const { file, codes, now } = await setUp(1);
