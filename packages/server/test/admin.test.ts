@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,6 +11,7 @@ import { createDevAccount } from '../src/admin/keys.ts';
 import { runProgram } from '../src/admin/program.ts';
 import { hashApiKey } from '../src/api-key.ts';
 import { uuidOf } from '../src/domain/ids.ts';
+import { portOf } from '../src/serve.ts';
 import { SETTINGS, type Settings } from '../src/settings.ts';
 import { newLink } from '../src/store/contract/fixtures.test-suite.ts';
 import type { DatabaseFacts } from '../src/store/operator-store.ts';
@@ -725,6 +728,9 @@ test('a command closes the database that it opened, also when it fails', async (
   expect(closed).toBe(1);
   expect(await run('accounts', 'show', 'acc_none')).toBe(1);
   expect(closed).toBe(2);
+  facts = { version: 1, newest: 1 };
+  expect(await run('doctor')).toBe(1);
+  expect(closed).toBe(3);
 });
 
 test('migrate prints the versions of the schema before and after', async () => {
@@ -830,6 +836,7 @@ describe('doctor', () => {
     [{ ...good, version: 10 }, 'schema', /the version of shortlink-server that migrated it/],
     [{ ...good, disk: { used: 5e9, free: 5.5e9 } }, 'disk', /make space/],
     [{ ...postgres, clockAheadMs: 2_000 }, 'clock', /NTP/],
+    [{ ...postgres, clockAheadMs: -2_000 }, 'clock', /NTP/],
     [{ ...postgres, connections: { most: 50, used: 1 } }, 'connections', /3 instances fit/],
   ])('of %j: says what to do about %s', async (found, check, todo) => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
@@ -849,5 +856,11 @@ describe('doctor', () => {
     });
     const away = await todos(good, '--public-url', 'http://127.0.0.1:1');
     expect(away).toEqual({ 'public URL': expect.stringMatching(/DNS, certificate and proxy/) });
+    const sick = createServer((_, response) => {
+      response.writeHead(503, { 'X-Request-Id': 'x' }).end();
+    }).listen(0, '127.0.0.1');
+    await once(sick, 'listening');
+    expect(await todos(good, '--public-url', `http://127.0.0.1:${portOf(sick)}`)).toEqual(away);
+    sick.close();
   });
 });
