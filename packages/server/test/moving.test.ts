@@ -1080,6 +1080,7 @@ describe('an export', () => {
     const printed = await operator.json('links', 'export', '-o', file);
     expect(printed).toEqual({ exported: awkward.length, file });
     const text = await readFile(file, 'utf8');
+    expect((await lstat(file)).mode & 0o777).toBe(0o600);
     expect(text).toMatch(/^code,short_url,target_url,.*,aliases,account_id\n/);
     expect(text).toContain(`,${operator.account}\n`);
     const packed = await fileOf('packed.csv.gz', gzipSync(text));
