@@ -49,6 +49,7 @@ test('a service written from the protocol alone fails nothing', async () => {
     small.verdicts.filter(({ result, isAddition }) => result === 'fails' && !isAddition),
   ).toEqual([]);
   expect(small.requestsSent).toBeLessThanOrEqual(90);
+  expect(textReport(small)).toContain(`: ${idsOf(small, 'holds').length} hold, 0 fail,`);
   expect(small.linksCreated).toBeLessThanOrEqual(15);
   const large = await run(new TinyService(AVANCE), { plan: 'avance' });
   expect(idsOf(large, 'fails')).toEqual([]);
@@ -90,6 +91,100 @@ test('budgets hold, and what they leave out is not shown', async () => {
   const reasons = report.verdicts.map((verdict) => ('reason' in verdict ? verdict.reason : ''));
   expect(reasons).toContain('needs more requests: --budget-requests');
   expect(reasons).toContain('needs 101 links more: --budget-links');
+  const least = await run(new TinyService(AVANCE), { budgetRequests: 10, budgetLinks: 2 });
+  expect(least).toMatchObject({ requestsSent: 10, linksCreated: 2 });
+});
+
+/** Responses of a service, as `change` makes them. Those that it leaves alone stay as they are. */
+function changing(
+  service: TinyService,
+  change: (of: {
+    url: string;
+    status: number;
+    body: Record<string, unknown>;
+  }) => object | undefined,
+): TinyService['fetch'] {
+  return async (url, init) => {
+    const response = await service.fetch(url, init);
+    const { status, headers } = response;
+    const body = await response.clone().json();
+    const changed = change({ url, status, body });
+    return changed === undefined ? response : Response.json(changed, { status, headers });
+  };
+}
+
+test.each([
+  ['two links have one code', 'synchronous-batch', 'two results have one code', { code: 'same' }],
+  ['a job never ends', 'job-states', 'after 30 polls', { status: 'processing' }],
+])('%s: that fails', async (_, id, reason, fields) => {
+  const service = new TinyService(AVANCE);
+  const fetch = changing(service, ({ url, body }) => {
+    if ('status' in fields) return url.includes('/jobs/') ? { ...body, ...fields } : undefined;
+    const { results } = body;
+    if (!Array.isArray(results)) return undefined;
+    const short_url = 'https://tiny.example/r/same';
+    return { ...body, results: results.map((item) => ({ ...item, ...fields, short_url })) };
+  });
+  const report = await run(service, { plan: 'avance', fetch });
+  const verdict = report.verdicts.find((one) => one.id === id);
+  expect(verdict).toMatchObject({ result: 'fails', reason: expect.stringContaining(reason) });
+});
+
+test('a fault of the service is no refusal', async () => {
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async (url, init) => {
+    const response = await service.fetch(url, init);
+    return response.status < 400 ? response : Response.json({ error: 'Oops.' }, { status: 500 });
+  };
+  const report = await run(service, { fetch });
+  expect(idsOf(report, 'fails')).toEqual(expect.arrayContaining(['target-required', 'poll-path']));
+});
+
+test('a 429 is waited for as long as it says, and a minute where it says nothing', async () => {
+  const service = new TinyService(COMMUNITY);
+  const waits: (string | undefined)[] = ['90', undefined];
+  const slept: number[] = [];
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (waits.length === 0) return service.fetch(url, init);
+    const wait = waits.shift();
+    const headers = new Headers(wait === undefined ? {} : { 'Retry-After': wait });
+    return Response.json({ error: 'Later.' }, { status: 429, headers });
+  };
+  const sleep = (ms: number) => {
+    slept.push(ms);
+    return service.sleep(ms);
+  };
+  await run(service, { fetch, sleep, isCoreOnly: true });
+  expect(slept.slice(0, 2)).toEqual([90_000, 60_000]);
+});
+
+test('options win over what the service says, and leave out what they say', async () => {
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async (url, init) =>
+    url.endsWith('/usage') ? Response.json({ plan: 'avance' }) : service.fetch(url, init);
+  const order: string[] = [];
+  const report = await run(service, {
+    ...{ fetch, baseUrl: `${baseUrl}/api/v1/`, plan: 'community', isCoreOnly: true },
+    ...{ readKey: 'e', onVerdict: ({ id }) => order.push(id) },
+  });
+  expect(report).toMatchObject({ baseUrl, plan: 'community' });
+  expect(report.verdicts.some(({ isAddition }) => isAddition)).toBe(false);
+  // Too short to be a secret, and a part of most words.
+  expect(JSON.stringify(report.verdicts.map(({ text }) => text))).not.toContain('<API_KEY>');
+  expect(JSON.stringify(report)).toContain('<ANOTHER_KEY>');
+  // What looks back at all exchanges comes after those that use up a limit.
+  const runs = order.map((id) => statements.find((one) => one.id === id)?.runs);
+  expect(runs.lastIndexOf('late')).toBeLessThan(runs.indexOf('last'));
+});
+
+test('a request has a time limit', async () => {
+  const fetch: TinyService['fetch'] = (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+  const running = run(new TinyService(COMMUNITY), { fetch, timeoutMs: 10 });
+  const late = new Promise((resolve) => setTimeout(resolve, 15_000, 'late').unref());
+  await expect(Promise.race([running, late])).rejects.toThrow('got no response');
 });
 
 test('a budget of links holds where a service takes what it should refuse', async () => {
@@ -100,6 +195,7 @@ test('a budget of links holds where a service takes what it should refuse', asyn
   expect(verdict).toMatchObject({ result: 'not shown' });
   const unbounded = await run(new TinyService(AVANCE), { plan: 'pro' });
   expect(idsOf(unbounded, 'fails')).toContain('batch-size');
+  expect(unbounded.linksCreated).toBeGreaterThan(2 * 101);
   const reasons = unbounded.verdicts.map((each) => ('reason' in each ? each.reason : ''));
   expect(reasons).not.toContain('needs 0 links more: --budget-links');
 });
@@ -158,11 +254,13 @@ test('a key that only a create shows to be wrong can not be checked', async () =
   await expect(wrong).rejects.toThrow('does not accept the API key (401)');
   const forbidding: typeof fetch = async (url, init) =>
     init.method === 'POST'
-      ? Response.json({ error: 'The key lacks shortlinks:write.' }, { status: 403 })
+      ? Response.json({ error: `${service.apiKey} lacks shortlinks:write.` }, { status: 403 })
       : fetch(url, init);
   const readOnly = run(service, { fetch: forbidding });
   await expect(readOnly).rejects.toThrow(CannotRunError);
-  await expect(readOnly).rejects.toThrow('create no link (403): "The key lacks shortlinks:write."');
+  await expect(readOnly).rejects.toThrow(
+    'create no link (403): "<API_KEY> lacks shortlinks:write."',
+  );
 });
 
 test.each([
@@ -232,17 +330,23 @@ test('a known failure is expected; one that holds again, or that nobody knows, i
     expected: ['invalid-target'],
   });
   expect(known).toMatchObject({ stale: [], isPassed: true });
-  expect(junitReport(known)).toContain('failures="0"');
+  const junit = junitReport(known);
+  expect(junit).toContain('name="protocol" tests="48" failures="0"');
+  expect(junit).not.toContain('<failure');
+  expect(junitReport(expected)).toContain('"created-at"><failure message="is expected to fail');
   expect(textReport(known)).toContain('fails, as expected');
 });
 
 test('reports show what a hostile service sends as text, and never the key', async () => {
   const service = new TinyService(COMMUNITY);
+  const error = '</pre><script>alert(1)</script>\u001b[2J\u202e\nx Forged line [json-bodies]';
   const fetch: typeof service.fetch = async (url, init) => {
     const response = await service.fetch(url, init);
-    if (response.status !== 400) return response;
-    const error = '</pre><script>alert(1)</script>\u001b[2J\u202e\nx Forged line [json-bodies]';
-    return Response.json({ error }, { status: 422 });
+    if (response.status === 422) return new Response(error, { status: 422 });
+    if (response.status === 400) return Response.json({ error }, { status: 422 });
+    const body = await response.clone().json();
+    if (!('created_at' in body)) return response;
+    return Response.json({ ...body, created_at: '"><script>alert(1)</script>' });
   };
   const report = await run(service, { plan: 'community', fetch });
   const [text, html, junit] = [textReport(report), htmlReport(report), junitReport(report)];
@@ -252,6 +356,7 @@ test('reports show what a hostile service sends as text, and never the key', asy
   }
   expect(html).not.toContain('<script');
   expect(junit).not.toContain('<script');
+  expect(junit).toContain('created_at is &quot;');
   expect(text).not.toContain('\u202e');
   expect(text).not.toMatch(/^x Forged/m);
 });
