@@ -89,6 +89,7 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_DATABASE_URL', 'mysql://db/x', 'sqlite:<path>, sqlite::memory: or postgres://'],
     ['SHORTLINK_DATABASE_URL', 'postgres://db', 'postgres://user:password@host/database'],
     ['SHORTLINK_DATABASE_URL', 'postgres:db/x', 'postgres://user:password@host/database'],
+    ['SHORTLINK_DATABASE_URL', 'postgres://db/x@y', 'postgres://user:password@host/database'],
     ['SHORTLINK_PUBLIC_URL', 'sho.rt', 'an http or https address without path'],
     ['SHORTLINK_PUBLIC_URL', 'ftp://sho.rt', 'an http or https address without path'],
     ['SHORTLINK_PUBLIC_URL', 'https://sho.rt/s', 'an http or https address without path'],
@@ -96,6 +97,7 @@ describe('a bad value is named in one line, with what is accepted', () => {
     ['SHORTLINK_ROOT_URL', 'www.example.com', 'an http or https address, such as'],
     ['SHORTLINK_ROOT_URL', 'javascript:alert(1)', 'an http or https address, such as'],
     ['SHORTLINK_NOT_FOUND_URL', 'https://u:p@www.example.com', 'an http or https address, such'],
+    ['SHORTLINK_NOT_FOUND_URL', 'https://:p@www.example.com', 'an http or https address, such'],
     ['SHORTLINK_TARGET_ALLOW', 'https://example.com', 'hosts without scheme or port'],
     ['SHORTLINK_TARGET_DENY', '*.example.com', 'hosts without scheme or port'],
     ['SHORTLINK_TARGET_DENY', '::1', 'such as example.com or [::1], separated by commas'],
@@ -227,6 +229,11 @@ describe('a value from a file', () => {
     }));
 });
 
+test('an empty flag is a wrong value, not one that was not given', () => {
+  const read = () => readSettings({ host: '' }, { SHORTLINK_HOST: '127.0.0.1' });
+  expect(read).toThrow('--host is ""; expected a host name');
+});
+
 test('an IPv6 address gets its brackets in a URL', () => {
   expect(httpOrigin('::1', 80)).toBe('http://[::1]:80');
   expect(httpOrigin('127.0.0.1', 80)).toBe('http://127.0.0.1:80');
@@ -235,6 +242,7 @@ test('an IPv6 address gets its brackets in a URL', () => {
 test('short URLs begin with the public URL, else with an address that others can reach', () => {
   const listening = { host: '0.0.0.0', port: 8787 };
   expect(publicUrlOf({ ...listening, publicUrl: undefined })).toBe('http://localhost:8787');
+  expect(publicUrlOf({ host: '::', port: 1, publicUrl: undefined })).toBe('http://localhost:1');
   expect(publicUrlOf({ host: '::1', port: 1, publicUrl: undefined })).toBe('http://[::1]:1');
   expect(publicUrlOf({ ...listening, publicUrl: 'https://sho.rt' })).toBe('https://sho.rt');
 });

@@ -742,6 +742,9 @@ test('start gets its settings', async () => {
   const [settings, options] = started[0] ?? [];
   expect(settings).toMatchObject({ port: 0, database: { path: ':memory:' } });
   expect(options).toEqual({ dev: true });
+  const variables = { SHORTLINK_PORT: '1234', SHORTLINK_HOST: '::1' };
+  expect(await runIn(variables, 'start', '--host', 'localhost')).toBe(0);
+  expect(started.at(-1)?.[0]).toMatchObject({ port: 1234, host: 'localhost' });
 });
 
 test('--dev makes an account without limits on an empty database only', async () => {
