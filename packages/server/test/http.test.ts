@@ -150,9 +150,11 @@ describe('probes', () => {
 
   test('readyz is 503 while draining, healthz is not', async () => {
     app = await Fixture.open({ isDraining: () => true });
-    expect((await app.send('/readyz')).status).toBe(503);
-    expect((await app.send('/readyz')).json.code).toBe('unavailable');
-    expect((await app.send('/healthz')).status).toBe(200);
+    const [ready, healthy] = [await app.send('/readyz'), await app.send('/healthz')];
+    expect([ready.status, ready.json.code, healthy.status]).toEqual([503, 'unavailable', 200]);
+    for (const { headers } of [ready, healthy]) {
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
   });
 
   const readyz = async () => {

@@ -23,6 +23,11 @@ async function read(series: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.split(' ').at(-1));
 }
 
+test('no cache keeps the metrics', async () => {
+  const { headers } = await app.send('/metrics', bearer(TOKEN));
+  expect(headers.get('cache-control')).toBe('no-store');
+});
+
 test('requests are counted by route, method and status, and timed by route', async () => {
   const { json } = await app.post(key, LINKS, { target_url: TARGET });
   await app.send(`/${json.code}`);
