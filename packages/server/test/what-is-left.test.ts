@@ -1,6 +1,7 @@
 // What a failure, a pause or the end of something must leave behind: nothing that a later request meets.
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
+import { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ownHostsOf } from '../src/domain/hostnames.ts';
@@ -11,7 +12,8 @@ import { fastRedirect } from '../src/http/fast-redirect.ts';
 import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';
 import { JobRunner, RESCAN_MS } from '../src/jobs/runner.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
-import { Fixture, LINKS, START, TARGET } from './fixture.ts';
+import { appOf } from './app-of.ts';
+import { Fixture, LINKS, PUBLIC_URL, START, TARGET } from './fixture.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -251,6 +253,20 @@ test('a large body that was checked keeps no process alive', async () => {
   expect(await check(body, async () => new Set())).toHaveProperty('input');
   const [ref = 0, unref = 0] = keepAlive.map((spy) => spy.mock.invocationCallOrder.at(-1));
   expect(unref).toBeGreaterThan(ref);
+});
+
+test('a body that was read leaves neither a timer nor a listener', async () => {
+  const fixture = await Fixture.open();
+  const { store } = fixture;
+  const caller = await fixture.caller();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const body = Readable.from([Buffer.from(JSON.stringify({ target_url: TARGET }))]);
+  const headers = { 'X-Api-Key': caller, 'Content-Type': 'application/json' };
+  const app = appOf({ store, publicUrl: PUBLIC_URL });
+  const response = await app.request(LINKS, { method: 'POST', headers }, { body });
+  expect(response.status).toBe(201);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(['data', 'close'].map((event) => body.listenerCount(event))).toEqual([0, 0]);
 });
 
 describe('redirects from memory', () => {
