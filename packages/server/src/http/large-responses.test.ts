@@ -41,3 +41,29 @@ test('a response that fails in the middle lets the next one of its account begin
   const next = await app.request('/whole');
   expect((await next.arrayBuffer()).byteLength).toBe(PIECE.length);
 });
+
+test('what is being made counts before it is whole, and makes room again where that fails', async () => {
+  const sendLarge = largeResponses('look-ups', 4, 100);
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+  const app = new Hono<CallerEnv>();
+  app.get('/:account', (c) => {
+    const account = c.req.param('account');
+    c.set('caller', { accountId: account } as CallerEnv['Variables']['caller']);
+    return sendLarge(c, async (take) => {
+      take(30);
+      await isRead;
+      if (account === 'broken') throw new Error('The store is broken.');
+      return { bytes: PIECE.length, pieces: [PIECE].values() };
+    });
+  });
+  app.onError((error, c) => c.text(error.message, error instanceof Problem ? 503 : 500));
+
+  const made = ['broken', 'a', 'b'].map((account) => app.request(`/${account}`));
+  expect((await app.request('/c')).status).toBe(503);
+  read();
+  expect((await Promise.all(made)).map(({ status }) => status)).toEqual([500, 200, 200]);
+  // Those two have 80 of 100.
+  expect((await app.request('/c')).status).toBe(503);
+  await (await made[1])?.arrayBuffer();
+  await expect.poll(async () => (await app.request('/c')).status).toBe(200);
+});

@@ -6,12 +6,17 @@ import { type HeaderContext, respond } from './respond.ts';
 /** A client that takes no piece of its response for this long is cut off, in milliseconds. */
 const MAX_SILENCE_MS = 60_000;
 
+const NO_MEMORY = 'Too many large responses are being made and read just now; try again in 1 s.';
+
 export interface LargeBody {
   bytes: number;
   pieces: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
 }
 
-/** Sends large bodies in pieces, as they are read. An account has so many slots: others wait 5 s, and too many are 429. More than `maxBytes` unread are 503. */
+/** Makes a body. It takes memory for what it has made so far, which throws a 503 when there is none left. */
+export type MakeBody = (take: (bytes: number) => void) => Promise<LargeBody>;
+
+/** Sends large bodies in pieces, as they are read. An account has so many slots: others wait 5 s, and too many are 429. More than `maxBytes` in memory are 503. */
 export function largeResponses(
   what: 'polls' | 'look-ups',
   slots: number,
@@ -19,25 +24,25 @@ export function largeResponses(
 ) {
   const busy = () => tooManyAtOnce(what);
   const gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
-  let sending = 0;
-  return (
-    c: HeaderContext & { var: { caller: Caller } },
-    make: () => Promise<LargeBody>,
-  ): Promise<Response> =>
+  let inMemory = 0;
+  return (c: HeaderContext & { var: { caller: Caller } }, make: MakeBody): Promise<Response> =>
     new Promise((resolve, reject) => {
       const makeAndSend = async () => {
-        const { bytes, pieces } = await make();
-        if (sending + bytes > maxBytes) {
-          throw overloaded('Too many large responses are being read just now; try again in 1 s.');
-        }
-        sending += bytes;
-        const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+        let taken = 0;
+        const take = (bytes: number) => {
+          if (inMemory + bytes > maxBytes) throw overloaded(NO_MEMORY);
+          inMemory += bytes;
+          taken += bytes;
+        };
         try {
+          const { bytes, pieces } = await make(take);
+          take(bytes - taken);
+          const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
           await new Promise<void>((onEnd) => {
             resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
           });
         } finally {
-          sending -= bytes;
+          inMemory -= taken;
         }
       };
       gates.run(c.var.caller.accountId, makeAndSend).catch(reject);

@@ -14,8 +14,8 @@ const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
 const USUAL_LINK_BYTES = 640;
 
-/** Bytes of the responses that all accounts together have not read yet. */
-const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
+/** Bytes of the responses of all accounts together that are being made, or are not read yet. */
+const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
 
 /** How long a look-up waits for links that are still being created, and how often it looks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
@@ -23,11 +23,11 @@ const LOOK_MS = 25;
 
 /** `POST /api/v1/links/lookup`: the links of the account that lead to the given targets, or have the given codes. */
 export function lookUpLinks({ store }: AppOptions) {
-  const sendLarge = largeResponses('look-ups', 4, MAX_UNREAD_BYTES);
+  const sendLarge = largeResponses('look-ups', 4, MAX_MEMORY_BYTES);
   return async (c: Context<BodyEnv<'lookup'>>): Promise<Response> => {
     const { caller, body } = c.var;
     if ('problem' in body) throw badRequest(body.problem);
-    return sendLarge(c, () => readResults(store, caller.accountId, body.input));
+    return sendLarge(c, (take) => readResults(store, caller.accountId, body.input, take));
   };
 }
 
@@ -60,6 +60,7 @@ async function readResults(
   store: Pick<Store, 'findLinks'>,
   accountId: string,
   chunks: readonly string[],
+  take: (bytes: number) => void,
 ): Promise<LargeBody> {
   const results: string[] = [];
   let linksLeft = MAX_LINKS;
@@ -71,9 +72,12 @@ async function readResults(
       const all = found[n] ?? [];
       const links = all.slice(0, most);
       const json = JSON.stringify({ links, more: links.length < all.length });
-      const cost = Math.max(links.length, Math.floor(Buffer.byteLength(json) / USUAL_LINK_BYTES));
+      const bytes = Buffer.byteLength(json);
+      const cost = Math.max(links.length, Math.floor(bytes / USUAL_LINK_BYTES));
       results[at] = cost > linksLeft ? NOT_SHOWN : json;
-      if (cost <= linksLeft) linksLeft -= cost;
+      if (cost > linksLeft) continue;
+      linksLeft -= cost;
+      take(bytes);
     }
   }
   const pieces: Buffer[] = [];
