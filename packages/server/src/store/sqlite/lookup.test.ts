@@ -175,3 +175,19 @@ test.each([3, 600])(
     await store.close();
   },
 );
+
+test('however many look-ups run at a time, a turn of the event loop has one step of one of them', async () => {
+  const store = await open();
+  const { accountId } = await newCaller(store);
+  const entries = Array.from({ length: 100 }, (_, n) => target(`https://example.com/${n}`));
+  let turns = 0;
+  let timer = setImmediate(function turn() {
+    turns += 1;
+    timer = setImmediate(turn);
+  });
+  await Promise.all(Array.from({ length: 10 }, () => store.findLinks(accountId, entries, 21)));
+  clearImmediate(timer);
+  // Each of the 10 has 4 steps of 25 entries.
+  expect(turns).toBeGreaterThanOrEqual(39);
+  await store.close();
+});

@@ -15,7 +15,7 @@ import { linkFinder } from './targets.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, type Writer } from './writers.ts';
 
-/** Entries that are looked up in one turn of the event loop, about a millisecond. Redirects wait little longer for a look-up. */
+/** Entries that are looked up in one turn of the event loop, about a millisecond. Redirects wait little longer, however many look-ups run at a time. */
 const LOOKED_UP_TOGETHER = 25;
 
 export interface SqliteStoreParts {
@@ -40,6 +40,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, isInPlace = () => true, openReader } = parts;
   const engine = { shortUrl, table };
   const { pruneSome, probe: _, ...writes } = writesOf(writer);
+  let lastTurn: Promise<unknown> = Promise.resolve();
   return {
     // Asynchronous, so that what fails rejects.
     ...readMethods(engine, async (reading) => reader.read(reading)),
@@ -50,7 +51,8 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);
       for (const some of chunksOf(entries, LOOKED_UP_TOGETHER)) {
-        await nextTurn();
+        lastTurn = lastTurn.then(() => nextTurn());
+        await lastTurn;
         found.push(...find(some));
       }
       return found;
