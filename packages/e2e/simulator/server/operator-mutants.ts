@@ -56,8 +56,8 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   'alias-lost-at-the-end-of-a-page': one(
     'An export leaves out the other addresses of the last link of each page.',
     'store/queries/aliases.ts',
-    'AND code <= ',
-    'AND code < ',
+    'const codes = rows.map',
+    'const codes = rows.slice(0, -1).map',
   ),
   'usage-of-revoked-keys': one(
     'The usage names keys that were revoked.',

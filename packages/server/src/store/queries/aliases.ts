@@ -92,7 +92,7 @@ const EXPORTED_TOGETHER = 1_000;
 
 /** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
 export function* exportPage(
-  { shortUrl }: ReadEngine,
+  { shortUrl, table }: ReadEngine,
   { accountId }: ExportSearch,
   after: string,
 ): Reading<ExportedLink[]> {
@@ -100,10 +100,11 @@ export function* exportPage(
     accountId === undefined ? sql`` : sql`AND link_details.account_id = ${accountId}`;
   const rows = yield* rowsOf<LinkRow>(sql`
     ${SELECT_LINK} WHERE code > ${after} ${ofAccount} ORDER BY code LIMIT ${EXPORTED_TOGETHER}`);
-  const last = rows.at(-1)?.code ?? after;
+  const codes = rows.map(({ code }) => ({ code }));
+  // Between the links of an account may be those of a million others. The CROSS JOIN lets SQLite look each code up.
   const aliases = yield* rowsOf<AliasRow & { code: string }>(sql`
-    SELECT code, hostname, path FROM aliases LEFT JOIN domains ON domains.id = domain_id
-    WHERE code > ${after} AND code <= ${last}`);
+    SELECT aliases.code, hostname, path FROM ${table(['code'], codes)} CROSS JOIN aliases LEFT JOIN domains ON domains.id = domain_id
+    WHERE aliases.code = listed.code`);
   const byCode = Map.groupBy(aliases, ({ code }) => code);
   return rows.map((row) => ({
     ...toLink(shortUrl, { ...row, disabled_at: null, removed_at: null }),

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.test-suite.ts';
 import { NO_ID, shortUrlMaker } from '../links.ts';
 import { storeReads } from '../methods.ts';
+import { exportPage } from '../queries/aliases.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { perform, sqliteEngine, table } from './engine.ts';
@@ -177,4 +178,25 @@ test('the usage of an account reads the last days of a key, not all that are kep
   // The windows, and the two histories. For each history another reading finds the first day and ends there.
   expect(readings.filter((line) => line.includes('(key_id=? AND day>'))).toHaveLength(3);
   expect(readings).toHaveLength(3 + 2);
+});
+
+test('the export of an account reads the addresses of its own links only', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const few = await newCaller(store);
+  const others = await newCaller(store);
+  await store.createBatch({ caller: few, input: newLinks(2), now: NOW });
+  await store.createBatch({ caller: others, input: newLinks(98), now: NOW });
+  await store.close();
+  const db = new Database({ path: path() });
+  db.exec(
+    `INSERT INTO aliases (domain_id, path, code) SELECT '', '/old/' || code, code FROM links`,
+  );
+  const rows: number[] = [];
+  read(exportPage(reader, { accountId: few.accountId }, ''), (statement) => {
+    const found = db.all<object>(statement);
+    rows.push(found.length);
+    return found;
+  });
+  db.close();
+  expect(rows).toEqual([2, 2]);
 });
