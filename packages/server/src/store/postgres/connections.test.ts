@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
@@ -24,10 +25,20 @@ async function limitedUser(limit: number) {
   return { url: Object.assign(new URL(url), { username: role, password }).href, admin: url, open };
 }
 
+async function connectTo(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
 test('a look at a database finds what its user may have, or what the database grants to all', async () => {
   const { url, admin } = await limitedUser(12);
-  const most = async () => (await inspectPostgres(url)).connections?.most;
+  const seen = async () => (await inspectPostgres(url)).connections;
+  const most = async () => (await seen())?.most;
   expect(await most()).toBe(12);
+  const others = await Promise.all(Array.from({ length: 5 }, () => connectTo(admin)));
+  expect((await seen())?.used).toBeGreaterThanOrEqual(6);
+  for (const other of others) await other.end();
   await execute(admin, `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 7`);
   expect(await most()).toBe(7);
 });

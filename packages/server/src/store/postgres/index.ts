@@ -54,11 +54,12 @@ function newClient(url: string): Client {
   return client;
 }
 
+/** An ordinary user sees how many sessions others have, but not of which kind each is. */
 const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
   least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
     (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
-  (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
+  (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`;
 
 /** Looks at a database without changing it. */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
