@@ -47,6 +47,22 @@ test('a process that waits for another one that migrates keeps no transaction op
   expect(await migrating).toEqual({ from: 0, to: newest });
 });
 
+test.each([
+  ['LATIN1', undefined],
+  ['SQL_ASCII', newest],
+])('an empty database with the encoding %s', async (encoding, to) => {
+  const url = await newDatabase();
+  const name = `${new URL(url).pathname.slice(1)}_${encoding.toLowerCase()}`;
+  await execute(
+    url,
+    `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`,
+  );
+  const migrating = migratePostgres(Object.assign(new URL(url), { pathname: `/${name}` }).href);
+  if (to === undefined) await expect(migrating).rejects.toThrow(`has the encoding ${encoding}`);
+  else expect(await migrating).toEqual({ from: 0, to });
+  await execute(url, `DROP DATABASE ${name} WITH (FORCE)`);
+});
+
 test('migrating returns what was done', async () => {
   const url = await newDatabase();
   expect(await migratePostgres(url)).toEqual({ from: 0, to: newest });

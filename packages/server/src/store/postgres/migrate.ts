@@ -71,8 +71,18 @@ export async function migrate(
   if (found === to) return { from: to, to };
   await lock(options);
   const from = await schemaVersion(client, name, migrations);
+  if (from === 0) await checkEncoding(client, name);
   for (const one of migrations) if (one.version > from) await apply(client, one, now);
   return { from, to };
+}
+
+/** Without an encoding, a database keeps the bytes of UTF-8 as they are. Any other lacks characters, and its texts have other lengths than responses. */
+async function checkEncoding(client: Client, name: string): Promise<void> {
+  const [found] = await look<{ server_encoding: string }>(client, 'SHOW server_encoding');
+  const encoding = found?.server_encoding ?? '';
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+  const message = `The database ${name} has the encoding ${encoding}. Create one with ENCODING 'UTF8' TEMPLATE template0.`;
+  throw new StoreError('unavailable', message);
 }
 
 async function look<R extends object>(client: ClientBase, text: string): Promise<R[]> {
