@@ -57,12 +57,6 @@ export function driverLimit(use: Use): { query_timeout: number } {
   return { query_timeout: TIMEOUTS_MS[use] + SILENCE_MS };
 }
 
-/** The database in words for messages: server and database, never user, password or options. */
-export function databaseName(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
 const END_TIMEOUT_MS = 2_000;
 
 /** Waits for connections to end, however they do, but not for long: the system gives up one whose other end has vanished after minutes only. */

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { databaseName } from '../../setting-values.ts';
 import { type Reading, readAsync, type Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { type Channel, databaseName, driverLimit, type Use } from './connection.ts';
+import { type Channel, driverLimit, type Use } from './connection.ts';
 import { Connections } from './connections.ts';
 import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
@@ -43,7 +44,7 @@ export class Database {
   constructor(options: DatabaseOptions) {
     const { url, connections = DEFAULT_CONNECTIONS, outcomeWaitMs = OUTCOME_WAIT_MS } = options;
     this.#outcomeWaitMs = outcomeWaitMs;
-    this.name = databaseName(url);
+    this.name = databaseName({ engine: 'postgres', url });
     const open = (use: 'read' | 'write', max: number) =>
       new Connections({
         ...{ url, name: this.name, use, max: Math.max(1, max) },

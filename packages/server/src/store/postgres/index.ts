@@ -1,10 +1,11 @@
 import { Client, Pool } from 'pg';
 import { generateCode } from '../../domain/ids.ts';
+import { databaseName } from '../../setting-values.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
-import { Channel, connectionConfig, databaseName, endSoon } from './connection.ts';
+import { Channel, connectionConfig, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import { type MigrateOptions, migrate, migrations, schemaVersion } from './migrate.ts';
 import { toStoreError } from './postgres-errors.ts';
@@ -35,7 +36,7 @@ export async function migratePostgres(
   url: string,
   options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs' | 'mayMigrate'> = {},
 ): Promise<MigrationReport> {
-  const name = databaseName(url);
+  const name = databaseName({ engine: 'postgres', url });
   const [client, lockHolder] = [newClient(url), newClient(url)];
   try {
     await client.connect();
@@ -63,7 +64,7 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
 
 /** Looks at a database without changing it. */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
-  const name = databaseName(url);
+  const name = databaseName({ engine: 'postgres', url });
   const pool = new Pool({ ...connectionConfig(url, 'read'), max: 1 });
   pool.on('error', () => undefined);
   try {
