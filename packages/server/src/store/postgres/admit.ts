@@ -17,10 +17,8 @@ export type AdmissionRequest = Pick<CreateRequest<unknown>, 'caller' | 'now'>;
 
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
 export function admissionGroup({ caller, now }: AdmissionRequest): string {
-  const { requests_per_minute, requests_per_day, requests_per_month } = caller.limits;
   const [minute] = windowsAt(now);
-  const limits = [requests_per_minute, requests_per_day, requests_per_month];
-  return [caller.accountId, minute.startsAt, ...limits].join(' ');
+  return [caller.accountId, minute.startsAt, JSON.stringify(caller.limits)].join(' ');
 }
 
 /** Counts the requests of a group (see {@link admissionGroup}) in the order of their arrival. */
