@@ -10,8 +10,8 @@ export const postgresMutants: Record<string, Mutant> = {
   'commit-repeated': one(
     'A transaction whose COMMIT had no response is carried out once more although it is committed.',
     NUMBERED,
-    " && 'rowCount' in recorded && recorded.rowCount === 1",
-    '',
+    'results.at(-1)?.rowCount === 1',
+    'results.length > 0',
   ),
   'commit-under-another-number': one(
     'A transaction whose COMMIT had no response is repeated under a new number.',

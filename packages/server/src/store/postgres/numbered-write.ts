@@ -1,4 +1,4 @@
-import { escapeLiteral } from 'pg';
+import { escapeLiteral, type QueryResult } from 'pg';
 import { newUuid } from '../../domain/ids.ts';
 import { recordWrite } from '../links.ts';
 import { sql } from '../queries/reading.ts';
@@ -37,9 +37,8 @@ export async function begin(channel: Channel, write: ClickWrite): Promise<boolea
   const { writer, number, now } = write;
   const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
   // Several statements in one text have several results, which the driver's types leave out.
-  const results: unknown = await channel.client.query(text);
-  const recorded: unknown = Array.isArray(results) ? results.at(-1) : undefined;
-  return recorded instanceof Object && 'rowCount' in recorded && recorded.rowCount === 1;
+  const results = (await channel.client.query(text)) as unknown as QueryResult[];
+  return results.at(-1)?.rowCount === 1;
 }
 
 /**
