@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
-import type { Readable } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { Connections } from './http/connections.ts';
+import type { Connection } from './http/context.ts';
 import type { RedirectNow } from './http/fast-redirect.ts';
 import { hostProblem, invalidTarget, respondToClientError, sendError } from './http/outside-app.ts';
 import { httpOrigin } from './settings.ts';
@@ -30,9 +30,8 @@ const MAX_CONNECTIONS = 10_000;
 export type Fetch = (request: Request, node: NodeBindings) => Response | Promise<Response>;
 
 /** The connection under a request: where it comes from, its body, and a way for a test server to cut it. */
-export interface NodeBindings {
+export interface NodeBindings extends Connection {
   incoming: { socket: { remoteAddress?: string | undefined; destroy: () => unknown } };
-  body?: Readable | undefined;
 }
 
 export interface ListenOptions {

@@ -13,6 +13,8 @@ const MAX_BYTES_PER_ACCOUNT = MAX_BYTES / 8;
 /** Each piece costs about a microsecond, also if it is a single byte. */
 const MAX_PIECES = 1_000_000;
 
+const NO_MEMORY = 'The service is busy with other large requests; try again in 1 s.';
+
 /** The memory that bodies hold. Those that don't fit are rejected with 503 before they take memory. */
 export class BodyMemory {
   #bytes = 0;
@@ -24,10 +26,7 @@ export class BodyMemory {
     const ofAccount = (this.#byAccount.get(accountId) ?? 0) + bytes;
     const isByCaller = ofAccount > MAX_BYTES_PER_ACCOUNT;
     if (bytes > 0 && (total > MAX_BYTES || isByCaller)) {
-      throw overloaded(
-        'The service is busy with other large requests; try again in 1 s.',
-        isByCaller,
-      );
+      throw overloaded(NO_MEMORY, isByCaller);
     }
     this.#bytes = total;
     if (ofAccount > 0) this.#byAccount.set(accountId, ofAccount);

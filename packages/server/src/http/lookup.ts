@@ -31,6 +31,8 @@ export function lookUpLinks({ store }: AppOptions) {
   };
 }
 
+const STILL_CREATING = 'Links that were accepted before are still being created; try again in 1 s.';
+
 /** Waits until the store finds every link of the creates and jobs accepted before. No body is read yet, so waiting holds no memory for one. */
 export function waitForLinks({ store }: AppOptions) {
   return createMiddleware<CallerEnv>(async (c, next) => {
@@ -38,11 +40,7 @@ export function waitForLinks({ store }: AppOptions) {
     const giveUpAt = performance.now() + MAX_WAIT_MS;
     let due = await store.unfinishedJobs(accountId);
     while (due.length > 0 || !(await store.indexLinks()).done) {
-      if (performance.now() >= giveUpAt) {
-        throw overloaded(
-          'Links that were accepted before are still being created; try again in 1 s.',
-        );
-      }
+      if (performance.now() >= giveUpAt) throw overloaded(STILL_CREATING);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       const unfinished = new Set(await store.unfinishedJobs(accountId));
       due = due.filter((id) => unfinished.has(id));

@@ -74,19 +74,16 @@ export class ClickBuffer {
 
   /** Writes the last clicks. Call it when no redirect can come any more. */
   async stop(): Promise<void> {
+    const { onDropped, logger } = this.#options;
     for (let tries = 0; tries < STOP_TRIES; tries += 1) {
       if (await this.flush()) break;
     }
     clearTimeout(this.#timer);
     const unwritten = [this.#clicks, ...this.#series.flatMap(({ writes }) => writes)];
     const lost = unwritten.flatMap((clicks) => [...clicks.values()]).reduce((sum, n) => sum + n, 0);
-    if (lost > 0) {
-      this.#options.onDropped?.(lost);
-      this.#options.logger?.error(
-        { lost },
-        'clicks lost: they could not be written before the end',
-      );
-    }
+    if (lost === 0) return;
+    onDropped?.(lost);
+    logger?.error({ lost }, 'clicks lost: they could not be written before the end');
   }
 
   #flushLater(): void {

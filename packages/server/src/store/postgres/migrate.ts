@@ -79,9 +79,8 @@ export async function migrate(
 /** Without an encoding, a database keeps the bytes of UTF-8 as they are. Any other lacks characters, and its texts have other lengths than responses. */
 async function checkEncoding(client: Client, name: string): Promise<void> {
   const [found] = await look<{ server_encoding: string }>(client, 'SHOW server_encoding');
-  const encoding = found?.server_encoding ?? '';
-  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
-  const message = `The database ${name} has the encoding ${encoding}. Create one with ENCODING 'UTF8' TEMPLATE template0.`;
+  if (/^(?:UTF8|SQL_ASCII)$/.test(found?.server_encoding ?? '')) return;
+  const message = `The database ${name} has the encoding ${found?.server_encoding}. Create one with ENCODING 'UTF8' TEMPLATE template0.`;
   throw new StoreError('unavailable', message);
 }
 

@@ -22,7 +22,7 @@ const BUCKETS = sql`
       FROM found WHERE bucket IS NOT NULL)
   SELECT bucket FROM found WHERE bucket IS NOT NULL`;
 
-/** Rows of one statement for the 250 entries that are read together. Where there are more, each entry is read by itself. */
+/** Rows of one statement for the entries that are read together. Where there are more, each entry is read by itself. */
 const MAX_ROWS = 500;
 
 /** Finds the links of each entry, oldest first, in one statement for all. Its numbers are not bound: a bound LIMIT makes SQLite plan again. */

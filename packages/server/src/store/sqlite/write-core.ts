@@ -110,9 +110,8 @@ export class WriteCore {
       this.#engine.db.exec('COMMIT');
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'unavailable') throw error;
-      throw new StoreError('outcome_unknown', `The commit failed: ${error.message}`, {
-        cause: error,
-      });
+      const message = `The commit failed: ${error.message}`;
+      throw new StoreError('outcome_unknown', message, { cause: error });
     }
   }
 
