@@ -47,11 +47,12 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const writer = requirePermission('shortlinks:write');
   const readBody = bodyReader(options);
   const { link, batch } = createHandlers(options);
-  app.post(ROUTES.links, identified, admitted, writer, readBody('link'), link);
-  app.post(ROUTES.linksBatch, identified, admitted, writer, readBody('batch'), batch);
+  app.post(ROUTES.links, identified, admitted, writer, readBody('link'), identified, link);
+  app.post(ROUTES.linksBatch, identified, admitted, writer, readBody('batch'), identified, batch);
   const asker = requirePermission('shortlinks:write', 'analytics:read');
   const [ready, entries] = [waitForLinks(options), readBody('lookup')];
-  app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, lookUpLinks(options));
+  const lookUp = [identified, lookUpLinks(options)] as const;
+  app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, ...lookUp);
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(options));
   app.get(ROUTES.usage, identified, limitUsageRequests(options), getUsage(options));
   const page = analytics();

@@ -46,6 +46,53 @@ test('a revoked key is 401 at once', async () => {
   expect((await app.get(key, '/api/v1/usage')).status).toBe(401);
 });
 
+/** A body of which the first half comes at once, and the second after `between`, a second or more later. */
+function slowBody(text: string, between: () => Promise<unknown>): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  const half = Math.ceil(bytes.length / 2);
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(bytes.slice(0, half)),
+    pull: async (controller) => {
+      await between();
+      app.now += 1_000;
+      controller.enqueue(bytes.slice(half));
+      controller.close();
+    },
+  });
+}
+
+test.each([
+  ['a link', LINKS, { target_url: TARGET }],
+  ['a batch', BATCH, { links: entries(2) }],
+  ['a job', BATCH, { links: entries(101) }],
+  ['a look-up', `${LINKS}/lookup`, { links: [{ target_url: TARGET }] }],
+])(
+  '%s: the key is revoked, or the account disabled, while the body comes',
+  async (_, path, body) => {
+    const accountId = await app.account();
+    const key = await app.key(accountId);
+    const other = await app.key(accountId);
+    const send = (between: () => Promise<unknown>) =>
+      app.send(path, {
+        method: 'POST',
+        headers: { 'X-Api-Key': key, 'Content-Type': 'application/json' },
+        body: slowBody(JSON.stringify(body), between),
+        duplex: 'half',
+      });
+    expect((await send(async () => undefined)).status).toBeLessThan(300);
+    const used = await app.linksUsed(other);
+    const disabling = { id: accountId, disabled: true, now: app.now };
+    expect(await send(() => app.store.setAccountDisabled(disabling))).toMatchObject({
+      status: 403,
+    });
+    await app.store.setAccountDisabled({ ...disabling, disabled: false });
+    const [stored] = await app.store.listKeys(accountId);
+    const revoke = () => app.store.revokeKey(stored?.id ?? '', app.now);
+    expect(await send(revoke)).toMatchObject({ status: 401, json: { code: 'unauthorized' } });
+    expect(await app.linksUsed(other)).toBe(used);
+  },
+);
+
 test('requests that arrive together share the look-up of their key, and no others do', async () => {
   const key = await app.caller();
   const other = await app.caller();

@@ -121,7 +121,7 @@ test('of the keys that were used, some are remembered: not all that there ever w
   };
   const middleware = authenticate({ store: store as never, now: () => START });
   const use = (key: string) =>
-    middleware({ req: { header: () => key }, set() {} } as never, async () => {});
+    middleware({ req: { header: () => key }, get() {}, set() {} } as never, async () => {});
   for (let n = 0; n < 10_001; n += 1) await use(`key ${n}`);
   expect(recorded).toHaveLength(10_001);
   await use('key 10000');

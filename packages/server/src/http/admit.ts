@@ -18,11 +18,15 @@ const RECORD_USE_EVERY_MS = 60_000;
 /** Beyond it, uses are written more often than needed, and memory stays bounded. */
 const MAX_REMEMBERED_KEYS = 10_000;
 
-/** Finds out whose key it is: 401 without a valid one, 403 for a disabled account. Such requests are counted nowhere. */
+/** A key that was valid so long ago may be revoked by now, or its account be disabled, in milliseconds. */
+const VALID_MS = 1_000;
+
+/** Finds out whose key it is, again where the body took long to come: 401 without a valid one, 403 for a disabled account. */
 export function authenticate({ store, now: clock }: Pick<AppOptions, 'store' | 'now'>) {
   const findCaller = callerFinder(store);
   const recordUse = useRecorder(store);
   return createMiddleware<CallerEnv>(async (c, next) => {
+    if (clock() - (c.get('identifiedAt') ?? Number.NEGATIVE_INFINITY) < VALID_MS) return next();
     const key = c.req.header(HEADERS.apiKey);
     if (!key)
       throw problems.unauthorized(`API key is missing: send it in the ${HEADERS.apiKey} header.`);
@@ -35,6 +39,7 @@ export function authenticate({ store, now: clock }: Pick<AppOptions, 'store' | '
     if (caller.disabled) throw problems.accountDisabled();
     recordUse(caller.keyId, now);
     c.set('caller', caller);
+    c.set('identifiedAt', now);
     await next();
   });
 }
