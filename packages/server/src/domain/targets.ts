@@ -65,12 +65,15 @@ export function locationOf(target: string): string {
 
 /** A `Location` with the parameters of a query that it lacks, before its fragment; without them where a header could not hold it. */
 export function withQuery(location: string, query: string): string {
+  if (query.length > MAX_LOCATION_BYTES) return location;
   const [, base = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(location) ?? [];
   const start = base.indexOf('?');
-  const own = new URLSearchParams(start === -1 ? '' : base.slice(start));
-  const isNew = (part: string) =>
-    HEADER_SAFE.test(part) && [...new URLSearchParams(part).keys()].every((name) => !own.has(name));
-  const added = query.split('&').filter(isNew).join('&');
+  const own = new Set(new URLSearchParams(start === -1 ? '' : base.slice(start)).keys());
+  const parts = query.split('&').filter((part) => part !== '');
+  // Behind a first `&`, a `?` is a part of the name.
+  const names = [...new URLSearchParams(`&${query}`).keys()];
+  const isNew = (part: string, at: number) => HEADER_SAFE.test(part) && !own.has(names[at] ?? '');
+  const added = parts.filter(isNew).join('&');
   if (added === '') return location;
   const separator = start === -1 ? '?' : /[?&]$/.test(base) ? '' : '&';
   const longer = base + separator + added + fragment;
