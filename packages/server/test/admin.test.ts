@@ -832,6 +832,9 @@ describe('doctor', () => {
     expect(out[0]).toMatch(/^check +found +todo$/);
     expect(out.join('\n')).toMatch(/in between; time limits hold/);
     expect(out.join('\n')).toMatch(/12 of 97 in use, 15 for each instance/);
+    // Each worker has two connections at least.
+    await runIn({ SHORTLINK_WORKERS: '16' }, 'doctor');
+    expect(out.join('\n')).toMatch(/32 for each instance/);
   });
 
   test.each([

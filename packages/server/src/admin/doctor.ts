@@ -49,7 +49,7 @@ async function checkDatabase(context: CommandContext, settings: Settings): Promi
 }
 
 /** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
-function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding[] {
+function judge(facts: DatabaseFacts, { databaseConnections, workers }: Settings): Finding[] {
   const { version, newest, isPooled, clockAheadMs, connections, disk } = facts;
   const migrate =
     version < newest
@@ -58,8 +58,10 @@ function judge(facts: DatabaseFacts, { databaseConnections }: Settings): Finding
   const schema = `version ${version}, this program has ${newest}`;
   const findings: Finding[] = [['schema', schema, version === newest, migrate]];
   if (connections !== undefined) {
-    const instances = Math.floor(connections.most / databaseConnections);
-    const used = `${connections.used} of ${connections.most} in use, ${databaseConnections} for each instance`;
+    // Each worker has two at least.
+    const each = Math.max(databaseConnections, 2 * workers);
+    const instances = Math.floor(connections.most / each);
+    const used = `${connections.used} of ${connections.most} in use, ${each} for each instance`;
     const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
     findings.push(
       ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''],
