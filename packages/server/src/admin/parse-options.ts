@@ -1,11 +1,4 @@
-import {
-  MAX_BATCH_LINKS,
-  PERMISSIONS,
-  type Permission,
-  PLANS,
-  type Plan,
-  type PlanLimits,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
 import { normalizeHost, parseDomainHostname } from '../domain/hostnames.ts';
 import { UUID } from '../domain/ids.ts';
@@ -32,8 +25,8 @@ export const parseName = accepting(`1 to ${MAX_NAME_LENGTH} characters on one li
   return name === '' || isTooLong || /\p{Cc}|\p{Surrogate}/u.test(name) ? undefined : name;
 });
 
-export const parsePlan = accepting<Plan>(`one of ${PLANS.join(', ')}`, (text) =>
-  PLANS.find((name) => name === text.toLowerCase()),
+export const parsePlan = accepting<wire.Plan>(`one of ${wire.PLANS.join(', ')}`, (text) =>
+  wire.PLANS.find((name) => name === text.toLowerCase()),
 );
 
 /** Names of `--limit`, and the limit that each sets. */
@@ -44,15 +37,18 @@ const LIMIT_NAMES = {
   links: 'links',
   keys: 'api_keys',
   batch: 'batch_size',
-} as const satisfies Record<string, keyof PlanLimits>;
+} as const satisfies Record<string, keyof wire.PlanLimits>;
 
-export function limitsByFlag(limits: PlanLimits): Record<string, number | null> {
+export function limitsByFlag(limits: wire.PlanLimits): Record<string, number | null> {
   return Object.fromEntries(
     Object.entries(LIMIT_NAMES).map(([name, field]) => [name, limits[field]]),
   );
 }
 
-export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Partial<PlanLimits> {
+export function collectLimit(
+  text: string,
+  before: Partial<wire.PlanLimits> = {},
+): Partial<wire.PlanLimits> {
   const [, name, value] = /^(\w+)=(\d{1,15}|unlimited)$/.exec(text) ?? [];
   const [, field] = accept(
     Object.entries(LIMIT_NAMES).find(([known]) => known === name),
@@ -60,15 +56,15 @@ export function collectLimit(text: string, before: Partial<PlanLimits> = {}): Pa
   );
   const count = value === 'unlimited' ? null : Number(value);
   const isTooFew = count === 0 && field !== 'links' && field !== 'api_keys';
-  const isTooMany = field === 'batch_size' && (count ?? 0) > MAX_BATCH_LINKS;
-  const accepted = field === 'batch_size' ? `from 1 to ${MAX_BATCH_LINKS}` : 'of 1 or more';
+  const isTooMany = field === 'batch_size' && (count ?? 0) > wire.MAX_BATCH_LINKS;
+  const accepted = field === 'batch_size' ? `from 1 to ${wire.MAX_BATCH_LINKS}` : 'of 1 or more';
   accept(isTooFew || isTooMany ? undefined : count, `${name} ${accepted}, or unlimited`);
   return { ...before, [field]: count };
 }
 
-export function collectPermission(text: string, before: Permission[] = []): Permission[] {
-  const permission = PERMISSIONS.find((name) => name === text);
-  return [...new Set([...before, accept(permission, `one of ${PERMISSIONS.join(', ')}`)])];
+export function collectPermission(text: string, before: wire.Permission[] = []): wire.Permission[] {
+  const permission = wire.PERMISSIONS.find((name) => name === text);
+  return [...new Set([...before, accept(permission, `one of ${wire.PERMISSIONS.join(', ')}`)])];
 }
 
 /** A day (its beginning in UTC) or a time with its zone, in milliseconds since the epoch. */

@@ -1,10 +1,4 @@
-import {
-  type Link,
-  type Permission,
-  PLAN_LIMITS,
-  type Plan,
-  type PlanLimits,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import type { Account, ApiKey, Domain, NewLink, Outcome } from './store.ts';
 
 /** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
@@ -41,7 +35,7 @@ export interface OperatorStore {
   /** What leads to its target on a hostname, or did before it was removed: links, and addresses that links had elsewhere. */
   domainUse(hostname: string): Promise<DomainUse>;
 
-  findLink(code: string): Promise<Link | undefined>;
+  findLink(code: string): Promise<wire.Link | undefined>;
   /** Where else a link is found, and how it was corrected, oldest first. Both are empty for an unknown code. */
   linkHistory(code: string): Promise<LinkHistory>;
   /** Of the accounts of these links: how many of these each has, and how many links in all. */
@@ -63,9 +57,9 @@ export interface OperatorStore {
     onLinks: (links: readonly ExportedLink[]) => Promise<void>,
   ): Promise<void>;
   /** `undefined` for an unknown code. */
-  setLinkActive(code: string, active: boolean): Promise<Link | undefined>;
+  setLinkActive(code: string, active: boolean): Promise<wire.Link | undefined>;
   /** Links of an account, newest first, after the one with the id `cursor`. It may read every link of the service. */
-  listLinks(input: LinkSearch): Promise<Link[]>;
+  listLinks(input: LinkSearch): Promise<wire.Link[]>;
 }
 
 /** A link that comes from another service, or from an export of ours. It was checked as a new one is. */
@@ -109,7 +103,7 @@ export interface ExportSearch {
 }
 
 /** A link with all that is kept of it. `is_active` is its own state, whatever that of its account and its domain. */
-export interface ExportedLink extends Link {
+export interface ExportedLink extends wire.Link {
   account_id: string;
   /** Hostname of its custom domain, `''` for the default one. */
   domain: string;
@@ -119,8 +113,8 @@ export interface ExportedLink extends Link {
 /** What is to be different; what is left out stays. Limits are of the Custom plan only. */
 export interface AccountChange {
   name?: string | undefined;
-  plan?: Plan | undefined;
-  limits?: Partial<PlanLimits> | undefined;
+  plan?: wire.Plan | undefined;
+  limits?: Partial<wire.PlanLimits> | undefined;
 }
 
 export type Disabling = { id: string; disabled: boolean; now: number };
@@ -128,7 +122,7 @@ export type NewDomain = { hostname: string; accountId: string; now: number };
 
 export interface NewKey {
   name: string;
-  permissions: readonly Permission[];
+  permissions: readonly wire.Permission[];
   hash: Uint8Array;
   /** The key is rejected from then on, in milliseconds since the epoch. @default never */
   expiresAt?: number | undefined;
@@ -190,7 +184,7 @@ export interface LinkHistory {
 }
 
 export type CorrectionOutcome =
-  | { ok: true; value: Link; changed: boolean }
+  | { ok: true; value: wire.Link; changed: boolean }
   | { ok: false; reason: 'unknown' }
   /** It leads elsewhere than `ifTarget` says. */
   | { ok: false; reason: 'other_target'; target_url: string };
@@ -220,7 +214,8 @@ export interface DatabaseFacts {
 
 /** The account after a change. A new plan brings its own limits; `limits` replace some of them. */
 export function changedAccount(account: Account, { name, plan, limits }: AccountChange): Account {
-  const planned = plan !== undefined && plan !== account.plan ? PLAN_LIMITS[plan] : account.limits;
+  const planned =
+    plan !== undefined && plan !== account.plan ? wire.PLAN_LIMITS[plan] : account.limits;
   return {
     ...account,
     name: name ?? account.name,
@@ -230,7 +225,7 @@ export function changedAccount(account: Account, { name, plan, limits }: Account
 }
 
 /** A link after a correction, and whether that is another one. */
-export function changedLink(link: Link, change: Pick<LinkCorrection, 'target_url' | 'title'>) {
+export function changedLink(link: wire.Link, change: Pick<LinkCorrection, 'target_url' | 'title'>) {
   const { target_url = link.target_url, title = link.title } = change;
   const changed = target_url !== link.target_url || title !== link.title;
   return { value: { ...link, target_url, title }, changed };
@@ -253,7 +248,7 @@ export function toKey<R extends KeyRow>(row: R) {
   const { permissions, expires_at, replaced_by, used_at, ...key } = row;
   return {
     ...key,
-    permissions: JSON.parse(permissions) as Permission[],
+    permissions: JSON.parse(permissions) as wire.Permission[],
     expires_at: isoTime(expires_at),
     replaced_by: replaced_by ?? undefined,
     last_used_at: isoTime(used_at),
