@@ -103,7 +103,7 @@ async function exportLinks(
   onLinks: (links: readonly ExportedLink[]) => Promise<void>,
 ): Promise<void> {
   let after = '';
-  let failed: { error: unknown } | undefined;
+  let taken = Promise.resolve();
   await db.snapshot(async (run) => {
     if (after !== '') throw new StoreError('unavailable', 'The connection was lost. Try again.');
     // Whoever takes the links may be slow.
@@ -112,15 +112,13 @@ async function exportLinks(
       const links = await readAsync(exportPage(engine, search, after), run);
       const last = links.at(-1);
       if (last === undefined) return;
-      failed = await onLinks(links).then(
-        () => undefined,
-        (error: unknown) => ({ error }),
-      );
-      if (failed !== undefined) return;
+      taken = onLinks(links);
+      const [{ status }] = await Promise.allSettled([taken]);
+      if (status === 'rejected') return;
       after = last.code;
     }
   }, 'search');
-  if (failed !== undefined) throw failed.error;
+  await taken;
 }
 
 /** The same store, which rejects calls once it is closed, and lets those that are under way end before. */
