@@ -136,8 +136,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'idempotency-for-an-hour': one(
     'An idempotency key is forgotten after an hour.',
     'store/retention.ts',
-    'IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS',
-    'IDEMPOTENCY_RETENTION_MS = HOUR_MS',
+    'IDEMPOTENCY_RETENTION_MS = DAY_MS',
+    'IDEMPOTENCY_RETENTION_MS = DAY_MS / 24',
   ),
   'key-stays-taken': one(
     'A create that fails leaves its idempotency key taken.',

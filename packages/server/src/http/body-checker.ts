@@ -23,7 +23,10 @@ export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'
 
   async function checkOnThread(message: BodyThreadMessage) {
     clearTimeout(idleTimer);
-    thread ??= start();
+    const given = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
+    thread ??= startThread('body-thread', import.meta.url, given).on('error', () => {
+      thread = undefined;
+    });
     const started = thread;
     // The thread keeps the process alive only while a reply is awaited.
     started.ref();
@@ -35,13 +38,6 @@ export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'
       void started.terminate();
     }, IDLE_MS).unref();
     return outcome;
-  }
-
-  function start(): Worker {
-    const given = { workerData: targetHosts, resourceLimits: THREAD_LIMITS };
-    return startThread('body-thread', import.meta.url, given).on('error', () => {
-      thread = undefined;
-    });
   }
 
   /** The thread gets the bytes of a large body. `findDomains` finds the account's custom domains; it isn't called for a body that names none. */

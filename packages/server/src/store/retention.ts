@@ -3,11 +3,10 @@ import type { Engine } from './engine.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 import { numberTargets } from './writes/targets.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 
 /** An idempotency key is remembered this long; after it, the same key creates again. */
-export const IDEMPOTENCY_RETENTION_MS = 24 * HOUR_MS;
+export const IDEMPOTENCY_RETENTION_MS = DAY_MS;
 
 /** A completed job and its results are kept for a week, so that a client that was down over a weekend still gets them. The links stay. */
 const JOB_RETENTION_MS = 7 * DAY_MS;

@@ -36,7 +36,7 @@ export const linkReads = {
     const rows = yield* rowsOf<LinkRow>(sql`
       ${SELECT_LINK} WHERE code IN (
         SELECT code FROM link_details WHERE account_id = ${accountId} AND (${cursor} = '' OR CAST(id AS text) < ${cursor})
-          ${query === '' ? NO_CONDITION : sql`AND (${contains(query)})`}
+          ${query === '' ? sql`` : sql`AND (${contains(query)})`}
         ORDER BY id DESC LIMIT ${limit})
       ORDER BY link_details.id DESC`);
     return rows.map((row) => toLink(shortUrl, row));
@@ -64,8 +64,6 @@ export const SELECT_LINK = sqlText(`
   SELECT code, link_details.id, link_details.account_id, domain_id, hostname, target_url, title, redirect_type, is_active, click_count, tags, link_details.created_at,
     disabled_at, removed_at
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
-
-const NO_CONDITION = sqlText('');
 
 function contains(query: string): Statement {
   const pattern = patternOf(query);
