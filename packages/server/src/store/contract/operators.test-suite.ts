@@ -205,6 +205,14 @@ export function testOperators(useStore: UseStore): void {
       expect(await store().findKeyByHash(sha256('long'))).toMatchObject({ expiresAt });
     });
 
+    test('without a grace, the old key ends at once, also by a clock that is an hour ahead', async () => {
+      const { accountId } = await newCaller(store());
+      const keyId = await createKey(accountId, 'old');
+      await store().rotateKey({ keyId, hash: sha256('new'), graceMs: 0, now: NOW + HOUR_MS });
+      expect((await store().findKeyByHash(sha256('old')))?.expiresAt).toBeLessThan(NOW);
+      expect((await store().findKeyByHash(sha256('new')))?.expiresAt).toBeUndefined();
+    });
+
     test('unknown, revoked and expired keys can not be rotated', async () => {
       const { accountId, keyId } = await newCaller(store());
       const expired = await createKey(accountId, 'expired', NOW);

@@ -93,8 +93,10 @@ export const operatorWrites = {
       expiresAt: expiresAt ?? expires_at ?? undefined,
       now,
     });
+    // Without a grace it ends at once, also where the clock of this machine is ahead of a server's.
+    const ends = graceMs === 0 ? 0 : Math.min(end, now + graceMs);
     yield* rowsOf(sql`
-      UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${Math.min(end, now + graceMs)} WHERE id = ${keyId}`);
+      UPDATE api_keys SET replaced_by = ${key.id}, expires_at = ${ends} WHERE id = ${keyId}`);
     return { ok: true, value: key };
   },
 
