@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BATCH, entries, Fixture, LINKS, START, TARGET } from './fixture.ts';
+import { appOf } from './app-of.ts';
+import { BATCH, entries, Fixture, LINKS, PUBLIC_URL, START, TARGET } from './fixture.ts';
 
 const LOOKUP = '/api/v1/links/lookup';
 
@@ -306,6 +307,22 @@ test('a client that does not read its response holds up no other look-up of the 
   expect(unread.status).toBe(200);
   expect((await lookUp({ links: same(1) })).status).toBe(200);
   await unread.body?.cancel();
+});
+
+test('nothing more is looked up for a client that has gone', async () => {
+  const socket = { destroyed: false };
+  const findLinks = vi.spyOn(app.store, 'findLinks').mockImplementation(async (_, entries) => {
+    socket.destroyed = findLinks.mock.calls.length === 3;
+    return entries.map(() => []);
+  });
+  const init = {
+    method: 'POST',
+    headers: { 'X-Api-Key': key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ links: entries(10_000) }),
+  };
+  const ofClient = appOf({ store: app.store, publicUrl: PUBLIC_URL });
+  const { status } = await ofClient.request(LOOKUP, init, { incoming: { socket } });
+  expect([status, findLinks.mock.calls.length]).toEqual([400, 3]);
 });
 
 test('what an account does not read is bounded, and a client that reads nothing is cut off', async () => {

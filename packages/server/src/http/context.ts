@@ -11,7 +11,7 @@ import type { ResponseHeaders } from './respond.ts';
 
 /** The connection a request came over; nothing of it is known when the app is called without a socket. */
 export interface Connection {
-  incoming?: { socket: { remoteAddress?: string | undefined } } | undefined;
+  incoming?: { socket: { remoteAddress?: string | undefined; destroyed?: boolean } } | undefined;
   /** Node's stream of the request body, which is read instead of the one of the `Request`. The server's own listener sets it. */
   body?: Readable | undefined;
 }

@@ -1,4 +1,4 @@
-import { overloaded, tooManyAtOnce } from '../domain/problem.ts';
+import { invalidRequest, overloaded, tooManyAtOnce } from '../domain/problem.ts';
 import { Gates } from '../gate.ts';
 import type { Caller } from '../store/store.ts';
 import { type HeaderContext, respond } from './respond.ts';
@@ -30,6 +30,7 @@ export function largeResponses(
       const makeAndSend = async () => {
         let taken = 0;
         const take = (bytes: number) => {
+          if (c.env?.incoming?.socket.destroyed) throw invalidRequest('The client has gone.');
           if (inMemory + bytes > maxBytes) throw overloaded(NO_MEMORY);
           inMemory += bytes;
           taken += bytes;

@@ -1,11 +1,12 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from './context.ts';
+import type { AppEnv, Connection } from './context.ts';
 
 /** By name. Each is always written in the same way, so that a later value replaces an earlier one. */
 export type ResponseHeaders = Record<string, string>;
 
 export interface HeaderContext {
+  env?: Connection;
   get(name: 'responseHeaders'): ResponseHeaders;
 }
 

@@ -27,8 +27,6 @@ export function limitUsageRequests({ now: clock }: AppOptions) {
   });
 }
 
-const FEATURES = ['idempotency', 'lookup'];
-
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
 export function getUsage(deps: AppOptions) {
   const readUsage = oneReadingAtATime(async (accountId) => {
@@ -38,7 +36,7 @@ export function getUsage(deps: AppOptions) {
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId, permissions } = c.get('caller');
     const { now, top_links, ...rest } = await readUsage(accountId);
-    const usage = { ...rest, features: FEATURES };
+    const usage = { ...rest, features: ['idempotency', 'lookup'] };
     const windows = windowsAt(now).map((window) => ({ ...window, ...usage.requests[window.name] }));
     setRateLimitHeaders(c, windows, now);
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
