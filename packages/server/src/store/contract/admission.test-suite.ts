@@ -90,6 +90,13 @@ export function testAdmission(useStore: UseStore): void {
     expect(keys[0]?.requests).toMatchObject({ minute: 1, day: 4 });
   });
 
+  test('so do several, one after the other', async () => {
+    const caller = await newCaller(store());
+    for (const now of [NOW + MINUTE, NOW + MINUTE, NOW, NOW]) await store().admit(caller, now);
+    const [key] = (await store().usage(caller.accountId, NOW + MINUTE)).keys;
+    expect(key?.requests).toMatchObject({ minute: 2, day: 4 });
+  });
+
   test('a limit of 0 admits nothing', async () => {
     const caller = await newCaller(store(), { requests_per_minute: 0 });
     expect(await store().admit(caller, NOW)).toMatchObject({ refusedBy: { used: 0, limit: 0 } });

@@ -57,9 +57,9 @@ export const minuteCounters = `
       ON CONFLICT (key_id, day) DO UPDATE SET
         requests = history.requests + excluded.requests,
         refused = history.refused + excluded.refused,
-        minute_requests = excluded.minute_requests
-          + CASE WHEN history.minute = excluded.minute THEN history.minute_requests ELSE 0 END,
-        minute = excluded.minute;
+        minute_requests = CASE WHEN history.minute > excluded.minute THEN 0 ELSE excluded.minute_requests END
+          + CASE WHEN history.minute < excluded.minute THEN 0 ELSE history.minute_requests END,
+        minute = greatest(history.minute, excluded.minute);
     END
     $$;
 
