@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../../tools/test/any-text.ts';
-import { sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
+import { sanitize, sanitizeData, sanitizeLines, toSafeJson } from './sanitize.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must never pass.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
@@ -17,6 +17,19 @@ test.each([
   ['emoji 😀 Größe', 'emoji 😀 Größe'],
 ])('%j becomes %j', (text, expected) => {
   expect(sanitize(text)).toBe(expected);
+});
+
+test.each([
+  ...['\u0000', '\u001f', '\u007f', '\u009f', '\u061c', '\u200e', '\u200f', '\u2028', '\u2029'],
+  ...['\u202a', '\u202e', '\u2066', '\u2069'],
+])('%j, the first or last of its kind, passes nowhere', (character) => {
+  const text = `a${character}b`;
+  const shown = [sanitize(text), sanitizeLines(text), sanitizeData(text), toSafeJson(text)];
+  for (const safe of shown) expect(safe).not.toContain(character);
+});
+
+test('a table on a terminal keeps its tabs, its spaces and its lines', () => {
+  expect(sanitizeData('a\tb  c \r\nd\re\n')).toBe('a\tb  c \r\nd e\n');
 });
 
 test('no control character passes, whatever the text', () => {
