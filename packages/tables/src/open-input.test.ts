@@ -284,6 +284,12 @@ test('a pipe can be read, and a folder is refused', async () => {
   await expect(openInput(join(directory, 'none'), noStdin())).rejects.toThrow("can't be read");
 });
 
+test('lines that are skipped may be more than one read of the file', async () => {
+  const above = `${'x'.repeat(99)}\n`.repeat(2_000);
+  const { rows } = await read(Buffer.from(above + TABLE), 'x.csv', { skipLines: 2_000 });
+  expect(rows).toEqual(ROWS.map(({ line, cells }) => ({ line: line + 2_000, cells })));
+});
+
 test('a file in the place of another one is a change, though it has its size and its time', async () => {
   const [path, other] = [join(directory, 'guarded.csv'), join(directory, 'other.csv')];
   for (const [name, text] of [

@@ -24,6 +24,20 @@ function cut(text: string, borders: readonly number[]): string[] {
   return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length));
 }
 
+test('lines are counted and quotes are paired wherever a piece ends', () => {
+  const text = 'a,"b"\r\nc,"d""e"\r\nf\rg\r\nh\n';
+  const rows = [
+    { line: 1, cells: ['a', 'b'] },
+    { line: 2, cells: ['c', 'd"e'] },
+    { line: 3, cells: ['f'] },
+    { line: 4, cells: ['g'] },
+    { line: 5, cells: ['h'] },
+  ];
+  for (let at = 0; at <= text.length; at += 1) {
+    expect(read([text.slice(0, at), text.slice(at)]), String(at)).toEqual(rows);
+  }
+});
+
 describe('csv-spectrum', () => {
   const home = dirname(createRequire(import.meta.url).resolve('csv-spectrum'));
   for (const file of readdirSync(join(home, 'csvs'))) {

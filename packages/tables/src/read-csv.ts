@@ -43,8 +43,7 @@ export class CsvReader extends LineSplitter<Row> {
         const open = position + 1;
         const close = closingQuote(text, open);
         if (close === -1 && isLast) throw this.#neverClosed(lines);
-        // A quote that ends the piece may be the first of a doubled one.
-        if (close === -1 || (close + 1 >= length && !isLast)) return undefined;
+        if (close === -1) return undefined;
         const cell = text.slice(open, close);
         cells.push(cell.includes('"') ? cell.replaceAll('""', '"') : cell);
         if (close > lineEnd) lines += countLineBreaks(cell);
@@ -59,7 +58,7 @@ export class CsvReader extends LineSplitter<Row> {
       const code = text.charCodeAt(position);
       position += 1;
       if (code === this.delimiterCode) continue;
-      // A CR that ends the piece may be half of a CRLF.
+      // A quote that ends the piece may be the first of a doubled one, and a CR half of a CRLF.
       if (!isLast && (isUnended || (code === CR && position === length))) return undefined;
       if (code === CR && text.charCodeAt(position) === LF) position += 1;
       if (!isUnended && code !== LF && code !== CR)

@@ -204,6 +204,15 @@ describe('cells are what a person sees, and would type', () => {
   });
 
   test.each([
+    ['B2:B3', 'B4:B5'],
+    ['B4:B5', 'B2:B3'],
+  ])('merged cells end with their last row, in whatever order: %s, %s', async (...merges) => {
+    const Links = [['url', 'tags'], [A, 'x'], [B], [`${A}/2`, 'y'], [`${B}/2`], [`${A}/3`]];
+    const { cells } = await read(workbook({ Links }, { merges }));
+    expect(cells.map(([, tags]) => tags)).toEqual(['x', 'x', 'y', 'y', '']);
+  });
+
+  test.each([
     ['12345678901234567', '', '12345678901234567'],
     ['0.30000000000000004', '', '0.3'],
     ['1E+5', '', '100000'],
