@@ -3,6 +3,7 @@ import { constants, gunzipSync } from 'node:zlib';
 import { type Input, openInput, readRows } from '@shortlink/tables';
 import { InputError, type Row, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
+import { firstBytes } from '../journal/file.ts';
 import { detectLayout, type Layout } from '../layout.ts';
 import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
 import {
@@ -42,8 +43,8 @@ export async function readLinks(
   settings: ImportSettings,
   deps: Pick<ImportDeps, 'stdin' | 'signal'>,
 ): Promise<readonly string[]> {
-  const ignoreOther = async (error: unknown) => {
-    const isIgnored = mayBeOther && error instanceof InputError && !(await seemsWritten(path));
+  const ignoreOther = (error: unknown) => {
+    const isIgnored = mayBeOther && error instanceof InputError && !seemsWritten(path);
     if (!isIgnored) throw error;
   };
   const input = await openInput(path, deps.stdin, deps.signal).catch(ignoreOther);
@@ -176,15 +177,13 @@ const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\
 const HEAD_BYTES = 65_536;
 
 /** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
-async function seemsWritten(path: string): Promise<boolean> {
-  const file = WORKBOOK.test(path) ? undefined : await open(path).catch(() => undefined);
-  if (file === undefined) return true;
+function seemsWritten(path: string): boolean {
+  if (WORKBOOK.test(path)) return true;
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const head = unpacked(buffer.subarray(0, bytesRead));
+    const head = unpacked(firstBytes(path, HEAD_BYTES));
     return WRITTEN.test(head.toString('latin1').replaceAll('\0', ''));
-  } finally {
-    await file.close();
+  } catch {
+    return true;
   }
 }
 

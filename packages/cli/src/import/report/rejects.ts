@@ -1,5 +1,6 @@
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Row } from '@shortlink/tables/basics';
+import { firstBytes } from '../journal/file.ts';
 import type { Layout } from '../layout.ts';
 import { csvLine } from './csv-cell.ts';
 import { fingerprint, type OwnFiles } from './keep-changed.ts';
@@ -45,11 +46,7 @@ const FIRST_BYTES = 64 * 1024;
 export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {
     if (!ownFiles.hasWritten(await fingerprint(path))) return;
-    const file = await open(path);
-    const { buffer, bytesRead } = await file
-      .read(Buffer.alloc(FIRST_BYTES))
-      .finally(() => file.close());
-    const [header = ''] = buffer.toString('utf8', 0, bytesRead).split(/\r?\n/, 1);
+    const [header = ''] = firstBytes(path, FIRST_BYTES).toString().split(/\r?\n/, 1);
     if (/.line.reason$/u.test(header)) await rm(path);
   } catch {
     // What can't be read or removed stays: no row depends on it.

@@ -38,7 +38,7 @@ export type Reported = readonly { row: Row; outcome: RowOutcome }[];
 
 /** Reads the input once more. */
 export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
-  const { source, checked, found, evidence } = report;
+  const { source, checked, found, evidence, settings } = report;
   const matches = evidence.matches();
   const sent = sentOutcomes(report);
   const left: RowOutcome = { status: 'unsent', error: report.whyUnsent };
@@ -50,9 +50,10 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
       return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
     if (own !== undefined && !found.disowned.has(number)) {
-      const isRead = readMadeFor(own.made_for) !== null;
-      const made_for = isRead ? own.made_for : madeForRow(row, report);
-      return { status: 'created', ...own, made_for };
+      if (readMadeFor(own.made_for) !== null) return { status: 'created', ...own };
+      // Earlier releases have not written what a link was created with: it counts as that of the row.
+      const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
+      return { status: 'created', ...own, made_for: madeFor(identity) };
     }
     const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
     const isKept = outcome.status !== 'created' && !found.copied.has(number);
@@ -67,11 +68,6 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
       return { row, outcome };
     });
   }
-}
-
-/** Earlier releases have not written what a link was created with: it counts as that of the row. */
-function madeForRow(row: Row, { source, settings }: ReportInput): string {
-  return madeFor(linkIdentity(source.rules.link(row), settings.defaults.domain_id));
 }
 
 /** The outcomes of the new rows, one after the other; undefined for those that were not sent. */
