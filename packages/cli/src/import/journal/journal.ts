@@ -57,7 +57,7 @@ export class Journal {
     this.#dispose = dispose;
     try {
       this.#log = new Log(db, path);
-      for (const record of this.#log.read()) this.#apply(record);
+      this.#read();
       this.beginCreating();
     } catch (error) {
       db.close();
@@ -230,7 +230,7 @@ export class Journal {
   }
 
   write<T>(work: () => T): T {
-    return this.#log.write(work);
+    return this.#log.write(work, () => this.#read());
   }
 
   close(): void {
@@ -242,6 +242,12 @@ export class Journal {
     const batch = this.#batches.get(id);
     if (batch === undefined) throw new Error(`The journal has no batch ${id}`);
     return batch;
+  }
+
+  #read(): void {
+    this.#batches.clear();
+    this.#nextLink = 1;
+    for (const record of this.#log.read()) this.#apply(record);
   }
 
   #urlsFoundElsewhere(): Set<string | undefined> {

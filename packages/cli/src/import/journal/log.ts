@@ -35,7 +35,7 @@ export class Log {
   readonly #insert: StatementSync;
   readonly #seal: StatementSync;
   readonly #data: StatementSync;
-  #count = 0;
+  readonly #sealed: StatementSync;
   #isWriting = false;
 
   constructor(db: DatabaseSync, path: string) {
@@ -45,21 +45,22 @@ export class Log {
     this.#insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)');
     this.#seal = db.prepare('REPLACE INTO seal VALUES (1, ?)');
     this.#data = db.prepare('SELECT data FROM log WHERE id = ?');
+    this.#sealed = db.prepare('SELECT records FROM seal');
   }
 
   /** @throws CliError (exit code 2) when a record is missing or is not what was written */
   *read(): Generator<LogRecord> {
     const next = this.#db.prepare('SELECT * FROM log WHERE id > ? ORDER BY id LIMIT 1');
-    for (let row = next.get(0); row !== undefined; row = next.get(this.#count)) {
+    let count = 0;
+    for (let row = next.get(0); row !== undefined; row = next.get(count)) {
       const [kind, info] = [String(row['kind']), String(row['info'])];
       const batch = Number(row['batch']);
-      if (row['id'] !== this.#count + 1 || row['sum'] !== checksum(batch, kind, info, row['data']))
+      if (row['id'] !== count + 1 || row['sum'] !== checksum(batch, kind, info, row['data']))
         throw incomplete(this.#path);
-      this.#count += 1;
-      yield { id: this.#count, kind: kind as RecordKind, batch, info: JSON.parse(info) };
+      count += 1;
+      yield { id: count, kind: kind as RecordKind, batch, info: JSON.parse(info) };
     }
-    const sealed = this.#db.prepare('SELECT records FROM seal').get();
-    if (Number(sealed?.['records'] ?? 0) !== this.#count) throw incomplete(this.#path);
+    if (this.next !== count + 1) throw incomplete(this.#path);
   }
 
   /**
@@ -79,20 +80,21 @@ export class Log {
 
   #append(records: readonly NewRecord[]): LogRecord[] {
     return this.write(() => {
+      const first = this.next;
       const added = records.map(({ kind, batch = 0, info, data = null }, index) => {
-        const id = this.#count + 1 + index;
+        const id = first + index;
         const text = JSON.stringify(info);
         const bytes = data === null ? null : Buffer.from(data);
         this.#insert.run(id, batch, kind, text, bytes, checksum(batch, kind, text, bytes));
         return { id, kind, batch, info: JSON.parse(text) };
       });
-      this.#seal.run(this.#count + added.length);
+      this.#seal.run(first + added.length - 1);
       return added;
-    }, records.length);
+    });
   }
 
   get next(): number {
-    return this.#count + 1;
+    return Number(this.#sealed.get()?.['records'] ?? 0) + 1;
   }
 
   dataOf(id: number): unknown {
@@ -102,19 +104,17 @@ export class Log {
       : [];
   }
 
-  write<T>(work: () => T, added = 0): T {
-    const isOuter = !this.#isWriting;
+  /** @param onUndone - called where `work` was undone, records that it has added too */
+  write<T>(work: () => T, onUndone = () => {}): T {
+    if (this.#isWriting) return work();
     this.#isWriting = true;
-    const before = this.#count;
     try {
-      const result = isOuter ? inTransaction(this.#db, this.#path, work) : work();
-      this.#count += added;
-      return result;
+      return inTransaction(this.#db, this.#path, work);
     } catch (error) {
-      if (isOuter) this.#count = before;
+      onUndone();
       throw error;
     } finally {
-      if (isOuter) this.#isWriting = false;
+      this.#isWriting = false;
     }
   }
 }
