@@ -5,6 +5,7 @@ import { openInput, readRows } from '@shortlink/tables';
 import { afterAll, expect, test } from 'vitest';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { detectLayout } from './layout.ts';
+import { linkIdentity, madeFor } from './map/link-identity.ts';
 import { createRowRules } from './map/row-rules.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'shortlink-layout-'));
@@ -60,6 +61,17 @@ test('result columns fill no field', async () => {
   const { plan } = await detect(content);
   expect(plan.mapping).toEqual({ target_url: 0 });
   expect(plan.notes).toHaveLength(1);
+});
+
+test('where the column of targets has lost its name, the others keep theirs', async () => {
+  const link = { target_url: 'https://a.example/1', title: 'One', tags: ['x'] };
+  const made = madeFor(linkIdentity(link, undefined));
+  const content = `Ziel,Bild,title,tags,code,short_url,status,error,made_for
+https://a.example/1,https://b.example/1.png,One,x,c0,https://s.example/c0,created,,${made}
+https://a.example/2,https://b.example/2.png,Two,y,,,,,
+`;
+  const { plan } = await detect(content);
+  expect(plan.mapping).toEqual({ target_url: 0, title: 2, tags: 3 });
 });
 
 test('the sheet with the results of an import is taken before one with links', async () => {

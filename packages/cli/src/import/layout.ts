@@ -49,10 +49,11 @@ export async function detectLayout(
   } catch (error) {
     if (map.target_url !== undefined && !isMapOptional) throw error;
     // Of lines with other keys, two columns may be one field.
-    const unnamed = { title: '', tags: '', ...map, target_url: '1' };
-    const named = await detect(unnamed, all).catch(() => undefined);
-    if (named?.isProven !== true) throw error;
-    return named.layout;
+    for (const names of [map, { title: '', tags: '', ...map }]) {
+      const found = await detect({ ...names, target_url: '1' }, all).catch(() => undefined);
+      if (found?.isProven === true) return found.layout;
+    }
+    throw error;
   }
 }
 
