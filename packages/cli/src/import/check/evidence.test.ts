@@ -3,7 +3,7 @@ import { StatementSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
 import { openJournal } from '../journal/open-journal.ts';
-import { linkIdentity } from '../map/link-identity.ts';
+import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 
@@ -73,5 +73,26 @@ test('rows that could not be read again are read by the next comparison', async 
   await expect(evidence.compare()).rejects.toThrow('too many open files');
   evidence.addRows = async () => addRow();
   expect((await evidence.compare()).existing).toBe(1);
+  journal.close();
+});
+
+test('a link in doubt that was asked for with another target is none of its row', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const [before, now] = ['https://example.com/1', 'https://example.com/2'].map((target_url) =>
+    linkIdentity({ target_url }, undefined),
+  );
+  if (before === undefined || now === undefined) throw new Error('two links');
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, now);
+  // Somebody has written the target over, and has left the cells beside it.
+  const doubt = { own: undefined, doubt: 'lost', made_for: madeFor(before) };
+  for (const source of [KNOWN_BY.results, KNOWN_BY.beside]) evidence.addLink(source, now, doubt);
+  expect((await evidence.compare()).unknown).toBe(0);
+  expect(evidence.similar().lines).toBe(0);
+  evidence.addLink(KNOWN_BY.beside, now, { ...doubt, made_for: madeFor(now) });
+  await evidence.compare();
+  expect(evidence.similar().lines).toBe(1);
   journal.close();
 });

@@ -8,7 +8,7 @@ import {
   madeNumber,
   readMadeFor,
 } from '../map/link-identity.ts';
-import type { Claim, ClaimOfLink } from '../map/result-columns.ts';
+import type { Claim, ClaimOfLink, OwnLink } from '../map/result-columns.ts';
 import type { MadeResult, OnSimilar } from '../types.ts';
 import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
@@ -104,7 +104,7 @@ export class Evidence {
   }
 
   /** What the cells of a row say of another target, which was written over, does not count. */
-  addRow(number: number, { line, own, doubt, made_for }: Claim, identity: LinkIdentity): void {
+  addRow(number: number, { line, own, doubt, made_for = '' }: Claim, identity: LinkIdentity): void {
     this.#hasClaims ||= own !== undefined || doubt !== undefined;
     if (!this.keepsRows || this.#order?.take(number, identity)) return;
     const { key, content, pair } = identity;
@@ -124,15 +124,15 @@ export class Evidence {
   }
 
   /** Adds a link that a file names or doubts. One that was made for something else than its row is none of the row. */
-  addLink(source: KnownBy, identity: LinkIdentity, { own, doubt }: ClaimOfLink): void {
-    if (own === undefined && doubt === undefined) return;
+  addLink(source: KnownBy, identity: LinkIdentity, claim: ClaimOfLink): void {
+    const { own, doubt } = claim;
     const { key, content, pair } = identity;
-    const { code = null, short_url = null, made_for = '' } = own ?? {};
+    const { code, short_url, made_for = '' }: Partial<OwnLink> = own ?? claim;
     const fit = fitOf(identity, made_for);
-    if (fit === 0) return;
-    const as = fit === 1 ? editedContent(content, readMadeFor(made_for) ?? 0) : content;
+    if (fit === 0 || (own ?? doubt) === undefined) return;
+    const as = own && fit === 1 ? editedContent(content, readMadeFor(made_for) ?? 0) : content;
     const made = source === sql.KNOWN_BY.service ? madeNumber(identity) : null;
-    this.#addOther([source, key, as, pair, code, short_url, doubt ?? null], made);
+    this.#addOther([source, key, as, pair, code ?? null, short_url ?? null, doubt ?? null], made);
   }
 
   #addOther(link: Values, made: number | null, ofRow: number | null = null): void {

@@ -72,7 +72,8 @@ export async function readLinks(
       for (const row of rows) {
         refuse(row);
         const claim = claimOf(input.name, row, layout);
-        if (isInput && claim.own === undefined) claim.doubt = NO_RESPONSE;
+        if (isInput && claim.own === undefined)
+          Object.assign(claim, { doubt: NO_RESPONSE, made_for: '' });
         if (claim.own === undefined && isUnclear(row, layout)) unclear ??= row;
         if (only !== undefined && claim.own?.short_url.startsWith(`${only}/`) !== true) continue;
         if (source < KNOWN_BY.beside) evidence.named.add(input.name, claim.own);

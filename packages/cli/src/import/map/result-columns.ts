@@ -176,13 +176,13 @@ export interface ClaimOfLink {
   own: OwnLink | undefined;
   /** Why it is not known whether the link exists, where an import has written so. */
   doubt: string | undefined;
+  /** What a link in doubt was asked for with. @default '' for not known */
+  made_for?: string;
 }
 
 /** What a row says about its link. */
 export interface Claim extends ClaimOfLink {
   line: number;
-  /** What a link in doubt was asked for with; empty where the row does not say so. */
-  made_for: string;
 }
 
 /** @throws CliError (exit code 2) for a row whose link was created, where somebody has deleted the short URL */
