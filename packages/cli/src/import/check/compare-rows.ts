@@ -85,9 +85,8 @@ export function surprises(
     );
   }
   if (restart && claims > 0) {
-    const they = ['row names its link itself and is', 'rows name their links themselves and are'];
     messages.push(
-      `${plural(claims, they[0] ?? '', they[1])} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
+      `${plural(claims, 'row names its link itself and is', 'rows name their links themselves and are')} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
     );
   }
   return messages;

@@ -24,7 +24,8 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made
  * say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
- * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt.
+ * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt;
+ * as many as the rows themselves doubt are the same as in results of the input.
  * `made` is the number of a cell `made_for`, of rows that say that their link may exist, and of links of the service or in doubt.
  */
 export const TABLES = `
@@ -49,8 +50,8 @@ export const TABLES = `
       SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
       WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
     ) LEFT JOIN (
-      SELECT key, count(*) AS known FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1) GROUP BY key
-    ) USING (key) WHERE n > coalesce(known, 0);
+      SELECT key, count(*) - count(of_row) AS known, count(of_row) AS own FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1) OR of_row IS NOT NULL GROUP BY key
+    ) USING (key) WHERE n > coalesce(known, 0) + iif(${CERTAIN}, coalesce(own, 0), 0);
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
@@ -248,7 +249,7 @@ export const UNSETTLED_OTHERS = `
 
 /** Links of files that may exist: those of rows, and of their own results all that nothing else knows by now. */
 const DOUBTS = `source > 0 AND short_url IS NULL AND (
-  id IN (SELECT link FROM temp.match) OR ${CERTAIN} AND key NOT IN (SELECT key FROM temp.link WHERE source = 0))`;
+  id IN (SELECT link FROM temp.match) OR ${CERTAIN} AND key NOT IN (SELECT key FROM temp.link WHERE source = 0 OR of_row IS NOT NULL))`;
 
 /** What files doubt is settled like what the journal doubts. A row itself says what its link was made with. */
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;

@@ -96,3 +96,19 @@ test('a link in doubt that was asked for with another target is none of its row'
   expect(evidence.similar().lines).toBe(1);
   journal.close();
 });
+
+test('what a row and the results beside its file doubt is one link', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const identity = linkIdentity({ target_url: 'https://example.com/1' }, undefined);
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  const doubt = { own: undefined, doubt: 'lost', made_for: madeFor(identity) };
+  // The results were copied over the input, and a row with the same target was added.
+  evidence.addRow(0, { line: 2, ...doubt }, identity);
+  evidence.addRow(1, { line: 3, own: undefined, doubt: undefined }, identity);
+  evidence.addLink(KNOWN_BY.results, identity, doubt);
+  expect((await evidence.compare()).unknown).toBe(1);
+  expect((await evidence.adopt(false)).unknown).toBe(1);
+  journal.close();
+});
