@@ -324,19 +324,22 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     });
   });
 
-  test('a dry run that is interrupted while it asks ends like any other', async () => {
-    world.write('input.csv', file(row(1)));
-    await world.import();
-    loseAll();
-    vi.spyOn(world.service.lookups, 'push').mockImplementation(() => {
-      world.hardStop.abort(new Error('Interrupted'));
-      return 1;
-    });
-    expect(await world.import({ dryRun: true })).toMatchObject({
-      unsent: 1,
-      stopped: { reason: 'interrupted' },
-    });
-  });
+  test.each([true, false])(
+    'a run that is interrupted while it asks ends like any other (a dry one: %s)',
+    async (dryRun) => {
+      world.write('input.csv', file(row(1)));
+      await world.import();
+      loseAll();
+      vi.spyOn(world.service.lookups, 'push').mockImplementation(() => {
+        world.hardStop.abort(new Error('Interrupted'));
+        return 1;
+      });
+      expect(await world.import({ dryRun })).toMatchObject({
+        unsent: 1,
+        stopped: { reason: 'interrupted' },
+      });
+    },
+  );
 
   test('--restart asks for nothing', async () => {
     world.write('input.csv', file(row(1)));

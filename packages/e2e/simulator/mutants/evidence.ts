@@ -17,7 +17,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links found before a failure not recorded',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence.knowsMore && failure !== undefined) await evidence.compare();',
+    'if (evidence.knowsMore && isStopped()) await evidence.compare();',
     '',
   ),
   mutant(

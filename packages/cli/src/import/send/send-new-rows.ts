@@ -171,11 +171,11 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       }
     } catch (error) {
       if (isFirst && isRefusal(error)) throw error;
-      failure = { error };
+      if (![deps.signal.reason, deps.stopSignal.reason].includes(error)) failure = { error };
     }
     if (isFirst) {
       // Rows may have links that were found before a failure.
-      if (evidence.knowsMore && failure !== undefined) await evidence.compare();
+      if (evidence.knowsMore && isStopped()) await evidence.compare();
       if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
       unknownBefore = found.unknown;
