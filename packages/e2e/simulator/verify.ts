@@ -5,7 +5,7 @@ import { ioOf } from './command.ts';
 import type { Random } from './kernel/random.ts';
 import type { Ended, Programs } from './program.ts';
 import { OTHERS_LINK, parseResults, parseTable } from './scenario/file-text.ts';
-import { outputFormat, type ResultRow } from './scenario/files.ts';
+import type { ResultRow } from './scenario/files.ts';
 import type { CommandTraits, UserTraits } from './scenario/scenario.ts';
 import { Process, type World } from './world/world.ts';
 
@@ -26,9 +26,9 @@ interface Surroundings {
  * @param path - of the results, in a file that is whole
  */
 export async function verifyResults(path: string, around: Surroundings): Promise<void> {
-  const { world, user, random } = around;
+  const { world, random } = around;
   const text = world.disk.get(path)?.bytes.toString() ?? '';
-  const rows = parseResults(text, outputFormat(user)) ?? [];
+  const rows = parseResults(text) ?? [];
   const created = rows.filter(({ status }) => status === 'created');
   // Without a link of ours, lines that name links of another service are an export of that one.
   if (created.length === 0 && text.includes(OTHERS_LINK)) return;

@@ -1,7 +1,6 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../program.ts';
 import { parseResults } from '../scenario/file-text.ts';
-import { outputFormat } from '../scenario/files.ts';
 import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Disk } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
@@ -72,12 +71,11 @@ export function isForgotten(
   { process, summary }: Ended,
   files: Iterable<string>,
   results: string | undefined,
-  user: UserTraits,
 ): boolean {
   if (summary !== undefined) return summary.journal === undefined && summary.stopped === undefined;
   const hasJournal = [...files].some(isJournal);
   if (process.killedAt === undefined || hasJournal || results === undefined) return false;
-  const rows = parseResults(results, outputFormat(user));
+  const rows = parseResults(results);
   return rows?.every(({ status }) => status === 'created' || status === 'rejected') === true;
 }
 

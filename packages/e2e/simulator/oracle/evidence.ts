@@ -99,7 +99,7 @@ function isUsed(path: string, { paths, user, decisions }: Reading): boolean {
   const { known, onSimilar } = decisions;
   if (path === known || path === paths.journal) return true;
   // Without losses, only what the user names is read.
-  if (!user.losesFiles) return user.inPlace && path === paths.input;
+  if (!user.losesFiles) return (user.inPlace || user.importsResults) && path === paths.input;
   return onSimilar !== 'create' || Object.values(paths).includes(path);
 }
 
@@ -121,8 +121,7 @@ function readRows(file: FileNode, user: UserTraits, made: ReadonlyMap<string, Ma
   const text = file.bytes.toString();
   // Of a line that is cut, nobody can tell how it went on.
   const lines = text.slice(0, text.lastIndexOf('\n') + 1);
-  const format = /^\s*\{/.test(lines) ? 'jsonl' : 'csv';
-  const rows = lines === NOTHING ? [] : (parseResults(lines, { format }) ?? []);
+  const rows = lines === NOTHING ? [] : (parseResults(lines) ?? []);
   const open = new Counts();
   const codes = new Set<string>();
   for (const row of rows) {

@@ -234,7 +234,7 @@ export class Oracle {
       }
     }
     if (summary !== undefined) this.#checkSummary(summary, plan, ended);
-    if (user.fromStdin && isForgotten(ended, world.disk.names.keys(), text, user)) {
+    if (user.fromStdin && isForgotten(ended, world.disk.names.keys(), text)) {
       this.#beginAgain();
       this.#firstRun = this.#run + 1;
     }

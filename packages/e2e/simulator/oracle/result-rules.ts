@@ -2,7 +2,7 @@ import type { ImportSummary } from '../../../cli/src/import/types.ts';
 import { LOOKUP_PATH } from '../../../sdk/test/scripted-service/look-up.ts';
 import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import { parseResults, parseTable } from '../scenario/file-text.ts';
-import { contentOf, outputFormat, targetOf, titleOf } from '../scenario/files.ts';
+import { contentOf, targetOf, titleOf } from '../scenario/files.ts';
 import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Exchange } from '../world/network.ts';
 import { Counts, type Pair, pairOfLink, pairOfRow } from './ledger.ts';
@@ -48,7 +48,7 @@ const SHORT = 'https://sho.rt/';
 function readReported(check: RowsToCheck): ReportedRow[] | undefined {
   const { text, plan, user, made, areTitlesCertain, exchanges } = check;
   const isLookedUp = exchanges.some(({ path }) => path === LOOKUP_PATH);
-  const rows = text === undefined ? undefined : parseResults(text, outputFormat(user));
+  const rows = text === undefined ? undefined : parseResults(text);
   if (rows?.length !== plan.rows.length) return undefined;
   const byCode = new Map(made.map((link) => [link.code, link]));
   const used = new Set<string>();

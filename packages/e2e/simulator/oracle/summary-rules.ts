@@ -124,7 +124,7 @@ function checkCompared({ events, before, plan, user, summary, own }: SummaryToCh
   // Rows of a file that is filled in place name their links themselves, and not only by target and title.
   if (compared !== undefined && compared.changed > compared.existing)
     throw new Error(`${compared.changed} of ${compared.existing} existing rows have changed`);
-  if (compared === undefined || before === undefined || user.inPlace) return;
+  if (compared === undefined || before === undefined || user.inPlace || user.importsResults) return;
   const [rows, sameRows] = [new Counts(), new Counts()];
   for (const row of plan.rows) {
     if (row.kind === 'invalid') continue;

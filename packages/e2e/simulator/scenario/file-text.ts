@@ -16,7 +16,7 @@ const PLAIN: Dialect = {
 
 const MARK = '\ufeff';
 const DELIMITERS = [',', ';', '\t'] as const;
-const URL_NAMES = ['url', 'Long URL', 'target_url'];
+const URL_NAMES = ['url', 'Long URL', 'long_url', 'target_url'];
 
 /** Holds what a table has to quote. */
 const NOTE = 'a, b; c';
@@ -143,18 +143,15 @@ function withKeys({ keys }: RowPlan, own: Readonly<Record<string, string>>): obj
 }
 
 /** The rows of a results file; undefined where it is not whole. */
-export function parseResults(
-  text: string,
-  { format }: Pick<UserTraits, 'format'>,
-): ResultRow[] | undefined {
+export function parseResults(text: string): ResultRow[] | undefined {
   if (!text.endsWith('\n')) return undefined;
-  if (format === 'jsonl') {
+  if (/^\s*\{/.test(text)) {
     const rows = text.slice(0, -1).split('\n').map(parseJson);
     return rows.some((row) => row === undefined) ? undefined : rows.map((row) => toRow(row ?? {}));
   }
   const [header = [], ...lines] = parseTable(text);
-  const column = (...names: string[]) => header.findIndex((name) => names.includes(name));
-  const target = column(...URL_NAMES);
+  const column = (name: string) => header.lastIndexOf(name);
+  const targets = URL_NAMES.map(column);
   const [title, domain] = [column('title'), column('domain_id')];
   const [code, url] = [column('code'), column('short_url')];
   const [status, error] = [column('status'), column('error')];
@@ -162,7 +159,7 @@ export function parseResults(
   return lines.map((cells) => {
     const cell = (index: number) => withoutGuard(cells[index] ?? '');
     return {
-      target: cell(target),
+      target: targets.map(cell).find((text) => text !== '') ?? '',
       title: cell(title),
       domain: cell(domain),
       code: cell(code),

@@ -41,11 +41,6 @@ export function pathsOf(
   };
 }
 
-/** Results of a list of URLs are a table. */
-export function outputFormat({ format }: Pick<UserTraits, 'format'>): { format: 'csv' | 'jsonl' } {
-  return { format: format === 'jsonl' ? 'jsonl' : 'csv' };
-}
-
 /** Targets that are easily taken for something else. A list of URLs can hold the first one only. */
 const ODD_TARGETS = [
   (url: number) => `https://exämple.com/ü/${url}?q=日本#🎉`,

@@ -1,5 +1,6 @@
 import type { Variant } from '../kernel/command-line.ts';
 import { Random } from '../kernel/random.ts';
+import { addEdits } from './edits.ts';
 import { addExtras } from './extras.ts';
 import { addLosses } from './losses.ts';
 import {
@@ -62,6 +63,7 @@ export function generate(
   const scenario = { seed, service, user, runs };
   if (!isPlain) addExtras(scenario);
   if (hasLosses) addLosses(scenario);
+  if (!isPlain) addEdits(scenario);
   return scenario;
 }
 
@@ -139,6 +141,8 @@ function userOf(random: Random, size: number, hasIdempotency: boolean): UserTrai
     hasDomains: false,
     namesResults: false,
     keepsResults: false,
+    hasTable: false,
+    importsResults: false,
     losesFiles: false,
     mounted: undefined,
     readsShort: false,

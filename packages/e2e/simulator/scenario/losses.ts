@@ -72,7 +72,7 @@ function loseFiles(scenario: Scenario, random: Random): void {
 }
 
 /** Before one of the runs, other targets are written over some in the file, which keeps the cells beside them. */
-function editTargets({ seed, runs }: Scenario): void {
+export function editTargets({ seed, runs }: Scenario): void {
   const random = new Random(seed, 11);
   const first = random.between(1, runs.length);
   if (first >= runs.length || !random.chance(0.5)) return;
@@ -176,6 +176,6 @@ function cutBatches(scenario: Scenario, random: Random): void {
 }
 
 /** Where the import writes into the file, no short link of another service can stand. */
-function withoutForeignKeys(row: RowPlan): RowPlan {
+export function withoutForeignKeys(row: RowPlan): RowPlan {
   return FOREIGN_KEYS.some((keys) => keys === row.keys) ? { ...row, keys: undefined } : row;
 }

@@ -31,6 +31,10 @@ export interface UserTraits {
   namesResults: boolean;
   /** Whoever edits the title of a row leaves the results beside it, in a file that is filled in place. */
   keepsResults: boolean;
+  /** The results of JSON Lines are a table, as they usually are. */
+  hasTable: boolean;
+  /** Copies the results over the input before each further run, which writes them beside it again. */
+  importsResults: boolean;
   /** Files are lost or damaged between runs. */
   losesFiles: boolean;
   /** The file with the results is mounted by itself, as into a container, and can't be replaced: what the system says to that. */

@@ -20,16 +20,17 @@ export function settingsOf(
   paths: Paths,
 ): ImportSettings {
   const similar = { onSimilar };
+  const isTable = user.format !== 'jsonl' || user.hasTable;
   return {
     ...similar,
     file: user.fromStdin ? '-' : paths.input,
     map: {},
     inputFormat: 'auto',
     output: paths.results,
-    outputFormat: user.format === 'jsonl' ? 'jsonl' : 'csv',
+    outputFormat: isTable ? 'csv' : 'jsonl',
     rejects: paths.rejects,
     // Of an empty file that is mounted under the usual name, nobody could tell whether it has lost its content.
-    usualNames: { output: user.mounted === undefined && user.format !== 'jsonl', rejects: true },
+    usualNames: { output: user.mounted === undefined && isTable, rejects: true },
     journal: user.fromStdin ? { folder: paths.folder } : paths.journal,
     restart: plan.restart,
     defaults: {

@@ -1,7 +1,7 @@
 import type { Disk, FileNode } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
 import { encoded, inputText, parseResults } from './file-text.ts';
-import { FOLDER, outputFormat, type Paths, pathsOf, type ResultRow } from './files.ts';
+import { FOLDER, type Paths, pathsOf, type ResultRow } from './files.ts';
 import type { Loss, RunPlan, UserTraits } from './scenario.ts';
 
 /** The files of an import, by what they are. */
@@ -81,14 +81,16 @@ export class UserFiles {
     // Nobody has written to it since, and the rows are the same.
     const { rows: before, dialect: as, encoding: by } = this.#placed ?? {};
     const isSame = rows === before && dialect === as && encoding === by;
-    if (!user.inPlace && isSame && old === this.#placed?.file) return;
+    const isFilled = user.inPlace || user.importsResults;
+    if (!isFilled && isSame && old === this.#placed?.file) return;
     const whole = this.#disk.wholeOf(path);
     if (whole !== path) {
       // The next run restores it, unless somebody edits it before, who looks at it first.
       if (isSame) return;
       this.#restoreFrom(whole);
     }
-    const filled = user.inPlace ? this.#rowsOf(path) : undefined;
+    const results = user.importsResults ? this.#rowsOf(this.paths.results) : undefined;
+    const filled = results ?? (isFilled ? this.#rowsOf(path) : undefined);
     const hasResults = filled?.some(({ status }) => status !== '') === true;
     const text = inputText(rows, user, dialect, hasResults ? filled : undefined, copiesRows);
     const bytes = encoded(text, encoding);
@@ -138,7 +140,8 @@ export class UserFiles {
    */
   known(): string | undefined {
     if (!this.#hasLostJournal || !this.#user.namesResults) return undefined;
-    const path = `${this.#folder}/known.${this.#user.format === 'jsonl' ? 'jsonl' : 'csv'}`;
+    const { format, hasTable } = this.#user;
+    const path = `${this.#folder}/known.${format === 'jsonl' && !hasTable ? 'jsonl' : 'csv'}`;
     const { results } = this.paths;
     if (this.#rowsOf(results)?.some(({ code }) => code !== '')) {
       this.#disk.place(path, this.#disk.get(results)?.bytes.toString() ?? '', this.#now);
@@ -154,7 +157,7 @@ export class UserFiles {
 
   #rowsOf(path: string): ResultRow[] | undefined {
     const text = this.#disk.get(path)?.bytes.toString() ?? '';
-    return parseResults(text, outputFormat(this.#user));
+    return parseResults(text);
   }
 
   get #now(): number {
