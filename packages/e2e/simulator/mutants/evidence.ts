@@ -157,8 +157,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'made_for not written',
     `${REPORT}/report-rows.ts`,
-    'const made_for = isRead ? own.made_for : madeForRow(row, report);',
-    "const made_for = '';",
+    "if (readMadeFor(own.made_for) !== null) return { status: 'created', ...own };",
+    "return { status: 'created', ...own, made_for: '' };",
   ),
   mutant(
     'links that rows name themselves not known',
@@ -169,7 +169,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'edited row with the link of another row',
     `${CHECK}/evidence.ts`,
-    '    if (fit === 0) return;\n',
-    '',
+    'if (fit === 0 || (own ?? doubt) === undefined) return;',
+    'if ((own ?? doubt) === undefined) return;',
   ),
 ];
