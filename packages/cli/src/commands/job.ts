@@ -79,9 +79,10 @@ async function waitForJob(context: Context, id: string, { output, maxWait }: Job
       )
       .finally(status.stop);
     await showJob(job, output, context);
-    return job.results.some((item) => (item.error ?? '') !== '')
-      ? EXIT_CODES.rowsFailed
-      : EXIT_CODES.ok;
+    const isLost = job.results.filter(({ code, error }) => code || error).length < job.total;
+    const isFailed = job.results.some(({ code, error }) => error && !code);
+    if (isLost) context.printer.note('The service has no results for some of these links.');
+    return isLost ? EXIT_CODES.unknownFate : isFailed ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
   } catch (error) {
     const { JobFailedError } = await import('@shortlink/sdk');
     // A failed job may have created links too.

@@ -23,9 +23,8 @@ export async function removeLeftovers(target: string): Promise<void> {
     const isPartial = /^[0-9a-f]{24}\.partial(?:-journal)?$/.test(path.slice(start.length));
     const isOurs = path.startsWith(start) && isPartial;
     const stats = isOurs ? await lstat(path).catch(() => undefined) : undefined;
-    if (stats?.isFile() && Date.now() - stats.mtimeMs > LEFTOVER_MS) {
-      await rm(path, { force: true });
-    }
+    const isOld = Date.now() - (stats?.mtimeMs ?? Number.NaN) > LEFTOVER_MS;
+    if (isOld && stats?.isFile()) await rm(path, { force: true });
   }
 }
 

@@ -62,6 +62,26 @@ test('wait polls to the end and writes CSV, with formulas made harmless', async 
   expect(result.stderr).toContain(`Wrote 2 results to ${file}.`);
 });
 
+test.each([
+  ['a link without a result may exist', items(1), 7],
+  [
+    'a link that has a code exists, whatever is said of it',
+    [...items(1), { ...items(2)[1], error: 'its title was cut' }],
+    0,
+  ],
+] as const)('the exit code of a job that is completed: %s', async (_, results, exitCode) => {
+  const service = await stubService();
+  const done = job(2, 2, 'completed');
+  const headers = { 'retry-after': '2' };
+  const answer = { ...done, headers, body: { ...done.body, results } };
+  service.answer(ROUTE, answer);
+  // A job that lacks results is asked again, and at the end of the time once more.
+  if (exitCode === 7) service.answer(ROUTE, answer);
+  const result = await cli(['job', 'wait', ID, '--max-wait', '1s'], { env: service.env });
+  expect(result.exitCode).toBe(exitCode);
+  if (exitCode === 7) expect(result.stderr).toContain('no results for some of these links');
+});
+
 test('wait -o results.json writes JSON', async () => {
   const service = await stubService();
   const file = join(await testFolder(), 'results.json');
