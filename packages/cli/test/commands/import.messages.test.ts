@@ -221,13 +221,16 @@ describe('several files', () => {
   });
 
   test.each([[['--dry-run']], [[]]])('--limit counts the links of all files: %j', async (args) => {
-    const { run } = await files('url\nhttps://example.com/z\n');
+    const { run, last } = await files('url\nhttps://example.com/z\n');
     const { exitCode, stdout } = await run(['--limit', '3', '--json', ...args]);
     expect(exitCode).toBe(0);
     const { files: each, created } = JSON.parse(stdout);
     expect(created).toBe(args.length > 0 ? 0 : 3);
     const planned = each.map(({ forecast }: { forecast?: { links: number } }) => forecast?.links);
     expect(planned).toEqual([2, 1, 0]);
+    if (args.length > 0) return;
+    // What the other files have left of it is no number that the user has given.
+    expect(await readFile(`${last}.results.csv`, 'utf8')).toContain('by --limit,');
   });
 
   test('equal rows of two files get a link each where the user wants others', async () => {

@@ -535,7 +535,7 @@ describe('the forecast', () => {
       unsent: 15,
       stopped: undefined,
     });
-    expect(world.table()[6]?.at(-1)).toBe('left for another run by --limit 5');
+    expect(world.table()[6]?.at(-1)).toBe('left for another run by --limit');
     expect(await world.import({ limit: 5 })).toMatchObject({ created: 5, existing: 5, unsent: 10 });
   });
 

@@ -85,7 +85,7 @@ export async function writeResults(
   const { source, journal, settings, deps } = sent;
   const { lists = undefined, onRow } = settings.listsRows ? rowLister(sent) : {};
   try {
-    const rows = reported({ ...sent, whyUnsent: whyUnsent(ended, settings), onRow });
+    const rows = reported({ ...sent, whyUnsent: whyUnsent(ended), onRow });
     const isBook = settings.outputFormat === 'xlsx' && !settings.inPlace;
     // No other results need the library of workbooks.
     const pieces = isBook
@@ -113,9 +113,9 @@ export async function writeResults(
   return { ...ended, stopped, output: settings.output, journal: remembered, lists };
 }
 
-function whyUnsent({ stopped }: ImportSummary, { limit }: ImportSettings): string {
-  // Where nothing has stopped the run, only `--limit` leaves rows.
-  if (stopped === undefined) return `left for another run by --limit ${limit}`;
+function whyUnsent({ stopped }: ImportSummary): string {
+  // Where nothing has stopped the run, only `--limit` leaves rows. Of several files, it is for all together.
+  if (stopped === undefined) return 'left for another run by --limit';
   return stopped.reason === 'plan_limit'
     ? 'the plan has no room for this row'
     : 'the import ended before this row was sent';
