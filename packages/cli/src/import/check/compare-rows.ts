@@ -85,8 +85,9 @@ export function surprises(
     );
   }
   if (restart && claims > 0) {
+    const many = 'rows name their links themselves and are';
     messages.push(
-      `${plural(claims, 'row names its link itself and is', 'rows name their links themselves and are')} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
+      `${plural(claims, 'row names its link itself and is', many)} not created again by --restart. To create a row again, clear its code, short_url, status and error.`,
     );
   }
   return messages;

@@ -50,7 +50,8 @@ export const TABLES = `
       SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
       WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
     ) LEFT JOIN (
-      SELECT key, count(*) - count(of_row) AS known, count(of_row) AS own FROM temp.link WHERE source = 0 AND (short_url IS NULL OR was_open = 1) OR of_row IS NOT NULL GROUP BY key
+      SELECT key, count(*) - count(of_row) AS known, count(of_row) AS own FROM temp.link
+      WHERE source = 0 AND (short_url IS NULL OR was_open = 1) OR of_row IS NOT NULL GROUP BY key
     ) USING (key) WHERE n > coalesce(known, 0) + iif(${CERTAIN}, coalesce(own, 0), 0);
   CREATE TEMP VIEW free_row AS
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
