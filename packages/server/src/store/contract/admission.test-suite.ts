@@ -120,6 +120,19 @@ export function testAdmission(useStore: UseStore): void {
     expect(await store().admit(caller, NOW)).toMatchObject({ admitted: false });
   });
 
+  test('a refund takes nothing from another key of the account, nor from another account', async () => {
+    const caller = await newCaller(store());
+    const second = await newKey(store(), caller.accountId);
+    const stranger = await newCaller(store());
+    for (const one of [caller, second, stranger]) await store().admit(one, NOW);
+    await store().refund(caller, NOW);
+    const { requests, keys } = await store().usage(caller.accountId, NOW);
+    expect(requests).toMatchObject({ minute: { used: 1 }, day: { used: 1 }, month: { used: 1 } });
+    expect(keys.map((key) => key.requests.minute)).toEqual([0, 1]);
+    const { requests: others } = await store().usage(stranger.accountId, NOW);
+    expect(others).toMatchObject({ minute: { used: 1 }, day: { used: 1 }, month: { used: 1 } });
+  });
+
   test('a refund takes nothing from windows that began since, and never counts below 0', async () => {
     const caller = await newCaller(store());
     await store().admit(caller, NOW);
