@@ -103,6 +103,16 @@ export function testIdempotency(useStore: UseStore): void {
     });
   });
 
+  test('a refusal leaves nothing of its key, and that of another account as it was', async () => {
+    const [caller, other] = [await newCaller(store(), { links: 0 }), await newCaller(store())];
+    const create = (one: typeof caller) =>
+      store().createLink({ caller: one, input: newLink(), now: NOW, idempotency });
+    expect(await create(other)).toMatchObject({ ok: true, replayed: false });
+    expect(await create(caller)).toMatchObject({ reason: 'plan_limit' });
+    expect(await store().findCreated(caller.accountId, idempotency, NOW)).toBeUndefined();
+    expect(await create(other)).toMatchObject({ ok: true, replayed: true });
+  });
+
   test('a replay passes a plan limit that is reached', async () => {
     const caller = await newCaller(store(), { links: 1 });
     const request = { caller, input: newLink(), now: NOW, idempotency };
