@@ -11,7 +11,8 @@ const ROUNDS = 3;
 /**
  * Where the service can be asked which links exist, there is never one more than rows that ever asked for it at one time, whatever was
  * lost. Only `--restart`, and `--on-similar create` for rows whose title no link has, ask for others. With `--restart` the service is not asked,
- * nor where a response has hidden that it can be: without keys, `--on-unknown retry` then sends again what got no response.
+ * nor where a response has hidden that it can be: without keys, `--on-unknown retry` then sends again what got no response. Where all of them
+ * have, rows of which nothing on the disk tells are created again.
  */
 export class LinkLimit {
   readonly #user: UserTraits;
@@ -19,6 +20,8 @@ export class LinkLimit {
   readonly #allowed = new Counts();
   /** What rows may ask for if the service does not say in this run that it can be asked. */
   #unasked = new Counts();
+  /** The same where no response says it. */
+  #blind = new Counts();
 
   /**
    * @param hasOrder - whether the service lists results as the request has its links. If not, the import can't tell which of two links of a
@@ -49,12 +52,14 @@ export class LinkLimit {
     for (const [pair, count] of isRepeated ? wanted.entries() : []) {
       this.#unasked.add(pair, ROUNDS * count);
     }
-    if (!restart && onSimilar !== 'create') return;
     const [links, titledLinks] = [new Counts(), new Counts()];
     for (const link of made) {
       links.add(pairOfLink(link));
       titledLinks.add(titledPair(pairOfLink(link), link.content));
     }
+    this.#blind = new Counts();
+    for (const [pair, count] of wanted.entries()) this.#blind.add(pair, links.of(pair) + count);
+    if (!restart && onSimilar !== 'create') return;
     const more = new Counts();
     for (const [pair, count] of wanted.entries()) {
       more.add(pair, links.of(pair) + rounds * count);
@@ -68,6 +73,9 @@ export class LinkLimit {
 
   check(made: readonly MadeLink[], ofRun: readonly Exchange[]): void {
     if (ofRun.some(hidesFeatures)) this.#allowed.raise(this.#unasked);
+    const ofUsage = ofRun.filter(({ path }) => path === '/api/v1/usage');
+    if (ofUsage.some(hidesFeatures) && ofUsage.every(hidesFeatures))
+      this.#allowed.raise(this.#blind);
     const links = new Counts();
     for (const link of made) links.add(pairOfLink(link));
     for (const [pair, count] of links.entries()) {
