@@ -555,7 +555,7 @@ describe('the forecast', () => {
     world.writeRows(20);
     world.service.usage = () => usage({ used: 10, limit: 15 }, 4);
     expect((await world.import({ limit })).stopped?.reason).toBe(reason);
-    const why = reason === undefined ? `by --limit ${limit}` : 'the plan has no room';
+    const why = reason === undefined ? 'left for another run by --limit' : 'the plan has no room';
     expect(world.table().at(-1)?.at(-1)).toContain(why);
   });
 
