@@ -31,10 +31,10 @@ export function keepTempInMemory(): void {
   if (env['TMPDIR'] !== undefined || !hasRoom()) return;
   removeLeft();
   const folder = join(MEMORY, `${PREFIX}${process.pid}`);
-  rmSync(folder, { recursive: true, force: true });
+  remove(folder);
   // As the system's own: PostgreSQL runs as another user.
-  mkdirSync(folder, { mode: 0o755 });
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(folder, { mode: 0o755, recursive: true });
+  process.once('exit', () => remove(folder));
   if (runsPrograms(folder)) env['TMPDIR'] = folder;
 }
 
@@ -60,8 +60,16 @@ function removeLeft(): void {
     // Another run may be removing it.
     const changedMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     const isOld = Date.now() - changedMs > LEFT_MS;
-    if (isOld && !isRunning(Number(name.slice(PREFIX.length))))
-      rmSync(folder, { recursive: true, force: true });
+    if (isOld && !isRunning(Number(name.slice(PREFIX.length)))) remove(folder);
+  }
+}
+
+/** What can't be removed, such as a file that a killed test has mounted, must not end all later runs. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // It stays.
   }
 }
 
