@@ -18,10 +18,9 @@ export class AddressIndex {
     const [high, low] = hash(address);
     const place = this.#placeOf(high, low);
     if (this.#places[place] !== 0) return this.find(address, target);
-    const [leadsTo] = hash(target);
     this.#places[place] = this.#size;
     if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
-    this.#entry(this.#size).set([high, low, leadsTo, row]);
+    this.#pieceOf(this.#size).set([high, low, hash(target)[0], row], startOf(this.#size));
     this.#size += 1;
     return undefined;
   }
@@ -30,8 +29,8 @@ export class AddressIndex {
   find(address: string, target: string): number | undefined {
     const number = this.#places[this.#placeOf(...hash(address))] ?? 0;
     if (number === 0) return undefined;
-    const [, , itsTarget, itsRow] = this.#entry(number);
-    return itsTarget === hash(target)[0] ? undefined : itsRow;
+    const [piece, at] = [this.#pieceOf(number), startOf(number)];
+    return piece[at + 2] === hash(target)[0] ? undefined : piece[at + 3];
   }
 
   /** Where an address is, or would be. Steps of an odd length come to all places, of which there are a power of two. */
@@ -41,24 +40,26 @@ export class AddressIndex {
     for (let place = high % length; ; place = (place + step) % length) {
       const number = this.#places[place] ?? 0;
       if (number === 0) return place;
-      const entry = this.#entry(number);
-      if (entry[0] === high && entry[1] === low) return place;
+      const [piece, at] = [this.#pieceOf(number), startOf(number)];
+      if (piece[at] === high && piece[at + 1] === low) return place;
     }
   }
 
-  #entry(number: number): Uint32Array {
-    const at = (number % PIECE) * WIDTH;
-    return (this.#pieces[Math.floor(number / PIECE)] as Uint32Array).subarray(at, at + WIDTH);
+  #pieceOf(number: number): Uint32Array {
+    return this.#pieces[Math.floor(number / PIECE)] as Uint32Array;
   }
 
   #grow(): void {
     this.#places = new Uint32Array(this.#places.length * 2);
     for (let number = 1; number < this.#size; number += 1) {
-      const [high = 0, low = 0] = this.#entry(number);
-      this.#places[this.#placeOf(high, low)] = number;
+      const [piece, at] = [this.#pieceOf(number), startOf(number)];
+      this.#places[this.#placeOf(piece[at] ?? 0, piece[at + 1] ?? 0)] = number;
     }
   }
 }
+
+/** Where an entry begins in its piece. */
+const startOf = (number: number) => (number % PIECE) * WIDTH;
 
 /** 64 bits of a text, as two numbers: fast, and not made to withstand an attack. The multipliers are those of MurmurHash3 and of FNV. */
 function hash(text: string): [number, number] {

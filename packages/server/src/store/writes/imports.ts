@@ -37,14 +37,13 @@ export function* checkImport(engine: ReadEngine, input: LinkImport): Reading<Imp
 
 export function* importLinks(
   engine: Engine,
-  { accountId, links, step = { number: 0, of: 1 } }: LinkImport,
+  { accountId: account_id, links, step = { number: 0, of: 1 } }: LinkImport,
 ): Writing<ImportOutcome[]> {
   const { table } = engine;
   const generateCode = () => codeOfStep(engine.generateCode(), step);
   const codes = yield* freeCodes({ ...engine, generateCode }, links);
-  const plan = yield* planImport(engine, { accountId, links }, () => codes.pop() ?? '');
-  const own = { account_id: accountId };
-  const created = [...plan.created].map(([code, link]) => ({ ...link, code, ...own }));
+  const plan = yield* planImport(engine, { accountId: account_id, links }, () => codes.pop() ?? '');
+  const created = [...plan.created].map(([code, link]) => ({ ...link, code, account_id }));
   const inserted = yield* engine.insertRows(created);
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
@@ -58,7 +57,7 @@ export function* importLinks(
     INSERT INTO link_clicks (code, clicks)
       SELECT code, CAST(click_count AS bigint) FROM ${table(['code', 'click_count'], clicks)}`);
   yield* rowsOf(sql`
-    UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${accountId}`);
+    UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${account_id}`);
   return plan.outcomes;
 }
 
@@ -156,9 +155,10 @@ function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']
 /** A new code for each link that brings none: it is not in use, and no alias, which it would keep from its link. */
 function* freeCodes(engine: Engine, links: readonly ImportedLink[]): Reading<string[]> {
   const free = new Set<string>();
+  const count = links.filter(({ code }) => code === undefined).length;
+  if (count === 0) return [];
   const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
   const domains = [ANY_DOMAIN, ...new Set(links.map((link) => link.domain_id ?? ''))];
-  const count = links.filter(({ code }) => code === undefined).length;
   const addresses = (code: string) => domains.map((domain_id) => ({ domain_id, path: `/${code}` }));
   for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < count; draw += 1) {
     const drawn = Array.from({ length: count - free.size }, engine.generateCode);
