@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { newCode } from './make-links.ts';
+import { CODE_ALPHABET, CODE_LENGTH, newCode } from './make-links.ts';
 
 /** The host of the old addresses. It becomes a custom domain. */
 export const OLD_HOST = 'old.example';
@@ -18,9 +18,6 @@ export interface LinkToMove {
   createdAt: number;
   paths: string[];
 }
-
-const CODE_ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const CODE_LENGTH = 7;
 
 /** Links in the order of their codes, in which an export has them, each second with two old addresses, which are in no order. */
 export function* linksToMove(count: number): Generator<LinkToMove> {

@@ -3,8 +3,8 @@ import type { Target } from './targets.ts';
 /** Time between two polls of a job, in milliseconds. The end of a job is noticed this late at most. */
 const POLL_MS = 10;
 
-const CODE_ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const CODE_LENGTH = 7;
+export const CODE_ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+export const CODE_LENGTH = 7;
 
 /** Target URL of every link of the benchmark. */
 export function linkInput(number: number) {

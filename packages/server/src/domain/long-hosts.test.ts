@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCharacter } from '../../../tools/test/any-text.ts';
+import { leastTime } from '../../test/least-time.ts';
 import { checkTarget, locationOf } from './targets.ts';
 
 const anyHost = { isOwnHost: () => false, isAllowedHost: () => true };
@@ -73,16 +74,6 @@ test('no host whose name fits is refused for its spelling', () => {
     }),
   );
 });
-
-/** The least time of a few rounds, which other programs disturb the least, in milliseconds. */
-function leastTime(work: () => unknown): number {
-  const rounds = Array.from({ length: 7 }, () => {
-    const startedAt = performance.now();
-    for (let n = 0; n < 20; n += 1) work();
-    return performance.now() - startedAt;
-  });
-  return Math.min(...rounds);
-}
 
 describe.each([
   ['different characters', different(2_000)],

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { leastTime } from '../../test/least-time.ts';
 import { ownHostMatcher } from './hostnames.ts';
 import {
   checkTarget,
@@ -262,16 +263,6 @@ test.each([
 test('a parameter of a query is known by its whole name', () => {
   expect(withQuery('https://e.com/?a=1', '?a=2&a=3&%61=4')).toBe('https://e.com/?a=1&?a=2');
 });
-
-/** The least time of a few rounds, which other programs disturb the least, in milliseconds. */
-function leastTime(work: () => unknown): number {
-  const rounds = Array.from({ length: 7 }, () => {
-    const startedAt = performance.now();
-    for (let n = 0; n < 20; n += 1) work();
-    return performance.now() - startedAt;
-  });
-  return Math.min(...rounds);
-}
 
 test('a query of thousands of parameters costs little more to add to a thousand others than to read', () => {
   const target = `https://e.com/?${'b&'.repeat(1_000)}`;
