@@ -82,6 +82,18 @@ test('records that are written together are all there, or none of them, and othe
   expect(names.map((pair) => pair.slice(8, 9))).toEqual(['a', 'b', 'c', 'f']);
 });
 
+test('what was undone is forgotten in memory, too', () => {
+  const kept = begin(['a']);
+  const undo = () =>
+    journal.write(() => {
+      journal.decide(kept, { results: [created('c1')], isFinal: true });
+      begin(['b']);
+      throw new Error('the disk is full');
+    });
+  expect(undo).toThrow('the disk is full');
+  expect(journal.batches()).toMatchObject([{ id: kept.id, isOpen: true, created: 0 }]);
+});
+
 test('a job is polled, and its request not sent again', () => {
   const { id } = begin(['a'], {
     idempotencyKey: 'k',
