@@ -84,7 +84,7 @@ test.each([
   expect(await asker.target(new URL('http://pages.example/0'))).toMatchObject(reply);
 });
 
-test('a cookie goes to the host that has set it and those below it, until it is taken back', async () => {
+test('a cookie goes to the host that has set it, or those below its domain, until it is taken back', async () => {
   const other = 'other=3; Domain=b.example';
   const pages: Record<string, Response> = {
     'a.example': redirect('http://xa.example/', 'own=1', 'wide=2; Domain=a.example', other),
@@ -95,7 +95,7 @@ test('a cookie goes to the host that has set it and those below it, until it is 
   };
   const { asker, cookies } = askerOf(({ hostname }) => pages[hostname] ?? Response.error());
   await asker.target(new URL('http://a.example/'));
-  expect(cookies).toEqual([null, null, null, 'own=1; wide=2', 'own=1']);
+  expect(cookies).toEqual([null, null, null, 'wide=2', null]);
 });
 
 test.each(['localhost', '127.0.0.1'])(

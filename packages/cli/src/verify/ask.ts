@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseCookie } from 'undici';
+import { CookieJar } from 'tough-cookie';
 import { PRIVATE_ADDRESS } from '../agents.ts';
 
 type Failure = 'timeout' | 'tls_error' | 'unreachable' | 'http_error' | 'not_asked';
@@ -8,12 +8,10 @@ export type Reply =
   | { status: number; location: string | undefined }
   | { failure: Failure; problem: string; status?: number };
 
-type Fetch = typeof globalThis.fetch;
-
 export interface AskSettings {
   /** For short URLs. With `--resolve`, it connects to the server that was named. */
-  fetchShort: Fetch;
-  fetchTarget: Fetch;
+  fetchShort: typeof fetch;
+  fetchTarget: typeof fetch;
   /** Whether a short URL may be asked with GET, which may count a click. */
   allowGet: boolean;
   timeoutMs: number;
@@ -37,7 +35,8 @@ const MAX_REDIRECTS = 20;
 interface Chain {
   /** Whether a page isn't asked again after a status. */
   isFinal: (status: number) => boolean;
-  cookies: Cookies;
+  /** Some pages redirect until their cookie comes back. */
+  cookies: CookieJar;
 }
 
 const unreachable = (where: string): Reply => {
@@ -76,7 +75,7 @@ export class Asker {
   }
 
   async #follow(target: URL, method: string, isFinal: Chain['isFinal']): Promise<Reply> {
-    const chain = { isFinal, cookies: new Cookies() };
+    const chain = { isFinal, cookies: new CookieJar() };
     let url = target;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       const reply = await this.#ask(url, method, chain);
@@ -107,7 +106,7 @@ export class Asker {
   }
 
   /** `cookies` are for targets. */
-  async #send(url: URL, method: string, cookies: Cookies | undefined) {
+  async #send(url: URL, method: string, cookies: CookieJar | undefined) {
     const { timeoutMs, userAgent, signal, fetchShort, fetchTarget } = this.#settings;
     const controller = new AbortController();
     const abort = () => controller.abort();
@@ -115,7 +114,7 @@ export class Asker {
     signal.addEventListener('abort', abort);
     this.requests += 1;
     try {
-      const cookie = cookies?.for(url);
+      const cookie = await cookies?.getCookieString(url.href);
       const response = await (cookies ? fetchTarget : fetchShort)(withoutUser(url), {
         method,
         redirect: 'manual',
@@ -123,7 +122,9 @@ export class Asker {
         headers: { 'User-Agent': userAgent, Accept: '*/*', ...(cookie && { Cookie: cookie }) },
       });
       const { status, headers } = response;
-      cookies?.keep(headers, url);
+      for (const text of cookies ? headers.getSetCookie() : []) {
+        await cookies?.setCookie(text, url.href, { ignoreError: true });
+      }
       // A body may have no end.
       await response.body?.cancel();
       const reply: Reply = { status, location: textOf(headers.get('location')) };
@@ -195,32 +196,4 @@ function failureOf(error: unknown) {
   const isTls = TLS_ERROR.test(code);
   const reply: Reply = { failure: isTls ? 'tls_error' : 'unreachable', problem };
   return { reply, retryAfterMs: undefined, isPassing: !isTls && !LASTING.includes(code) };
-}
-
-/** The cookies that one chain of redirects sets: some pages redirect until one comes back. A path that a cookie is for is not looked at. */
-class Cookies {
-  readonly #kept = new Map<string, { host: string; pair: string }>();
-
-  /** For the host of a response, or a domain that this is in. */
-  keep(headers: Headers, { hostname }: URL): void {
-    const cookies = headers.getSetCookie().flatMap((text) => parseCookie(text) ?? []);
-    for (const { name, value, domain: host = hostname, ...cookie } of cookies) {
-      if (!isWithin(hostname, host)) continue;
-      const isOver =
-        (cookie.maxAge ?? 1) <= 0 ||
-        Number(cookie.expires ?? Number.POSITIVE_INFINITY) <= Date.now();
-      if (isOver) this.#kept.delete(`${host} ${name}`);
-      else this.#kept.set(`${host} ${name}`, { host, pair: `${name}=${value}` });
-    }
-  }
-
-  /** As the header has them. */
-  for({ hostname }: URL): string {
-    const sent = [...this.#kept.values()].filter(({ host }) => isWithin(hostname, host));
-    return sent.map(({ pair }) => pair).join('; ');
-  }
-}
-
-function isWithin(hostname: string, domain: string): boolean {
-  return hostname === domain || hostname.endsWith(`.${domain}`);
 }
