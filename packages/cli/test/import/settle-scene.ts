@@ -86,7 +86,7 @@ export class SettleScene {
 /** Every link that a journal knows to exist, or to be possible. */
 export const linksIn = (journal: Journal) =>
   journal.batches().flatMap((batch) =>
-    journal.linksIn(batch).flatMap(({ pair, result }) => {
+    [...journal.eachLink(batch)].flatMap(({ pair, result }) => {
       if (result?.status === 'created') return { pair, code: result.code, error: null };
       return result?.status === 'unknown' ? { pair, code: null, error: result.error } : [];
     }),

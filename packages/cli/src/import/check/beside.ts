@@ -135,7 +135,7 @@ async function readOther(path: string, name: string, ask: AskOfInput): Promise<v
     const journal = peekJournal({ path, baseUrl: settings.baseUrl, restart: false });
     try {
       for (const batch of journal.batches()) {
-        for (const link of journal.linksIn(batch)) evidence.addLink(source, link, saidOf(link));
+        for (const link of journal.eachLink(batch)) evidence.addLink(source, link, saidOf(link));
       }
     } finally {
       journal.close();

@@ -1,4 +1,4 @@
-import { type Batch, isLink, isOpenLink, outcomeOf } from '../journal/batches.ts';
+import { type Batch, isLink, isOpenLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import {
   editedContent,
@@ -70,7 +70,7 @@ export class Evidence {
     this.#rows = new RowBuffer(this.#db, 'temp.row');
     this.#links = new RowBuffer(this.#db, 'temp.link');
     for (const batch of journal.batches()) {
-      const links = batch.unanswered > 0 ? journal.linksIn(batch) : [];
+      const links = batch.unanswered > 0 ? journal.eachLink(batch) : [];
       for (const link of links) if (isOpenLink(link)) this.#open.add(link.number);
     }
     if (journal.hasLinks()) this.begin('in order');
@@ -236,10 +236,7 @@ export class Evidence {
   matches(): (number: number) => MadeResult {
     const sorted = readMatches(this.#db);
     const inOrder = this.#order?.read();
-    return (number) => {
-      const link = this.#order?.rows.has(number) ? inOrder?.next().value : undefined;
-      return link === undefined ? sorted.next().value : outcomeOf(link);
-    };
+    return (number) => (this.#order?.rows.has(number) ? inOrder : sorted)?.next().value;
   }
 
   /** Brings in what the journal knows by now, but for links that rows have in order. */
@@ -251,7 +248,7 @@ export class Evidence {
       if (this.#loaded.has(id)) this.#db.prepare(sql.DROP_BATCH).run(firstLink, firstLink + size);
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
-      for (const link of this.#journal.linksIn(batch)) {
+      for (const link of this.#journal.eachLink(batch)) {
         const { number } = link;
         const isKnown = this.#elsewhere.has(number) || this.#order?.links.has(number);
         if (isLink(link) && !isKnown) this.#links.add(valuesOf(link, this.#open.has(number)));

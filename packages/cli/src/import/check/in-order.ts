@@ -1,6 +1,7 @@
 import type { Batch, JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LinkIdentity } from '../map/link-identity.ts';
+import type { MadeResult } from '../types.ts';
 import { RowSet } from './row-set.ts';
 
 /** So many links may stand between those of two rows. */
@@ -54,9 +55,12 @@ export class InOrder {
     return numbers.filter((number) => this.links.has(number)).length === created;
   }
 
-  *read(): Generator<JournalLink> {
+  *read(): Generator<MadeResult> {
     for (const batch of settled(this.#journal)) {
-      for (const link of this.#journal.eachLink(batch)) if (this.links.has(link.number)) yield link;
+      let number = batch.firstLink;
+      for (const outcome of this.#journal.outcomesOf(batch)) {
+        if (this.links.has(number++)) yield outcome;
+      }
     }
   }
 

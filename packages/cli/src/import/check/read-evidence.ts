@@ -1,6 +1,6 @@
 import type { JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LinkIdentity, madeFor, madeNumber, writeMadeFor } from '../map/link-identity.ts';
+import { type LinkIdentity, madeNumber, writeMadeFor } from '../map/link-identity.ts';
 import { type Existing, type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
 import * as sql from './evidence-sql.ts';
 import { RowSet } from './row-set.ts';
@@ -94,11 +94,9 @@ export function* readMatches(db: Database): Generator<MadeResult> {
   for (const rows of pages(db, sql.MATCHED, PAGE_ROWS)) {
     for (const row of rows) {
       const { key, content, short_url, made } = row;
-      const made_for =
-        short_url === null && made !== null
-          ? writeMadeFor(Number(made))
-          : madeFor({ key: Number(key), content: Number(content) });
-      yield { ...resultOf(row), made_for };
+      const ofRow = madeNumber({ key: Number(key), content: Number(content) });
+      const isDoubt = short_url === null && made !== null;
+      yield { ...resultOf(row), made_for: writeMadeFor(isDoubt ? Number(made) : ofRow) };
     }
   }
 }

@@ -17,10 +17,9 @@ export class RowSet {
   }
 
   addAll(other: RowSet): void {
-    const bits = other.#bits;
-    const grown = new Uint8Array(Math.max(this.#bits.length, bits.length));
-    grown.set(this.#bits);
-    for (const [index, byte] of bits.entries()) grown[index] = (grown[index] ?? 0) | byte;
-    this.#bits = grown;
+    const bits = new Uint8Array(Math.max(this.#bits.length, other.#bits.length));
+    bits.set(this.#bits);
+    for (const [index, byte] of other.#bits.entries()) bits[index] = (bits[index] ?? 0) | byte;
+    this.#bits = bits;
   }
 }

@@ -1,6 +1,12 @@
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { serviceUrl } from '../../config/settings.ts';
-import { hashOf, type LinkIdentity, linkIdentity, madeFor } from '../map/link-identity.ts';
+import {
+  hashOf,
+  type LinkIdentity,
+  linkIdentity,
+  madeNumber,
+  writeMadeFor,
+} from '../map/link-identity.ts';
 import { type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
 import type { LogRecord, NewRecord } from './log.ts';
 
@@ -71,11 +77,12 @@ export interface JournalLink extends LinkIdentity {
   result: LinkResult | undefined;
 }
 
-/** What a record says of a link: nothing, that it doesn't exist, why it may exist, why it was refused, or code and short URL. */
-export type Entry = null | 0 | [error: string] | [error: string, failed: 1] | [string, string];
+/** What a record says of a link: nothing, that it doesn't exist, why it may exist, why it was refused, or that it was created. */
+export type Entry = null | 0 | [error: string] | [error: string, failed: 1] | Created;
+type Created<Made = number | null> = [code: string, short_url: string, made?: Made];
 
-export function entryOf(result: LinkResult, isFinal: boolean): Entry {
-  if (result.status === 'created') return [result.code, result.short_url];
+export function entryOf(result: LinkResult, isFinal: boolean, made: number | null): Entry {
+  if (result.status === 'created') return [result.code, result.short_url, made];
   if (result.status === 'failed') return [result.error, 1];
   return isFinal ? [result.error] : null;
 }
@@ -89,7 +96,7 @@ export function withShortReason(entry: Entry): Entry {
   return [reason.slice(0, SHORT_REASON), ...failed];
 }
 
-function isCreated(entry: Entry | undefined): entry is [string, string] {
+function isCreated(entry: Entry | undefined): entry is Created {
   return typeof entry === 'object' && typeof entry?.[1] === 'string';
 }
 
@@ -173,9 +180,30 @@ export function isAlive({ created, unanswered }: Batch): boolean {
   return created + unanswered > 0;
 }
 
-export function outcomeOf(link: JournalLink): MadeResult {
+/** What became of the links of a batch. They are read only where not all records say what theirs was made with. */
+export function outcomesOf(
+  entries: readonly Entry[],
+  links: () => IteratorObject<JournalLink>,
+): IteratorObject<MadeResult> {
+  return entries.every(isWhole) ? entries.values().map(outcomeIn) : links().map(outcomeOf);
+}
+
+function isWhole(entry: Entry): entry is Required<Created<number>> {
+  return isCreated(entry) && typeof entry[2] === 'number';
+}
+
+function outcomeIn([code, short_url, made]: Required<Created<number>>): MadeResult {
+  return { status: 'created', code, short_url, made_for: writeMadeFor(made) };
+}
+
+function outcomeOf(link: JournalLink): MadeResult {
   const { result = { status: 'unknown', error: NO_RESPONSE } } = link;
-  return { ...result, made_for: madeFor(link) };
+  return { ...result, made_for: writeMadeFor(madeNumber(link)) };
+}
+
+/** What links are made with, as they are stored. */
+export function madeWith({ links, domain }: NewBatch): number[] {
+  return links.map((link) => madeNumber(identityOf(link, domain)));
 }
 
 export function undecided(size: number): Entry[] {
@@ -194,4 +222,14 @@ export function resultsRecord(
   const created = known.filter(isCreated).length;
   const info = { created, unanswered: known.filter(isUnanswered).length, ...open };
   return { kind: 'results', batch, info, data: JSON.stringify(entries) };
+}
+
+export function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    if (chunk.push(item) < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
 }

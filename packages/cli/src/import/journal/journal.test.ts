@@ -4,7 +4,7 @@ import { linksIn, stored } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { type LinkResult, NO_RESPONSE } from '../types.ts';
-import { beginBatch, outcomeOf } from './batches.ts';
+import { beginBatch } from './batches.ts';
 import type { Journal } from './journal.ts';
 import { openJournal } from './open-journal.ts';
 
@@ -78,7 +78,7 @@ test('records that are written together are all there, or none of them, and othe
   open();
   const names = journal
     .batches()
-    .flatMap((batch) => journal.linksIn(batch).map(({ pair }) => pair));
+    .flatMap((batch) => [...journal.eachLink(batch)].map(({ pair }) => pair));
   expect(names.map((pair) => pair.slice(8, 9))).toEqual(['a', 'b', 'c', 'f']);
 });
 
@@ -114,7 +114,7 @@ describe('what became of a batch', () => {
       ['a', 'x', null],
       ['c', null, 'left out'],
     ]);
-    expect(journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toEqual([
+    expect([...journal.outcomesOf(journal.batch(batch.id))]).toEqual([
       { ...results[0], made_for: madeFor(identity('a')) },
       { ...results[1], made_for: madeFor(identity('b')) },
       { ...results[2], made_for: madeFor(identity('c')) },
@@ -197,7 +197,7 @@ describe('what became of a batch', () => {
       decision,
     );
     expect(journal.openBatches()).toEqual([]);
-    expect(journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toMatchObject([
+    expect([...journal.outcomesOf(journal.batch(batch.id))]).toMatchObject([
       { status: 'failed', error: 'no title' },
     ]);
     expect(journal.isEmpty).toBe(true);

@@ -2,12 +2,13 @@ import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
-import type { LinkResult } from '../types.ts';
+import type { LinkResult, MadeResult } from '../types.ts';
 import {
   addEntries,
   type Batch,
   beginBatch,
   changeBatch,
+  chunks,
   type Decision,
   type Entry,
   entryOf,
@@ -16,7 +17,9 @@ import {
   isOpenLink,
   type JournalLink,
   linksOfBatch,
+  madeWith,
   type NewBatch,
+  outcomesOf,
   resultsRecord,
   serviceOf,
   undecided,
@@ -47,6 +50,8 @@ export class Journal {
   readonly #dispose: () => void;
   readonly #log: Log;
   readonly #batches = new Map<number, Batch>();
+  /** What the links of requests in flight are made with, by the batch. */
+  readonly #made = new Map<number, readonly number[]>();
   #nextLink = 1;
 
   /** `dispose` closes `db` and removes what was made for it. Throws a CliError (exit code 2) where a part of the journal is missing. */
@@ -76,12 +81,14 @@ export class Journal {
   }
 
   /** Records a request before it is sent; or links that need none, with what became of them. */
-  begin({ links, ...request }: NewBatch, decision?: Decision): Batch {
+  begin(batch: NewBatch, decision?: Decision): Batch {
+    const { links, ...request } = batch;
     const info = { service: this.service, size: links.length, ...request };
     const id = this.#log.next;
     const records: NewRecord[] = [{ kind: 'batch', info, data: JSON.stringify(links) }];
-    if (decision !== undefined) {
-      const entries = decision.results.map((result) => entryOf(result, decision.isFinal));
+    if (decision === undefined) this.#made.set(id, madeWith(batch));
+    else {
+      const entries = decision.results.map((result) => entryOf(result, decision.isFinal, null));
       records.push(resultsRecord(id, undecided(links.length), entries, decision));
     }
     this.#add(records);
@@ -98,14 +105,16 @@ export class Journal {
     const { size, firstLink } = this.batch(id);
     const { results, ids, isFinal } = decision;
     const entries = undecided(size);
+    const made = this.#made.get(id);
     const found = firstLink < this.firstNewLink ? this.#urlsFoundElsewhere() : new Set();
     results.forEach((result, index) => {
       const at = ids === undefined ? index : (ids[index] ?? 0) - firstLink;
       // What became of a request of an earlier run may have been found elsewhere before its response: that is no second link.
       const isFound = result.status === 'created' && found.has(result.short_url);
-      entries[at] = isFound ? 0 : entryOf(result, isFinal);
+      entries[at] = isFound ? 0 : entryOf(result, isFinal, made?.[at] ?? null);
     });
     this.#record(this.batch(id), entries, decision);
+    if (isFinal) this.#made.delete(id);
   }
 
   /** Forgets open batches, so that their rows are new again, but for those whose link is known. */
@@ -125,10 +134,10 @@ export class Journal {
     for (const batch of this.batches()) {
       if (!batch.isOpen && batch.unanswered === 0) continue;
       const found = foundIn(batch);
-      const entries = this.linksIn(batch).map((link): Entry => {
+      const entries = this.eachLink(batch).map((link): Entry => {
         return isOpenLink(link) ? (found.get(link.number) ?? 0) : null;
       });
-      this.#record(batch, entries, { isFinal: true });
+      this.#record(batch, [...entries], { isFinal: true });
     }
   }
 
@@ -163,7 +172,7 @@ export class Journal {
 
   /** The links of a batch that exist or may exist, in the order of the request. */
   linksOf(batch: BatchRef): ({ id: number } & CreateLinkBody)[] {
-    const links = this.linksIn(this.batch(batch.id)).filter(isLink);
+    const links = [...this.eachLink(this.batch(batch.id))].filter(isLink);
     return links.map(({ number, pair }) => ({ id: number, ...linkOfPair(pair) }));
   }
 
@@ -172,14 +181,13 @@ export class Journal {
     return this.#log.dataOf(id) as CreateLinkBody[];
   }
 
-  /** All links of a batch, as far as they are known by now. */
-  linksIn(batch: Batch): JournalLink[] {
-    return [...this.eachLink(batch)];
-  }
-
-  /** The same for links that are not kept; with or without what became of them. */
+  /** All links of a batch, with or without what became of them as far as it is known by now. */
   eachLink(batch: Batch, withResults = true): Generator<JournalLink> {
     return linksOfBatch(batch, this.#log.dataOf(batch.id), withResults ? this.#entries(batch) : []);
+  }
+
+  outcomesOf(batch: Batch): IteratorObject<MadeResult> {
+    return outcomesOf(this.#entries(batch), () => this.eachLink(batch));
   }
 
   hasLinks(): boolean {
@@ -189,7 +197,7 @@ export class Journal {
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
     const batch = this.batches().find(({ created }) => created > 0);
-    const links = batch === undefined ? [] : this.linksIn(batch);
+    const links = batch === undefined ? [] : [...this.eachLink(batch)];
     const url = URL.parse(links.map(({ result }) => urlOf(result)).find(Boolean) ?? '');
     return url === null ? [] : [url.origin];
   }
@@ -252,7 +260,7 @@ export class Journal {
 
   #urlsFoundElsewhere(): Set<string | undefined> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
-    const links = found.flatMap((batch) => this.linksIn(batch));
+    const links = found.flatMap((batch) => [...this.eachLink(batch)]);
     return new Set(links.map(({ result }) => urlOf(result)));
   }
 
@@ -288,14 +296,4 @@ export class Journal {
 
 function urlOf(result: LinkResult | undefined): string | undefined {
   return result?.status === 'created' ? result.short_url : undefined;
-}
-
-function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
-  let chunk: T[] = [];
-  for (const item of items) {
-    if (chunk.push(item) < size) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
 }

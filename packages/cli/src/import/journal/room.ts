@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { inTransaction, lacksRoom } from './database.ts';
 
-/** Bytes of a code and a short URL, which may be that of a long domain. A longer reason is cut where there is no other room. */
-const LINK_BYTES = 80;
+/** Bytes of a code, a short URL, which may be that of a long domain, and `made_for`. A longer reason is cut where there is no other room. */
+const LINK_BYTES = 96;
 
 /** Bytes for other changes, in the journal and in the file with which SQLite would undo them. */
 const SPARE_BYTES = 8 * 8_192;

@@ -12,9 +12,6 @@ export interface LinkIdentity {
 /** 302 is what a link has that asks for none. */
 const REDIRECT_DIGITS: Readonly<Record<number, number>> = { 301: 1, 307: 3 };
 
-/** What earlier releases took for 302 where a row asked for it. */
-const OLD_DIGIT = 2;
-
 /** What `content` is divided by for a hash of title and tags alone. */
 export const REDIRECTS = 4;
 
@@ -127,6 +124,6 @@ export function fitOf(identity: LinkIdentity, cell: string): Fit | undefined {
   const made = readMadeFor(cell);
   if (made === null) return undefined;
   const expected = madeNumber(identity);
-  if (made === expected || (made ^ (OLD_DIGIT << REDIRECT_SHIFT)) >>> 0 === expected) return 2;
+  if (made === expected) return 2;
   return Math.floor(made / MADE_VALUES) === Math.floor(expected / MADE_VALUES) ? 1 : 0;
 }

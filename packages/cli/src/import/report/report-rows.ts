@@ -1,6 +1,5 @@
 import { readRows } from '@shortlink/tables';
 import type { Row } from '@shortlink/tables/basics';
-import { outcomeOf } from '../journal/batches.ts';
 import type { Layout } from '../layout.ts';
 import { linkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
 import {
@@ -75,7 +74,7 @@ function* sentOutcomes({ journal, batches }: ReportInput): Generator<MadeResult 
   let position = 0;
   for (const batch of batches) {
     for (; position < batch.first; position += 1) yield undefined;
-    for (const link of journal.eachLink(journal.batch(batch.id))) yield outcomeOf(link);
+    yield* journal.outcomesOf(journal.batch(batch.id));
     position += batch.count;
   }
 }

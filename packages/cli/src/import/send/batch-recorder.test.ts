@@ -3,7 +3,6 @@ import { type BatchEvent, ConnectionError, JobFailedError, NotFoundError } from 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { linksIn } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
-import { outcomeOf } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
 import { type ImportEvent, type ImportSettings, NO_RESPONSE } from '../types.ts';
@@ -146,7 +145,7 @@ describe('a batch', () => {
     expect(open).toMatchObject([{ size: 2, idempotencyKey: expect.any(String) }]);
     const [batch] = open;
     expect(batch && journal.linksOf(batch)).toMatchObject([{ target_url: 'https://b.example/' }]);
-    expect(batch && journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toMatchObject([
+    expect(batch && [...journal.outcomesOf(journal.batch(batch.id))]).toMatchObject([
       { status: 'failed', error: 'no title' },
       { status: 'unknown', error: NO_RESPONSE },
     ]);
@@ -225,7 +224,7 @@ describe('a batch', () => {
     await recorder.onBatch({ ...one(0), type: 'completed', results });
     expect(recorder.finalCounts()).toEqual({ batches: 1, created: 0, failed: 1, unknown: 0 });
     const [batch] = recorder.batches.values();
-    expect(batch && journal.linksIn(journal.batch(batch.id)).map(outcomeOf)).toMatchObject([
+    expect(batch && [...journal.outcomesOf(journal.batch(batch.id))]).toMatchObject([
       { error: 'no title' },
     ]);
     expect(events).toEqual([{ type: 'rows-done', done: 1 }]);

@@ -90,7 +90,7 @@ export class BatchRecorder {
     const domain = settings.defaults.domain_id;
     const links = this.#links.linksOf(range);
     const request = {
-      links: idempotency ? links : links.map((link) => link.stored(domain)),
+      links: links.map((link) => (idempotency ? link.toJSON() : link.stored(domain))),
       ...sentNow(deps),
       idempotencyKey: idempotency ? this.idempotencyKey(range) : undefined,
       domain,
