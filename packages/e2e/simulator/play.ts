@@ -107,8 +107,7 @@ class Stage {
         const isMoved = refusal.message.includes('sorted by itself');
         onSimilar = isMoved || onSimilar === 'create' ? 'create' : user.onSimilar;
         hasMoved = this.#files.setAside(refusal.message);
-      } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service.hasLookup))
-        break;
+      } else if (isFinished(ended, quiet.rows, user, policy, this.#scenario.service)) break;
       if (round === MAX_QUIET_RUNS) throw new Error('quiet runs do not come to an end');
     }
     await this.#verify();

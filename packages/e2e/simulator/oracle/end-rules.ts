@@ -1,11 +1,14 @@
 import type { ImportSettings } from '../../../cli/src/import/types.ts';
 import type { Ended } from '../program.ts';
 import { parseResults } from '../scenario/file-text.ts';
-import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
+import type { RowPlan, RunPlan, Scenario, UserTraits } from '../scenario/scenario.ts';
 import type { Disk } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
 import { isJournal } from './journal-rules.ts';
 import { isCreate } from './ledger.ts';
+
+/** So many links are tried one by one before the client gives up. */
+const FEW_LINKS = 60;
 
 /** Whether nothing is left to do, as the run says; then it must be so. */
 export function isFinished(
@@ -13,7 +16,7 @@ export function isFinished(
   all: readonly RowPlan[],
   { maxRejects }: UserTraits,
   policy: ImportSettings['onUnknown'],
-  hasLookup: boolean,
+  { hasLookup, batchSize }: Pick<Scenario['service'], 'hasLookup' | 'batchSize'>,
 ): boolean {
   if (summary === undefined) throw new Error('a quiet run does not end');
   const invalid = all.filter(({ kind }) => kind === 'invalid').length;
@@ -21,8 +24,11 @@ export function isFinished(
   const refused = all.filter(({ kind }) => kind === 'refused').length;
   const { rows, rejected, failed, unknown, unsent, stopped } = summary;
   const isSettled = unknown === 0 || (policy === 'skip' && !hasLookup);
-  // The client gives up where a service refuses one link after the other, and the next run begins with the same ones.
-  if (isBadRequest(stopped?.error) && isSettled && failed + unsent <= refused) return true;
+  // The client gives up where a service refuses one link after the other, and the next run begins with the same ones. It reads no further then.
+  const isBehindThem = failed <= refused && failed + batchSize > FEW_LINKS;
+  if (isBadRequest(stopped?.error) && isSettled) {
+    if (failed + unsent <= refused || isBehindThem) return true;
+  }
   if (stopped !== undefined) return false;
   // The next run asks.
   if (hasLookup && unknown > 0) return false;

@@ -17,6 +17,8 @@ const ROUNDS = 3;
 export class LinkLimit {
   readonly #user: UserTraits;
   readonly #hasOrder: boolean;
+  /** Whether a row was written over another one, and has its cells: then it may keep a link of another title, which is not for others. */
+  #isMoved = false;
   readonly #allowed = new Counts();
   /** What rows may ask for if the service does not say in this run that it can be asked. */
   #unasked = new Counts();
@@ -38,6 +40,7 @@ export class LinkLimit {
     made: readonly MadeLink[],
   ): void {
     const user = this.#user;
+    this.#isMoved ||= user.keepsResults && rows.some(({ was }) => was !== undefined);
     const isRepeated = onUnknown === 'retry' && !user.idempotency;
     const rounds = restart ? (isRepeated ? ROUNDS : 1) : 0;
     const [wanted, titled] = [new Counts(), new Counts()];
@@ -64,9 +67,10 @@ export class LinkLimit {
     for (const [pair, count] of wanted.entries()) {
       more.add(pair, links.of(pair) + rounds * count);
     }
+    const isTold = this.#hasOrder && !this.#isMoved;
     for (const [text, count] of restart ? [] : titled.entries()) {
       const pair = text.slice(0, text.indexOf('\t'));
-      more.add(pair, Math.max(0, count - (this.#hasOrder ? titledLinks.of(text) : 0)));
+      more.add(pair, Math.max(0, count - (isTold ? titledLinks.of(text) : 0)));
     }
     this.#allowed.raise(more);
   }
