@@ -183,11 +183,14 @@ function waitForLong({ user, service, runs }: Scenario, random: Random): void {
   }
 }
 
-/** Jobs that take longer than a program waits for them, and may be gone when the next one looks. */
-function slowJobs({ service, runs }: Scenario, random: Random): void {
+/** Jobs that take longer than a program waits for them, and may be gone when the next one looks, or their first results. */
+function slowJobs({ seed, service, runs }: Scenario, random: Random): void {
   service.msPerLink = HOUR_MS / random.between(2, 8);
   service.syncLinks = 1;
   service.losesJobs = !service.hasIdempotency;
+  // Where no word says that a job is done, the client would wait for the results for ever.
+  const saysDone = /^completed$/i.test(service.jobWords[1]) && service.shape !== 2;
+  service.forgetsResults = saysDone && new Random(seed, 10).chance(0.7);
   for (const run of runs) if (random.chance(0.5)) run.restartsMs = [random.below(200)];
 }
 

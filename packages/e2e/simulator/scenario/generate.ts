@@ -32,6 +32,7 @@ const OWN_SERVICE = {
   shape: 0,
   failsJobs: undefined,
   losesJobs: false,
+  forgetsResults: false,
   hasLookup: true,
 } as const satisfies Partial<Scenario['service']>;
 
@@ -112,6 +113,7 @@ function serviceOf(random: Random, size: number): Scenario['service'] {
       : undefined,
     // With idempotency it would answer with a job that it no longer has.
     losesJobs: !hasIdempotency && random.chance(0.3),
+    forgetsResults: false,
     hasLookup: false,
   };
 }

@@ -26,6 +26,9 @@ interface Job {
 
 const MAX_LOOKUP_WAIT_MS = 10_000;
 
+/** How long a result is shown where a service forgets them. */
+const SHOWN_MS = 2 * 60 * 60 * 1000;
+
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 /** Titles that the service refuses. */
@@ -245,10 +248,18 @@ export class ScriptedService implements Service {
         status: job.hasFailed ? 'failed' : left > 0 ? running : done,
         total: entries.length,
         processed: results.length,
-        results,
+        results: results.slice(this.#forgotten(job)),
       }),
       left > 0 ? this.#pollHeaders(left) : {},
     );
+  }
+
+  /** How many of its first results are shown no more. Of equal targets, nobody could tell which of them these were. */
+  #forgotten({ startAt, entries }: Job): number {
+    const { forgetsResults, msPerLink } = this.traits;
+    const targets = new Set(entries.map(({ target_url }) => target_url));
+    if (!forgetsResults || msPerLink === 0 || targets.size < entries.length) return 0;
+    return Math.max(0, Math.floor((this.#clock.now() - startAt - SHOWN_MS) / msPerLink));
   }
 
   /** A look-up sees every link of each job that was accepted before it. It waits for them, but not for long. */

@@ -35,6 +35,8 @@ export interface ServiceTraits {
   failsJobs: 'half-way' | 'at once' | undefined;
   /** Forgets its jobs when it is restarted; else they continue. */
   losesJobs: boolean;
+  /** Shows the results of a job for two hours after each link was made. */
+  forgetsResults: boolean;
   /** Can be asked which links exist. */
   hasLookup: boolean;
 }
@@ -60,5 +62,6 @@ export const USUAL_TRAITS: ServiceTraits = {
   shape: 0,
   failsJobs: undefined,
   losesJobs: false,
+  forgetsResults: false,
   hasLookup: true,
 };
