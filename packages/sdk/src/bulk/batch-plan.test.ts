@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { apiError, links, planLimit } from '../../test/fake-service.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BatchPlan, entryOf, rangeOf } from './batch-plan.ts';
@@ -111,16 +111,18 @@ describe('links that are refused one by one', () => {
     expect(plan.hopeless(MANY)).toBe(last);
   });
 
-  it('are chosen at random then: a run that begins with the same links tries others', () => {
-    const takenAt = (random: number) => {
-      vi.spyOn(Math, 'random').mockReturnValueOnce(random);
+  it('are the last one and then others at random: a run that begins with the same links tries others', () => {
+    const takenAt = (random: number, refused = 3) => {
+      const spy = vi.spyOn(Math, 'random').mockReturnValue(random);
+      onTestFinished(() => spy.mockRestore());
       const plan = planOf(100);
       plan.put(batchOf(100));
-      refuse(plan, 2);
+      refuse(plan, refused);
       const { first, count } = rangeOf(plan.take() ?? []);
       return [first, count];
     };
-    expect([takenAt(0), takenAt(0.42), takenAt(0.999)]).toEqual([
+    expect([takenAt(0, 2), takenAt(0), takenAt(0.42), takenAt(0.999)]).toEqual([
+      [99, 1],
       [0, 1],
       [42, 1],
       [99, 1],

@@ -88,13 +88,15 @@ export class BatchPlan<T extends LinkInput> {
     return Math.min(this.#waiting[0]?.length ?? 0, this.isSampling ? 1 : this.size);
   }
 
-  /** The next batch, or, while {@link isSampling}, a link at random of the largest one. */
+  /** The next batch, or, while {@link isSampling}, one link: the last, since files grow at their end, then one at random of the largest batch. */
   take(): Batch<T> | undefined {
-    const sizes = this.isSampling ? this.#waiting.map(({ length }) => length) : [0];
-    const [batch] = this.#waiting.splice(sizes.indexOf(Math.max(...sizes)), 1);
+    const isLast = this.isSampling && this.#sameErrors === NEIGHBOURS;
+    const sizes = this.isSampling && !isLast ? this.#waiting.map(({ length }) => length) : [0];
+    const [batch] = this.#waiting.splice(isLast ? -1 : sizes.indexOf(Math.max(...sizes)), 1);
     if (batch === undefined) return undefined;
     if (this.#isFilling) this.#fillAttempts += 1;
-    const from = this.isSampling ? Math.floor(Math.random() * batch.length) : 0;
+    const place = isLast ? batch.length - 1 : Math.floor(Math.random() * batch.length);
+    const from = this.isSampling ? place : 0;
     const to = from + (this.isSampling ? 1 : this.size);
     this.put(batch.slice(0, from), batch.slice(to));
     return batch.slice(from, to);

@@ -272,6 +272,12 @@ describe('createMany: bad entries that the response does not name', () => {
     expect(service.asked).toHaveLength(39);
   });
 
+  it('in front of others do not end the run: the last link of a file that has grown is among the first that are tried', async () => {
+    const service = pickyService({ isBad: (position) => position < 4_999, details: 0 });
+    const { items } = await runCreateMany(service, links(5_000));
+    expect(items.at(-1)).toMatchObject({ index: 4_999, outcome: 'created' });
+  });
+
   it.each([400, 413])(
     'end the run when the service refuses all sizes with %i: 20 links from different places are enough',
     async (status) => {
