@@ -114,12 +114,12 @@ export class Journal {
       entries[at] = isFound ? 0 : entryOf(result, isFinal, made?.[at] ?? null);
     });
     this.#record(this.batch(id), entries, decision);
-    if (isFinal) this.#made.delete(id);
   }
 
   /** Forgets open batches, so that their rows are new again, but for those whose link is known. */
   release(...batches: readonly BatchRef[]): void {
     this.#add(batches.map(({ id }) => ({ kind: 'release', batch: id, info: {} })));
+    for (const { id } of batches) this.#made.delete(id);
   }
 
   /** Forgets links that the response to their request left out: their rows are new again. */
@@ -275,6 +275,7 @@ export class Journal {
       resultsRecord(batch.id, this.#entries(batch), known, decision),
     ];
     this.#add(recordOf(entries), () => recordOf(entries.map(withShortReason)));
+    this.#made.delete(batch.id);
   }
 
   #add(records: readonly NewRecord[], shorter?: () => readonly NewRecord[]): void {
