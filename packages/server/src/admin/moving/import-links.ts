@@ -98,8 +98,9 @@ class Import {
   async check(spool: Spool<Group>): Promise<ImportCounts> {
     const counted = new Map<string, number>();
     const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
-    const flush = async () =>
-      spool.add(await this.#flush((input) => this.#store.checkImport(input)));
+    const { next: flush, end } = oneBehind(async () => {
+      await spool.add(await this.#flush((input) => this.#store.checkImport(input)));
+    });
     // The place of a row: the lines of its file up to it, and those of the files before.
     let place = 0;
     for (const { source, from } of this.#files) {
@@ -121,6 +122,7 @@ class Import {
       }
       await flush();
     }
+    await end();
     if (this.#counts.created > 0 && this.#files.some(({ from }) => from === OWN))
       await this.#lookForIds();
     for (const [what, links] of counted) {
@@ -137,21 +139,17 @@ class Import {
     this.#index = new AddressIndex();
     const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
     let number = 0;
-    let writing: Promise<unknown> = Promise.resolve();
-    const flush = async () => {
-      await writing;
+    const { next: flush, end } = oneBehind(() => {
       const step = { number, of };
       number += 1;
-      writing = this.#flush((input) => this.#importLinks({ ...input, step }));
-      // It is waited for before the next one; meanwhile that is read.
-      writing.catch(() => undefined);
-    };
+      return this.#flush((input) => this.#importLinks({ ...input, step }));
+    });
     for await (const group of spool.read()) {
       this.#group.push(...group);
       if (this.#group.length >= WRITTEN_TOGETHER) await flush();
     }
     await flush();
-    await writing;
+    await end();
     const why = 'of the links were left out: another process took their addresses meanwhile';
     this.#end(why, this.#counts);
     return this.#counts;
@@ -280,4 +278,15 @@ class Import {
       problems,
     });
   }
+}
+
+/** Calls `work` once it has ended before, while the caller prepares what is next. What it throws, the next call does, or `end`. */
+function oneBehind(work: () => Promise<unknown>) {
+  let last: Promise<unknown> = Promise.resolve();
+  const next = async () => {
+    await last;
+    last = work();
+    last.catch(() => undefined);
+  };
+  return { next, end: () => last };
 }
