@@ -354,6 +354,12 @@ test.each<State>([
     false,
     'not kept: passwords, so that their links are switched off (1 link)',
   ],
+  [
+    'also behind one that says no',
+    { ...short, passwordContact: false, hasPassword: true },
+    false,
+    'not kept: passwords, so that their links are switched off (1 link)',
+  ],
 ])('states of links: %s', async (_, link, is_active, said?: string) => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   expect(await operator.import(await fileOf('links.json', JSON.stringify([link])))).toBe(0);

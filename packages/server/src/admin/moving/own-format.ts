@@ -12,9 +12,7 @@ export function exportFormat(format: 'csv' | 'jsonl', hasAccounts: boolean) {
     ? [...COLUMNS, 'account_id']
     : COLUMNS;
   if (format === 'jsonl') {
-    const line = (link: ExportedLink) =>
-      JSON.stringify(Object.fromEntries(columns.map((name) => [name, link[name]])));
-    return { header: '', line: (link: ExportedLink) => `${line(link)}\n` };
+    return { header: '', line: (link: ExportedLink) => `${JSON.stringify(link, [...columns])}\n` };
   }
   const cellOf = (link: ExportedLink, name: keyof ExportedLink) => {
     if (name === 'tags') return tagsCell(link.tags);

@@ -55,7 +55,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     ...checked.value,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
-    is_active: own?.is_active ?? isActive(value, reading),
+    is_active: own?.is_active ?? isActive(values, value, reading),
     click_count: clicksOf(value('clicks')),
     created_at,
     aliases,
@@ -186,10 +186,13 @@ function isSet(value: unknown): boolean {
 }
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
-function isActive(value: ValueOf, { now, lost }: Reading): boolean {
+function isActive(values: SourceRow['values'], value: ValueOf, reading: Reading): boolean {
+  const { fields, now, lost } = reading;
   const [begins, ends] = [value('begins'), value('ends')];
   const [off, most] = [value('off'), value('maxVisits')];
-  const hasPassword = isSet(value('password'));
+  // Each of their columns is about something else.
+  const has = (field: Field) => fields[field]?.some((name) => isSet(values.get(name))) ?? false;
+  const hasPassword = has('password');
   const isEarly = isSet(begins) && timeOf(begins, now) > now;
   const hasEnded =
     (isSet(ends) && timeOf(ends, now) <= now) ||
@@ -197,7 +200,7 @@ function isActive(value: ValueOf, { now, lost }: Reading): boolean {
   if (isEarly) lost('the times at which links begin, so that they are switched off');
   if (isSet(ends) && !hasEnded) lost('the times at which links end');
   if (isSet(most) && !hasEnded) lost('limits of visits');
-  if (isSet(value('others'))) lost('targets for some countries, devices or visitors');
+  if (has('others')) lost('targets for some countries, devices or visitors');
   if (hasPassword) lost('passwords, so that their links are switched off');
   if (isSet(off) && !OFF.test(String(off)))
     lost('states that are not known, so that their links are switched off');
