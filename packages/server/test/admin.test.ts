@@ -700,6 +700,16 @@ describe('links', () => {
     expect([link.target_url, aliases, corrections]).toEqual([TARGET, [], []]);
   });
 
+  test.each([
+    { SHORTLINK_TARGET_ALLOW: 'allowed.example' },
+    { SHORTLINK_TARGET_DENY: 'example.com' },
+    { SHORTLINK_PUBLIC_URL: 'https://example.com' },
+  ])('a title is corrected wherever its link leads, with %j', async (env) => {
+    const { code } = await createLink(await createAccount());
+    expect(await runIn(env, 'links', 'update', code, '--title', 'New'), err.join()).toBe(0);
+    expect((await json('links', 'show', code)).title).toBe('New');
+  });
+
   test('where no public URL is set, no link is led to an address that may be its own, or of another link', async () => {
     const account = await createAccount();
     const codes = [(await createLink(account)).code, (await createLink(account)).code];

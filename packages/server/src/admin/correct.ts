@@ -125,11 +125,9 @@ async function planOf(
   for (const { where = '', problem: unread, ...change } of changes) {
     const code = await findCode(store, publicUrlOf(settings), change.code);
     const link = code === undefined ? undefined : await store.findLink(code);
-    const found = link === undefined ? `link ${JSON.stringify(change.code)} not found` : undefined;
     const problem =
       unread ??
-      found ??
-      (link && problemOf(change, link, rules)) ??
+      (link ? problemOf(change, link, rules) : `link ${JSON.stringify(change.code)} not found`) ??
       (await mayLeadBack(store, settings, change)) ??
       (plan.has(code ?? '') && `link ${code} is corrected twice`);
     if (problem) problems.push(where + problem);
@@ -160,8 +158,9 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
     return `nothing to change of link ${code}: give a target or a title`;
   }
   // Where only the title changes, any target is fine.
+  const anyHost = { ...rules, isOwnHost: () => false, isAllowedHost: () => true };
   const changed = { target_url: target_url ?? 'https://example.com/', title };
-  const checked = validateLink(changed, rules);
+  const checked = validateLink(changed, target_url === undefined ? anyHost : rules);
   if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
