@@ -5,14 +5,14 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 /** A page has none: there, all work is done where it arises. */
 export const HAS_THREADS: boolean = true;
 
-/** Starts a thread from the file with this name beside the module whose `import.meta.url` is `from`: TypeScript, or JavaScript in a build. */
+/** The file with this name beside the module whose `import.meta.url` is `from`: TypeScript, or JavaScript in a build. */
+export const fileBeside = (name: string, from: string) =>
+  new URL(`./${name}.${from.endsWith('.ts') ? 'ts' : 'js'}`, from);
+
+/** Starts a thread from the {@link fileBeside}. */
 export function startThread(name: string, from: string, options: WorkerOptions): Worker {
   keepWorkingDirectory();
-  const ending = from.endsWith('.ts') ? 'ts' : 'js';
-  return new Worker(new URL(`./${name}.${ending}`, from), {
-    name: `shortlink-${name}`,
-    ...options,
-  });
+  return new Worker(fileBeside(name, from), { name: `shortlink-${name}`, ...options });
 }
 
 /** Node starts no thread while the process's working directory is deleted. */

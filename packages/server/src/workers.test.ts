@@ -56,3 +56,29 @@ test('what a worker has sent arrives after its end, and is not counted twice', a
   ended.tell();
   expect(await shown()).toBe(12);
 });
+
+test('a worker that the system does not start is replaced, and takes no other with it', async () => {
+  const forked: FakeWorker[] = [];
+  // Without memory for another process, and while the file of the program is being replaced.
+  const failures = ['spawn ENOMEM', 'spawn ENOENT'];
+  const logged: unknown[] = [];
+  const workers = new Workers(1, {
+    logger: { error: ({ err }: { err?: Error }) => logged.push(err?.message) } as never,
+    writeLog: () => undefined,
+    fork: () => {
+      const worker = new FakeWorker();
+      const failure = forked.length === 0 ? undefined : failures.shift();
+      if (failure === 'spawn ENOMEM') throw new Error(failure);
+      forked.push(worker);
+      setImmediate(() => {
+        if (failure === undefined) worker.emit('message', { type: 'serving' });
+        else worker.emit('error', new Error(failure));
+      });
+      return worker as unknown as Worker;
+    },
+  });
+  await workers.start();
+  forked[0]?.emit('exit', null, 'SIGKILL');
+  await expect.poll(() => forked.length, { timeout: 5_000 }).toBe(3);
+  expect(logged).toEqual([undefined, 'spawn ENOMEM', 'spawn ENOENT']);
+});

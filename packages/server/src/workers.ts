@@ -26,9 +26,8 @@ type Message =
 interface Slot {
   number: number;
   worker: Worker | undefined;
-  failures: number;
-  /** Until it has, the end of its worker ends the start of all. */
-  hasServed: boolean;
+  /** Absent until one has served: the end of its worker ends the start of all. */
+  failures: number | undefined;
   timer?: NodeJS.Timeout;
   metrics: object[];
 }
@@ -82,7 +81,7 @@ export class Workers {
   constructor(count: number, options: FirstProcess) {
     this.#options = options;
     this.#slots = Array.from({ length: count }, (_, number) => {
-      return { number, worker: undefined, failures: 0, hasServed: false, metrics: [] };
+      return { number, worker: undefined, failures: undefined, metrics: [] };
     });
   }
 
@@ -118,49 +117,59 @@ export class Workers {
     for (const worker of this.#workers()) worker.process.kill('SIGKILL');
   }
 
-  /** Resolves when it serves, and rejects when it ends before that. One that ends is replaced. */
+  /** Resolves when it serves, and rejects when it ends before that. One that ends, or that the system does not start, is replaced. */
   #fork(slot: Slot): Promise<void> {
     const startedAt = performance.now();
-    const worker = this.#options.fork(slot.number);
-    slot.worker = worker;
-    for (const input of [worker.process.stdout, worker.process.stderr]) {
-      if (input === null) continue;
-      createInterface({ input }).on('line', (line) => this.#options.writeLog(`${line}\n`));
-    }
     return new Promise((resolve, reject) => {
-      worker.on('message', (message: Message) => {
-        if (message.type === 'serving') {
-          slot.hasServed = true;
-          resolve();
-        }
-        // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
-        if (message.type === 'metrics' && slot.worker === worker) slot.metrics = message.metrics;
-        if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
-      });
-      worker.once('exit', (code, signal) => {
+      const onEnd = (words: string, end: object) => {
         slot.worker = undefined;
         this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();
-        const ended = `a worker ended with ${signal ?? `code ${code}`}`;
         slot.metrics = [];
-        reject(new CommandFailed(`the server did not start: ${ended}`));
-        if (this.#isStopping || !slot.hasServed) return;
+        reject(new CommandFailed(`the server did not start: ${words}`));
+        if (this.#isStopping || slot.failures === undefined) return;
         const isEarly = performance.now() - startedAt < RESTART_MS.settled;
         slot.failures = isEarly ? slot.failures + 1 : 1;
-        this.#replace(slot, { code, signal });
-      });
+        const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
+        const line = { worker: slot.number, ...end, waitMs };
+        this.#options.logger.error(line, 'a worker ended, and is replaced');
+        slot.timer = setTimeout(() => this.#fork(slot).catch(() => undefined), waitMs);
+      };
+      const onServing = () => {
+        slot.failures ??= 0;
+        resolve();
+      };
+      try {
+        this.#watch(slot, onServing, onEnd);
+      } catch (err) {
+        onEnd(String(err), { err });
+      }
     });
   }
 
-  #replace(slot: Slot, end: { code: number; signal: string }): void {
-    const waitMs = Math.min(RESTART_MS.first * 2 ** (slot.failures - 1), RESTART_MS.most);
-    const { logger } = this.#options;
-    logger.error({ worker: slot.number, ...end, waitMs }, 'a worker ended, and is replaced');
-    slot.timer = setTimeout(() => this.#fork(slot).catch(() => undefined), waitMs);
+  #watch(slot: Slot, onServing: () => void, onEnd: (words: string, end: object) => void): void {
+    const worker = this.#options.fork(slot.number);
+    slot.worker = worker;
+    for (const input of [worker.process.stdout, worker.process.stderr]) {
+      if (!input) continue;
+      createInterface({ input }).on('line', (line) => this.#options.writeLog(`${line}\n`));
+    }
+    worker.on('message', (message: Message) => {
+      if (message.type === 'serving') onServing();
+      // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
+      if (message.type === 'metrics' && slot.worker === worker) slot.metrics = message.metrics;
+      if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
+    });
+    worker.once('exit', (code, signal) => {
+      onEnd(`a worker ended with ${signal ?? `code ${code}`}`, { code, signal });
+    });
+    worker.on('error', (err) => {
+      // A process that was never there does not exit.
+      if (worker.process.pid === undefined) onEnd(err.message, { err });
+    });
   }
 
   async #tellMetrics(asking: Worker, id: string): Promise<void> {
-    const asked = this.#workers().map((worker) => askMetrics(worker, METRICS_MS));
-    await Promise.allSettled(asked);
+    await Promise.allSettled(this.#workers().map((worker) => askMetrics(worker, METRICS_MS)));
     const told = this.#slots.map(({ metrics }) => metrics);
     const metrics = addUp([...told, this.#ended]).getMetricsAsArray();
     send(asking, { type: 'metrics', id, metrics });

@@ -1,17 +1,5 @@
 import { hash } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from '../logger.ts';
 import { type CachedLink, OUTAGE_MAX_AGE_MS } from './redirect-cache.ts';
@@ -39,7 +27,7 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
         const size = statsOf(path)?.size;
         if (size === undefined) return [];
         if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-        const [sum, json = ''] = readFileSync(path, 'utf8').split('\n', 2);
+        const [sum, json = ''] = fs.readFileSync(path, 'utf8').split('\n', 2);
         if (sum !== hash('sha256', json)) throw new Error('its checksum is wrong');
         const kept: { database: string; links: Required<CachedLink>[] } = JSON.parse(json);
         if (kept.database !== database) return [];
@@ -59,10 +47,10 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
         // A setting may name the wrong file, such as that of the database.
         if (!isOurs(path)) throw new Error('the file there is something else');
         try {
-          writeFileSync(part, `${hash('sha256', json)}\n${json}`, { mode: 0o600 });
-          renameSync(part, path);
+          fs.writeFileSync(part, `${hash('sha256', json)}\n${json}`, { mode: 0o600 });
+          fs.renameSync(part, path);
         } finally {
-          rmSync(part, { force: true });
+          fs.rmSync(part, { force: true });
         }
       } catch (error) {
         logger?.warn({ err: error, path }, 'the links in memory are not kept');
@@ -72,9 +60,9 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
 }
 
 /** @throws where a device, a pipe or a folder is, which must not be replaced, and where the folder of a new file can't be written */
-function statsOf(path: string): Stats | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) accessSync(dirname(path), constants.W_OK);
+function statsOf(path: string): fs.Stats | undefined {
+  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) fs.accessSync(dirname(path), fs.constants.W_OK);
   else if (!stats.isFile()) throw new Error('what is there is no file');
   return stats;
 }
@@ -83,11 +71,11 @@ function statsOf(path: string): Stats | undefined {
 function isOurs(path: string): boolean {
   if (statsOf(path) === undefined) return true;
   const beginning = Buffer.alloc(100);
-  const file = openSync(path, 'r');
+  const file = fs.openSync(path, 'r');
   try {
-    const length = readSync(file, beginning);
+    const length = fs.readSync(file, beginning);
     return length === 0 || OURS.test(beginning.toString('latin1', 0, length));
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
 }

@@ -5,6 +5,7 @@ import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { fileBeside } from '../../start-thread.ts';
 import { StoreError } from '../store-error.ts';
 import type { BackupFailure } from './backup-process.ts';
 import { absolutePath, checkExists } from './open-file.ts';
@@ -85,15 +86,10 @@ async function giveName(part: string, file: string): Promise<void> {
   await folder?.close();
 }
 
-/** Run from source, the program is TypeScript (Node strips the types); in a build it stands beside the bundle. */
-const PROGRAM = new URL(
-  import.meta.url.endsWith('.ts') ? './backup-process.ts' : './backup-process.js',
-  import.meta.url,
-);
-
 /** Copies in a process of its own, which alone can be stopped. It has ended when this settles, so that nobody writes the part any more. */
 async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
-  const child = spawn(execPath, [fileURLToPath(PROGRAM), path, part], {
+  const program = fileURLToPath(fileBeside('backup-process', import.meta.url));
+  const child = spawn(execPath, [program, path, part], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C goes to all processes of a terminal's group. This one is ended from here.
     detached: true,
