@@ -30,6 +30,8 @@ const LEVEL_FORMATS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
 /** A line of the log for a person: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
 export function readableLogLine(json: string): string {
+  // The runtime of a worker writes what it warns of, or dies of, to the same stream.
+  if (!json.startsWith('{"level":')) return `${terminalSafe(json.trimEnd())}\n`;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     styleText(format, text, { stream: stderr });
   // The ids of a request are left out: nobody looks for them on a screen.
