@@ -7,14 +7,14 @@ export const fleetMutants: Readonly<Record<string, Mutant>> = {
   'worker-not-replaced': one(
     'A worker that ended while it started is not replaced once more.',
     WORKERS,
-    'if (this.#isStopping || !slot.hasServed) return;',
-    'if (this.#isStopping || !slot.hasServed || slot.failures > 1) return;',
+    'if (this.#isStopping || slot.failures === undefined) return;',
+    'if (this.#isStopping || slot.failures === undefined || slot.failures > 1) return;',
   ),
   'replaced-while-stopping': one(
     'A worker that ends because the server stops is replaced.',
     WORKERS,
-    'if (this.#isStopping || !slot.hasServed) return;',
-    'if (!slot.hasServed) return;',
+    'if (this.#isStopping || slot.failures === undefined) return;',
+    'if (slot.failures === undefined) return;',
   ),
   'start-after-the-end': one(
     'A worker that was waiting to be started is started after the end.',
