@@ -133,14 +133,14 @@ async function begin(session: Session): Promise<void> {
   }
   // A service without usage says only here what it thinks of the key. The statements need this link too.
   await bareLink(session).catch(() => undefined);
-  for (const exchange of session.exchanges) {
-    if (exchange.response.status === 401) {
-      throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
-    }
-    if (exchange.request.method === 'POST' && isForbidden(exchange)) {
-      const reason = withoutKeys(show(fieldsOf(exchange)['error']), session.options);
-      throw new CannotRunError(`${baseUrl} lets the API key create no link (403): ${reason}`);
-    }
+  // This is the create, if it was sent. What a service says at paths that the protocol does not have decides nothing.
+  const last = session.exchanges.at(-1);
+  if (last?.response.status === 401) {
+    throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
+  }
+  if (last?.request.method === 'POST' && isForbidden(last)) {
+    const reason = withoutKeys(show(fieldsOf(last)['error']), session.options);
+    throw new CannotRunError(`${baseUrl} lets the API key create no link (403): ${reason}`);
   }
 }
 

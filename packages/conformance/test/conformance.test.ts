@@ -266,6 +266,8 @@ test('a key that only a create shows to be wrong can not be checked', async () =
 test.each([
   ['an error page', notFound],
   ['a page', welcome],
+  ['a page for every method', () => welcome('GET')],
+  ['a request to sign in', () => Response.json({ error: 'Sign in first.' }, { status: 401 })],
 ])('%s where the protocol has no path fails nothing', async (_, page) => {
   const service = new TinyService(COMMUNITY);
   const fetch = withPages(service, page);
