@@ -70,6 +70,8 @@ export class Session {
   readonly runId = crypto.randomUUID().slice(0, 8);
   requestsSent = 0;
   linksCreated = 0;
+  /** Links of requests without a response, which may exist. */
+  #linksInDoubt = 0;
   /** Requests that additions leave to the statements of the protocol. */
   reservedRequests = 0;
   plan: PlanName | undefined;
@@ -90,7 +92,7 @@ export class Session {
 
   get linksLeft(): number {
     const { budgetLinks = this.plan === 'community' ? 15 : 220 } = this.options;
-    return budgetLinks - this.linksCreated;
+    return budgetLinks - this.linksCreated - this.#linksInDoubt;
   }
 
   /** Limits of the plan, `undefined` for Custom and for an unknown plan. */
@@ -199,6 +201,7 @@ export class Session {
       this.exchanges.push(exchange);
       return exchange;
     } catch (error) {
+      this.#linksInDoubt += options.links ?? 0;
       const reason = withoutKeys(reasonOf(error), this.options);
       throw new Fails(`${method} ${path} got no response: ${reason}`);
     }

@@ -193,11 +193,61 @@ test('a budget of links holds where a service takes what it should refuse', asyn
   expect(report.linksCreated).toBeLessThanOrEqual(20);
   const verdict = report.verdicts.find(({ id }) => id === 'batch-size');
   expect(verdict).toMatchObject({ result: 'not shown' });
+  const endless = { plan: 'community', budgetLinks: 15 } as const;
+  const large = await run(new TinyService({ ...COMMUNITY, links: 1_000 }), endless);
+  expect(large.linksCreated).toBeLessThanOrEqual(15);
   const unbounded = await run(new TinyService(AVANCE), { plan: 'pro' });
   expect(idsOf(unbounded, 'fails')).toContain('batch-size');
   expect(unbounded.linksCreated).toBeGreaterThan(2 * 101);
   const reasons = unbounded.verdicts.map((each) => ('reason' in each ? each.reason : ''));
   expect(reasons).not.toContain('needs 0 links more: --budget-links');
+});
+
+test('a budget of links holds where responses are lost, after which links may exist', async () => {
+  const service = new TinyService(AVANCE);
+  let created = 0;
+  const fetch: typeof service.fetch = async (url, init) => {
+    const { status } = await service.fetch(url, init);
+    if (init.method === 'POST' && status === 200) created += 1;
+    throw new TypeError('reset');
+  };
+  const beginning: typeof service.fetch = (url, init) =>
+    (url.endsWith('/usage') ? service.fetch : fetch)(url, init);
+  const report = await run(service, { plan: 'avance', budgetLinks: 5, fetch: beginning });
+  expect(created).toBeLessThanOrEqual(5);
+  const reasons = report.verdicts.map((verdict) => ('reason' in verdict ? verdict.reason : ''));
+  expect(reasons).toContain('needs 1 links more: --budget-links');
+});
+
+test('a job may take minutes', async () => {
+  const service = new TinyService(AVANCE);
+  let acceptedAt: number | undefined;
+  const fetch = changing(service, ({ url, body }) => {
+    if (!url.includes('/jobs/') || body['status'] === undefined) return undefined;
+    acceptedAt ??= service.now;
+    const isRunning = service.now < acceptedAt + 180_000;
+    return isRunning ? { ...body, status: 'processing', processed: 0, results: [] } : undefined;
+  });
+  const report = await run(service, { plan: 'avance', fetch });
+  expect(idsOf(report, 'fails')).toEqual([]);
+  expect(idsOf(report, 'holds')).toContain('job-states');
+});
+
+test('a message may state thousands with a comma', async () => {
+  const service = new TinyService(COMMUNITY);
+  let isRefused = false;
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (url.endsWith('/usage')) {
+      return Response.json({ plan: 'custom', requests: { minute: { limit: 1_000 } } });
+    }
+    if (isRefused) return service.fetch(url, init);
+    isRefused = true;
+    const body = { error: 'Your plan allows 1,000 requests per minute.' };
+    return Response.json(body, { status: 429, headers: { 'Retry-After': '7' } });
+  };
+  const report = await run(service, { fetch });
+  const verdict = report.verdicts.find(({ id }) => id === 'rate-message');
+  expect(verdict).toMatchObject({ result: 'holds' });
 });
 
 test('a service that is over its quota for the day is not waited for', async () => {

@@ -411,7 +411,9 @@ async function linksInTotal(session: Session): Promise<Exchange[]> {
   const { links } = fieldsOf(now);
   const used = isObject(links) && typeof links['used'] === 'number' ? links['used'] : undefined;
   const room = total - (used ?? session.linksCreated);
-  if (room > session.linksLeft) throw new NotShown(`needs ${room} links: --budget-links`);
+  // A service without this limit creates one more, for which a budget that was given must have room.
+  const needed = session.options.budgetLinks === undefined ? room : room + 1;
+  if (needed > session.linksLeft) throw new NotShown(`needs ${needed} links: --budget-links`);
   const filled: Exchange[] = [];
   for (let left = room; left > 0; left -= 100) {
     const links = targets(session, `fill-${left}`, Math.min(left, 100));
