@@ -98,7 +98,8 @@ async function pollJob(session: Session): Promise<Exchange[]> {
     );
     if (fieldsOf(poll)['status'] !== 'processing') return polls;
     const seconds = Number(poll.response.headers['retry-after'] ?? 1);
-    await session.sleep(Math.min(Math.max(seconds || 1, 1), 10) * 1_000);
+    // Each wait is longer than the one before, up to ten seconds: a job may take minutes.
+    await session.sleep(Math.min(Math.max(seconds || 1, polls.length), 10) * 1_000);
   }
   throw new Fails('the job is still processing after 30 polls', polls.slice(-1));
 }
