@@ -23,6 +23,11 @@ import {
 } from './facts.ts';
 
 const errorOf = (exchange: Exchange) => fieldsOf(exchange)['error'];
+
+/** The message of an error, without what stands between thousands. */
+const messageOf = (exchange: Exchange) =>
+  String(errorOf(exchange)).replaceAll(/(\d)[,.' ](?=\d{3})/g, '$1');
+
 const isApi = ({ request }: Exchange) => request.path.startsWith('/api/v1/');
 
 /** A batch of one link more than the plan allows in one, which creates nothing. */
@@ -197,8 +202,8 @@ export const errorStatements: Statement[] = [
     check: async (session) => {
       const limit = await planLimit(session);
       if (!isPlanLimit(limit)) throw new NotShown('no limit of the plan was reached', [limit]);
-      const message = String(errorOf(limit));
-      const counts = new Set(message.replaceAll(/(\d)[,.' ](?=\d{3})/g, '$1').match(/\d+/g));
+      const message = messageOf(limit);
+      const counts = new Set(message.match(/\d+/g));
       demand(
         counts.size >= 2 || /\d\D+\d/.test(message),
         `the message has no two counts: ${show(message)}`,
@@ -219,7 +224,7 @@ export const errorStatements: Statement[] = [
       if (limit === undefined) throw new NotShown('no refusal of this run is one of a minute');
       const wait = limit.response.headers['retry-after'];
       demand(wait !== undefined, 'there is no Retry-After', limit);
-      const message = String(errorOf(limit));
+      const message = messageOf(limit);
       const allowed = session.limits?.minute ?? session.usageNumber('requests', 'minute', 'limit');
       const states = allowed === undefined ? /\d/ : new RegExp(`\\b${allowed}\\b`);
       demand(
