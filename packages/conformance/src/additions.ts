@@ -4,6 +4,7 @@ import {
   bareLink,
   createBatch,
   createLink,
+  demandStatus,
   fullLink,
   isPlanLimit,
   isSuccess,
@@ -25,15 +26,6 @@ import {
 } from './statement.ts';
 
 const LOOKUP = '/api/v1/links/lookup';
-
-function demandStatus(exchange: Exchange, ...statuses: number[]): void {
-  const { status } = exchange.response;
-  demand(
-    statuses.includes(status),
-    `the status is ${status}, not ${statuses.join(' or ')}`,
-    exchange,
-  );
-}
 
 function needs(session: Session, feature: string): void {
   if (!session.features.includes(feature))
@@ -270,11 +262,8 @@ export const additions: Statement[] = [
         throw new NotShown('the service does not send them', [poll]);
       if (session.limits === undefined)
         throw new NotShown('needs a plan with known limits: --plan', [poll]);
-      for (const [name, quota] of Object.entries({
-        minute: session.limits.minute,
-        day: session.limits.day,
-        month: session.limits.month,
-      })) {
+      for (const name of ['minute', 'day', 'month'] as const) {
+        const quota = session.limits[name];
         demand(
           policy?.includes(`"${name}";q=${quota};`) ?? false,
           `the policy of the ${name} is not ${quota}: ${policy}`,

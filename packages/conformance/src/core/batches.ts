@@ -13,6 +13,7 @@ import {
   BATCH,
   createBatch,
   demandItems,
+  demandStatus,
   hundredBatch,
   JOBS,
   jobPolls,
@@ -27,11 +28,6 @@ import {
 } from './facts.ts';
 
 const statusOf = (exchange: Exchange) => fieldsOf(exchange)['status'];
-
-function demandStatus(exchange: Exchange, status: number): void {
-  const { response } = exchange;
-  demand(response.status === status, `the status is ${response.status}, not ${status}`, exchange);
-}
 
 /** Demands a count that a batch or job states. */
 function demandCount(exchange: Exchange, name: string, wanted: number): void {

@@ -132,6 +132,11 @@ function created(exchange: Exchange): Exchange {
   throw new Fails(`a valid request is refused with ${exchange.response.status}`, [exchange]);
 }
 
+export function demandStatus(exchange: Exchange, wanted: number): void {
+  const { status } = exchange.response;
+  demand(status === wanted, `the status is ${status}, not ${wanted}`, exchange);
+}
+
 /** Demands a refusal: a status from 400 to 499. */
 export function refused(exchange: Exchange, what: string): Exchange {
   const { status } = exchange.response;

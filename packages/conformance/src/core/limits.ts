@@ -12,6 +12,7 @@ import {
 import {
   BATCH,
   bareLink,
+  demandStatus,
   isOfProtocol,
   isPlanLimit,
   isSuccess,
@@ -95,10 +96,7 @@ export const keyStatements: Statement[] = [
       }
       attempts.push(await session.send('POST', BATCH, { key: null, body: batch, links: 1 }));
       attempts.push(await session.send('GET', UNKNOWN_JOB, { key: 'not-a-key' }));
-      for (const attempt of attempts) {
-        const { status } = attempt.response;
-        demand(status === 401, `the status is ${status}, not 401`, attempt);
-      }
+      for (const attempt of attempts) demandStatus(attempt, 401);
       return attempts;
     },
   },
@@ -114,10 +112,7 @@ export const keyStatements: Statement[] = [
         await session.send('POST', LINKS, { key, body, links: 1 }),
         await session.send('POST', BATCH, { key, body: { links: [body] }, links: 1 }),
       ];
-      for (const attempt of attempts) {
-        const { status } = attempt.response;
-        demand(status === 403, `the status is ${status}, not 403`, attempt);
-      }
+      for (const attempt of attempts) demandStatus(attempt, 403);
       return attempts;
     },
   },
