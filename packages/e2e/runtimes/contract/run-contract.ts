@@ -4,7 +4,6 @@ import {
   type ContractGroup,
   testStoreContract,
 } from '../../../server/src/store/contract.test-suite.ts';
-import { migrate, migrations } from '../../../server/src/store/sqlite/migrate.ts';
 import { inlineStore } from '../../../server/src/store/sqlite/sqlite-store.ts';
 import { runTests } from './vitest.ts';
 
@@ -15,8 +14,7 @@ import { runTests } from './vitest.ts';
  */
 export function runContract(wasm?: Wasm, groups?: ContractGroup[]) {
   const open = async () => {
-    const { db } = await openDatabase(undefined, wasm);
-    migrate(db, migrations, Date.now());
+    const { db } = await openDatabase(Date.now(), undefined, wasm);
     return inlineStore(db, PUBLIC_URL);
   };
   testStoreContract('SQLite as WebAssembly', open, groups);

@@ -4,7 +4,6 @@
  * @packageDocumentation
  */
 
-import { migrate, migrations } from '../store/sqlite/migrate.ts';
 import { inlineStore } from '../store/sqlite/sqlite-store.ts';
 import type { TestServiceOptions, TestSubject } from '../testing/test-service.ts';
 import { startTestService } from '../testing/test-service.ts';
@@ -69,15 +68,10 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
       advancedMs += ms;
     },
   };
-  const { db, save, release } = await openDatabase(options.database, options.wasm);
-  migrate(db, migrations, clock.now(), true, () => undefined);
+  const { db, ...surroundings } = await openDatabase(clock.now(), options.database, options.wasm);
   const store = inlineStore(db, url);
   const testOptions = { ...options, now: clock.now };
-  const { subject, fetch: answer } = await startTestService(store, url, testOptions, { save });
-  const close = async () => {
-    await subject.close();
-    release();
-  };
+  const { subject, fetch: answer } = await startTestService(store, url, testOptions, surroundings);
   const fetch: PageService['fetch'] = async (input, init) => {
     const request = new Request(input, init);
     if (new URL(request.url).origin !== url) return globalThis.fetch(request);
@@ -95,7 +89,5 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
       http.all(`${url}/*`, ({ request }) => fetch(request).catch(() => Response.error())),
     ],
     clock,
-    close,
-    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,6 +1,7 @@
 import initSqlJs, { type Database as Memory, type SqlJsStatic } from 'sql.js';
 import type { SqlValue } from '../store/queries/reading.ts';
 import { Database, type SqliteConnection } from '../store/sqlite/database.ts';
+import { migrate, migrations } from '../store/sqlite/migrate.ts';
 
 /** SQLite's WebAssembly, compiled or in bytes. */
 export type Wasm = WebAssembly.Module | ArrayBuffer | Uint8Array<ArrayBuffer>;
@@ -8,33 +9,39 @@ export type Wasm = WebAssembly.Module | ArrayBuffer | Uint8Array<ArrayBuffer>;
 let loading: Promise<SqlJsStatic> | undefined;
 
 /** Opens an empty database, or the one that was saved under this name. */
-export async function openDatabase(name?: string, wasm?: Wasm) {
+export async function openDatabase(now: number, name?: string, wasm?: Wasm) {
   loading ??= load(wasm).catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
   const { Database: OpenMemory } = await loading;
   const release = name === undefined ? () => undefined : await lock(name);
-  const file = name === undefined ? undefined : await openFile(name);
-  const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
-  const memory = new OpenMemory(saved.length > 0 ? saved : null);
-  const connection = toConnection(memory);
-  const save = async () => {
-    if (file === undefined || memory.exec('SELECT total_changes()')[0]?.values[0]?.[0] === 0)
-      return;
-    // Closing replaces the file as a whole, or not at all.
-    const writable = await file.createWritable();
-    await writable.write(new Uint8Array(connection.export()));
-    await writable.close();
-  };
-  let saving = Promise.resolve();
-  return {
-    db: new Database({ path: name ?? ':memory:', connect: () => connection }),
-    /** Resolves once all that was committed is in its file; at once without one. */
-    save: () => (saving = saving.catch(() => undefined).then(save)),
-    /** Lets another page open the file. */
-    release,
-  };
+  try {
+    const file = name === undefined ? undefined : await openFile(name);
+    const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
+    const memory = new OpenMemory(saved.length > 0 ? saved : null);
+    const connection = toConnection(memory);
+    const save = async () => {
+      if (file === undefined || memory.exec('SELECT total_changes()')[0]?.values[0]?.[0] === 0)
+        return;
+      // Closing replaces the file as a whole, or not at all.
+      const writable = await file.createWritable();
+      await writable.write(new Uint8Array(connection.export()));
+      await writable.close();
+    };
+    let saving = Promise.resolve();
+    const prepare = (db: Database) => migrate(db, migrations, now, true, () => undefined);
+    return {
+      db: new Database({ path: name ?? ':memory:', connect: () => connection, prepare }),
+      /** Resolves once all that was committed is in its file; at once without one. */
+      save: () => (saving = saving.catch(() => undefined).then(save)),
+      /** Lets another page open the file. */
+      release,
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 async function load(wasm: Wasm | undefined): Promise<SqlJsStatic> {

@@ -25,15 +25,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const listener = await listen('127.0.0.1', 0, { overrideGlobalObjects: false });
   const { url } = listener;
   const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
+  // A port that stays open would keep the process of the tests running.
   const disconnect = () => listener.close({ drainTimeoutMs: 0 });
-  try {
-    const { subject, answer } = await startTestService(store, url, options, { disconnect });
-    listener.respondWith(answer);
-    return subject;
-  } catch (error) {
-    // A port that stays open would keep the process of the tests running.
-    await disconnect();
-    await store.close();
-    throw error;
-  }
+  const { subject, answer } = await startTestService(store, url, options, { disconnect });
+  listener.respondWith(answer);
+  return subject;
 }

@@ -1,6 +1,6 @@
 import { type Permission, PLAN_LIMITS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
-import { createService } from '../service.ts';
+import { createService, type Service } from '../service.ts';
 import type { Store } from '../store/store.ts';
 import { type FaultRule, FaultScript, fetchWithFaults, refuseOthers } from './faults.ts';
 
@@ -37,64 +37,76 @@ interface Surroundings {
   disconnect?: () => Promise<void>;
   /** Is called after each request, and between the end of the service and that of the store. */
   save?: () => Promise<void>;
+  /** Is called last, also where the service could not start, or not save. */
+  release?: () => void;
 }
 
-/** Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store. A store that was used before keeps its account, and gets a new key. */
+/**
+ * Starts a service without a socket; its short URLs begin with `publicUrl`. It closes the store, also where it can't start. A store that was used
+ * before keeps its account, and gets a new key.
+ */
 export async function startTestService(
   store: Store,
   publicUrl: string,
   options: TestServiceOptions,
-  { disconnect, save }: Surroundings = {},
+  { disconnect, save, release }: Surroundings = {},
 ) {
-  const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
-  refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
-  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(PLAN_LIMITS.custom));
-  const faults = new FaultScript(options.faults);
-  const limits = { ...PLAN_LIMITS[plan], ...options.limits };
-  const accountId = await onlyAccount(store, { plan, limits }, now());
-  const apiKey = generateApiKey();
-  const key = { accountId, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
-  const created = await store.createKey(key);
-  if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
-  const service = createService({ store, publicUrl, now });
-  await service.start();
   const closing = new AbortController();
+  let service: Service | undefined;
   const end = async () => {
     closing.abort();
-    await disconnect?.();
-    await service.stop();
-    await save?.();
-    await store.close();
+    try {
+      await disconnect?.();
+      await service?.stop();
+      await save?.();
+    } finally {
+      await store.close();
+      release?.();
+    }
   };
   let ending: Promise<void> | undefined;
   const close = () => {
     ending ??= end();
     return ending;
   };
-  const subject = {
-    ...{ url: publicUrl, apiKey, accountId, store, faults, close },
-    [Symbol.asyncDispose]: close,
-  } satisfies TestSubject;
-  /** Responds to one request, or cuts its connection where a fault says so. */
-  const answer = fetchWithFaults(service.fetch, faults, closing.signal);
-  const destroy = () => {
-    throw new TypeError('The connection was cut.');
-  };
-  /** The same without a socket: a connection that is cut is an error. */
-  const fetch = (request: Request): Promise<Response> =>
-    Promise.resolve(answer(request, { incoming: { socket: { destroy } } })).finally(save);
-  return { subject, answer, fetch };
+  try {
+    const faults = new FaultScript(options.faults);
+    const owner = await prepareAccount(store, options);
+    service = createService({ store, publicUrl, now: options.now });
+    await service.start();
+    const subject = {
+      ...{ ...owner, url: publicUrl, store, faults, close },
+      [Symbol.asyncDispose]: close,
+    } satisfies TestSubject;
+    /** Responds to one request, or cuts its connection where a fault says so. */
+    const answer = fetchWithFaults(service.fetch, faults, closing.signal);
+    const destroy = () => {
+      throw new TypeError('The connection was cut.');
+    };
+    /** The same without a socket: a connection that is cut is an error. */
+    const fetch = (request: Request): Promise<Response> =>
+      Promise.resolve(answer(request, { incoming: { socket: { destroy } } })).finally(save);
+    return { subject, answer, fetch };
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
 }
 
-/** The id of the account, which has no key. */
-async function onlyAccount(
-  store: Store,
-  planned: { plan: Plan; limits: PlanLimits },
-  now: number,
-): Promise<string> {
+/** The one account, as the options have it, and its one key. */
+async function prepareAccount(store: Store, options: TestServiceOptions) {
+  const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
+  refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
+  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(PLAN_LIMITS.custom));
+  const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...options.limits } };
   const [known] = await store.listAccounts();
-  if (known === undefined) return (await store.createAccount({ name: 'test', ...planned, now })).id;
-  await store.updateAccount({ id: known.id, change: planned });
-  for (const { id } of await store.listKeys(known.id)) await store.revokeKey(id, now);
-  return known.id;
+  const { id: accountId } =
+    known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
+  await store.updateAccount({ id: accountId, change: planned });
+  for (const { id } of await store.listKeys(accountId)) await store.revokeKey(id, now());
+  const apiKey = generateApiKey();
+  const key = { accountId, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
+  const created = await store.createKey(key);
+  if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
+  return { accountId, apiKey };
 }
