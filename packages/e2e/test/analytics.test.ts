@@ -710,6 +710,23 @@ test('the key is kept in memory, or for the tab when asked, and nowhere else', a
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
 });
 
+test('a browser that keeps nothing for any page shows the account, and remembers no key', async () => {
+  const { page, complaints } = await visit();
+  // Chromium with all cookies blocked.
+  await page.addInitScript(() => {
+    const get = () => {
+      throw new DOMException('Access is denied for this document.', 'SecurityError');
+    };
+    Object.defineProperty(globalThis, 'sessionStorage', { get });
+  });
+  await page.reload();
+  await page.getByLabel('Remember until this tab is closed').check();
+  await lookAt(page);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
+  expect(complaints).toEqual([]);
+});
+
 /** Why a remembered key can't be tried, and what becomes of it. */
 const REFUSALS: [outcome: 'kept' | 'forgotten', cause: string, Parameters<Route['fulfill']>[0]][] =
   [

@@ -13,12 +13,21 @@ const LEAST_REFETCH_MS = 10_000;
 /** A service that has not sent its whole response by then is reported as one that doesn't respond, in milliseconds. */
 const PATIENCE_MS = 15_000;
 
+/** What this tab remembers. A browser that blocks cookies throws where a page asks for it: it remembers nothing. */
+const memory = (() => {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+})();
+
 const SIGNED_OUT = { usage: undefined, error: '', isBusy: false, isPaused: false };
 
 /** The page: what it shows, and when it asks the service again. */
 class UsagePage extends Component {
   /** Kept here only, unless the visitor asks to remember it for this tab. */
-  #apiKey = sessionStorage.getItem(STORED_KEY) ?? '';
+  #apiKey = memory?.getItem(STORED_KEY) ?? '';
 
   /** The request that is under way: an `AbortController`, or `undefined`. */
   #running;
@@ -61,7 +70,7 @@ class UsagePage extends Component {
   };
 
   #remember = ({ target }) => {
-    if (!target.checked) sessionStorage.removeItem(STORED_KEY);
+    if (!target.checked) memory?.removeItem(STORED_KEY);
     this.setState({ isRemembered: target.checked });
   };
 
@@ -69,7 +78,7 @@ class UsagePage extends Component {
     this.#running?.abort();
     this.#running = undefined;
     this.#apiKey = '';
-    sessionStorage.removeItem(STORED_KEY);
+    memory?.removeItem(STORED_KEY);
     this.setState({ ...SIGNED_OUT, isRemembered: false }, () => this.#keyField.current.focus());
   };
 
@@ -94,11 +103,11 @@ class UsagePage extends Component {
     try {
       const answered = await fetchUsage(this.#apiKey, request.signal);
       if (this.#running !== request) return;
-      if (this.state.isRemembered) sessionStorage.setItem(STORED_KEY, this.#apiKey);
+      if (this.state.isRemembered) memory?.setItem(STORED_KEY, this.#apiKey);
       await this.#update({ ...answered, error: '', now: Date.now(), askedAt: Date.now() });
     } catch (error) {
       if (this.#running !== request) return;
-      if (error.isKeyRejected) sessionStorage.removeItem(STORED_KEY);
+      if (error.isKeyRejected) memory?.removeItem(STORED_KEY);
       const waitMs = Math.max(LEAST_REFETCH_MS, error.retryAfterMs ?? 0);
       // A key that is rejected once is rejected again: only the visitor asks then.
       const refetchAt = error.isKeyRejected ? Number.POSITIVE_INFINITY : Date.now() + waitMs;
