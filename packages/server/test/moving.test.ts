@@ -11,7 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CommandFailed } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
 import { openStore } from '../src/open-store.ts';
@@ -378,9 +378,14 @@ test.each([
   ['Mon Oct 24 2022 12:40:37 GMT+0200 (Central European Summer Time)', CREATED],
   ['Oct 24, 2022 10:40:37 AM', CREATED],
   ['Mon, 24 Oct 2022 10:40:37 GMT', CREATED],
+  ['24 Oct 2022 12:40:37+0200', CREATED],
   ['2022-10-24', '2022-10-24T00:00:00.000Z'],
+  ['24-Oct-2022', '2022-10-24T00:00:00.000Z'],
+  ['Oct-24-2022', '2022-10-24T00:00:00.000Z'],
   ['1666608037', CREATED],
 ])('the creation time %s is that of no zone but UTC', async (text, created_at) => {
+  vi.stubEnv('TZ', 'America/New_York');
+  onTestFinished(() => void vi.unstubAllEnvs());
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
   const file = await fileOf(
     'b.csv',

@@ -8,11 +8,10 @@ export const COLUMNS = [
 
 /** The lines of an export. Links of one account don't name it, so that an import into another account gives the same export again. */
 export function exportFormat(format: 'csv' | 'jsonl', hasAccounts: boolean) {
-  const columns: readonly (keyof ExportedLink)[] = hasAccounts
-    ? [...COLUMNS, 'account_id']
-    : COLUMNS;
+  const columns: (keyof ExportedLink)[] = [...COLUMNS];
+  if (hasAccounts) columns.push('account_id');
   if (format === 'jsonl') {
-    return { header: '', line: (link: ExportedLink) => `${JSON.stringify(link, [...columns])}\n` };
+    return { header: '', line: (link: ExportedLink) => `${JSON.stringify(link, columns)}\n` };
   }
   const cellOf = (link: ExportedLink, name: keyof ExportedLink) => {
     if (name === 'tags') return tagsCell(link.tags);

@@ -145,9 +145,8 @@ function tagList(value: unknown): string[] {
   return [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))];
 }
 
-function ownTags(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : tagsOf(String(value ?? ''));
-}
+const ownTags = (value: unknown) =>
+  Array.isArray(value) ? value.map(String) : tagsOf(String(value ?? ''));
 
 function kept(tags: readonly string[], { lost }: Reading): string[] {
   const fitting = tags.filter((tag) => tag.length <= MAX_TAG_LENGTH).slice(0, MAX_TAGS);
@@ -181,9 +180,8 @@ function clicksOf(value: unknown): number {
 /** A state in which a link leads nowhere, or the time since which it does. */
 const OFF = /^(?:true|t|1|yes|disabled|inactive|\d{4}-.*|\d{10,})$/i;
 
-function isSet(value: unknown): boolean {
-  return !/^(?:false|f|0|no|null|active|)$/i.test(String(value ?? '').trim());
-}
+const isSet = (value: unknown) =>
+  !/^(?:false|f|0|no|null|active|)$/i.test(String(value ?? '').trim());
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
 function isActive(values: SourceRow['values'], value: ValueOf, reading: Reading): boolean {
@@ -213,7 +211,10 @@ const ISO =
 
 /** Other days are clear by the name of their month only. */
 const MONTH = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
-const ZONE = /(?:\bZ|(?:UTC|GMT)?[+-]\d\d:?\d\d|UTC|GMT|\b[ECMP][SD]T)(?:\s*\(.*\))?$/i;
+
+/** A year may have a dash before it, so that digits behind one are a zone only where a time or a blank comes first. */
+const ZONE =
+  /(?:\bZ|(?:UTC|GMT|(?<=\s|[:.]\d+|[ap]m))[+-]\d\d:?\d\d|UTC|GMT|\b[ECMP][SD]T)(?:\s*\(.*\))?$/i;
 
 const DAY_MS = 86_400_000;
 
