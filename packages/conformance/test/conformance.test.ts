@@ -391,7 +391,7 @@ test('a known failure is expected; one that holds again, or that nobody knows, i
 
 test('reports show what a hostile service sends as text, and never the key', async () => {
   const service = new TinyService(COMMUNITY);
-  const error = '</pre><script>alert(1)</script>\u001b[2J\u202e\nx Forged line [json-bodies]';
+  const error = '</pre><script>alert(1)</script>\u001b[2J\u202e\uffff\nx Forged line [json-bodies]';
   const fetch: typeof service.fetch = async (url, init) => {
     const response = await service.fetch(url, init);
     if (response.status === 422) return new Response(error, { status: 422 });
@@ -409,6 +409,8 @@ test('reports show what a hostile service sends as text, and never the key', asy
   expect(html).not.toContain('<script');
   expect(junit).not.toContain('<script');
   expect(junit).toContain('created_at is &quot;');
+  // XML has no such character, and who reads the report for CI would stop at it.
+  expect(junit).not.toContain('\uffff');
   expect(text).not.toContain('\u202e');
   expect(text).not.toMatch(/^x Forged/m);
 });

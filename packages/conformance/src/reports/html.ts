@@ -5,7 +5,7 @@ import { countsOf } from './text.ts';
 /** Text in HTML and XML. Characters that XML can't hold are left out. */
 export function escapeMarkup(text: string): string {
   return text
-    .replaceAll(/[^\P{Cc}\t\n\r]/gu, '')
+    .replaceAll(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]/gu, '')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
