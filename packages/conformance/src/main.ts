@@ -10,6 +10,7 @@ import {
   runConformance,
   textReport,
 } from './index.ts';
+import { jsonReport } from './reports/text.ts';
 import { PLANS, type PlanName } from './session.ts';
 
 const HELP = `Usage: npx @shortlink/conformance --base-url URL --api-key KEY [options]
@@ -129,7 +130,7 @@ async function main(args: string[]): Promise<number> {
   };
   const report = await runConformance({ ...options, onVerdict });
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : textReport(report));
+  process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
   if (flags.junit !== undefined) await writeFile(flags.junit, junitReport(report));
   if (flags.html !== undefined) await writeFile(flags.html, htmlReport(report));
   return report.isPassed ? 0 : 1;

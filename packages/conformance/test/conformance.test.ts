@@ -8,6 +8,7 @@ import {
   statements,
   textReport,
 } from '../src/index.ts';
+import { jsonReport } from '../src/reports/text.ts';
 import { TinyService } from './tiny-service.ts';
 
 const baseUrl = 'https://tiny.example';
@@ -391,7 +392,8 @@ test('a known failure is expected; one that holds again, or that nobody knows, i
 
 test('reports show what a hostile service sends as text, and never the key', async () => {
   const service = new TinyService(COMMUNITY);
-  const error = '</pre><script>alert(1)</script>\u001b[2J\u202e\uffff\nx Forged line [json-bodies]';
+  const error =
+    '</pre><script>alert(1)</script>\u001b[2J\u009b2J\u202e\uffff\nx Forged line [json-bodies]';
   const fetch: typeof service.fetch = async (url, init) => {
     const response = await service.fetch(url, init);
     if (response.status === 422) return new Response(error, { status: 422 });
@@ -406,6 +408,10 @@ test('reports show what a hostile service sends as text, and never the key', asy
     expect(output).not.toContain(service.apiKey);
     expect(output).not.toContain('\u001b');
   }
+  const json = jsonReport(report);
+  expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(report)));
+  expect(json).not.toMatch(/[\u009b\u202e]/);
+  expect(json).toContain('\\u009b2J');
   expect(html).not.toContain('<script');
   expect(junit).not.toContain('<script');
   expect(junit).toContain('created_at is &quot;');

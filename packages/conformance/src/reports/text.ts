@@ -27,6 +27,16 @@ function cut(text: string): string {
   return line.length > 200 ? `${line.slice(0, 197)}...` : line;
 }
 
+/** What a terminal obeys instead of showing it, and JSON lets stand as it is. */
+const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** A report as JSON. Any character may be an escape in it. */
+export const jsonReport = (report: ConformanceReport) =>
+  JSON.stringify(report, null, 2).replace(
+    UNSAFE,
+    (unsafe) => `\\u${unsafe.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 const MARKS = { holds: '+', fails: 'x', 'not shown': '-' } as const;
 
 /** A report for people: a line a statement, what shows a failure below it, and the counts. */
