@@ -10,6 +10,7 @@ import {
   isSuccess,
   jobPolls,
   LINKS,
+  LOOKUP,
   refused,
   targets,
   UNKNOWN_JOB,
@@ -24,8 +25,6 @@ import {
   type Statement,
   show,
 } from './statement.ts';
-
-const LOOKUP = '/api/v1/links/lookup';
 
 function needs(session: Session, feature: string): void {
   if (!session.features.includes(feature))

@@ -35,8 +35,8 @@ export interface Statement {
   check: (session: Session) => Promise<Exchange[]>;
 }
 
-/** The service does not do what the statement says. */
-export class Fails extends Error {
+/** Ends the check of a statement, with the exchanges that show why. */
+class Ended extends Error {
   readonly exchanges: readonly Exchange[];
 
   constructor(reason: string, exchanges: readonly Exchange[] = []) {
@@ -44,16 +44,12 @@ export class Fails extends Error {
     this.exchanges = exchanges;
   }
 }
+
+/** The service does not do what the statement says. */
+export class Fails extends Ended {}
 
 /** The statement can't be seen. */
-export class NotShown extends Error {
-  readonly exchanges: readonly Exchange[];
-
-  constructor(reason: string, exchanges: readonly Exchange[] = []) {
-    super(reason);
-    this.exchanges = exchanges;
-  }
-}
+export class NotShown extends Ended {}
 
 /** @throws {Fails} with `reason` where `condition` is false */
 export function demand(

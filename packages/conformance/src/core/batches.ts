@@ -17,6 +17,7 @@ import {
   hundredBatch,
   JOBS,
   jobPolls,
+  LOOKUP,
   refused,
   sendTooMany,
   smallBatch,
@@ -141,9 +142,7 @@ export const batchStatements: Statement[] = [
         throw new NotShown('that they are kept needs a service that shows a link again', [batch]);
       }
       const codes = objectsIn(fieldsOf(batch), 'results').map(({ code }) => code);
-      const found = await session.send('POST', BATCH.replace('batch', 'lookup'), {
-        body: { codes },
-      });
+      const found = await session.send('POST', LOOKUP, { body: { codes } });
       const links = objectsIn(fieldsOf(found), 'results').flatMap((result) =>
         objectsIn(result, 'links'),
       );

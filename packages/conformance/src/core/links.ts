@@ -9,13 +9,13 @@ import {
   show,
 } from '../statement.ts';
 import {
-  BATCH,
   bareLink,
   createLink,
   fullLink,
   isOfProtocol,
   isSuccess,
   LINKS,
+  LOOKUP,
   refused,
   TAGS,
   TITLE,
@@ -261,9 +261,8 @@ async function countClick(session: Session): Promise<Exchange[]> {
   }
   const { code, short_url } = fieldsOf(await bareLink(session));
   const follow = await session.send('GET', String(short_url), { key: null });
-  const path = `${BATCH.replace('batch', 'lookup')}`;
   for (let attempt = 1; ; attempt++) {
-    const found = await session.send('POST', path, { body: { codes: [code] } });
+    const found = await session.send('POST', LOOKUP, { body: { codes: [code] } });
     const [result = {}] = objectsIn(fieldsOf(found), 'results');
     const count = objectsIn(result, 'links')[0]?.['click_count'];
     if (count === 1) return [follow, found];
