@@ -48,7 +48,7 @@ export function declareJob(program: Command, perform: Perform): void {
 
 interface JobOptions {
   output?: string | undefined;
-  /** Of `job wait` alone; undefined is the client's own limit, one hour. */
+  /** Of `job wait` alone; undefined is the client's own limit, one hour. With 0, a job is polled once. */
   maxWait?: number | undefined;
 }
 
@@ -75,7 +75,7 @@ async function waitForJob(context: Context, id: string, { output, maxWait }: Job
   try {
     const job = await context
       .interruptible((signal) =>
-        shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait }),
+        shortlink.jobs.wait(id, { onProgress, signal, timeoutMs: maxWait === 0 ? 1 : maxWait }),
       )
       .finally(status.stop);
     await showJob(job, output, context);

@@ -138,6 +138,15 @@ test('--max-wait gives up, and says how to wait again', async () => {
   expect(result.stderr).toContain(`shortlink job wait ${ID}`);
 });
 
+test('--max-wait 0 polls once, and does not wait without an end', async () => {
+  const service = await stubService();
+  service.answer(ROUTE, job(1, 2));
+  const result = await cli(['job', 'wait', ID, '--max-wait', '0'], { env: service.env });
+  expect(result.exitCode).toBe(1);
+  expect(result.stderr).toContain(`shortlink job wait ${ID}`);
+  expect(service.requests).toHaveLength(1);
+});
+
 test('a terminal gets a spinner while it waits, and no trace of it in the end', async () => {
   const service = await stubService();
   service.answer(ROUTE, { ...job(1, 2), afterMs: 300 }, job(2, 2, 'completed'));
