@@ -45,10 +45,21 @@ test('a longer wait than two minutes is not made', async () => {
 });
 
 test('a server that asks to wait again and again is not asked for ever', async () => {
-  const { asker, asked } = askerOf(() => later('0'));
+  const { asker, asked } = askerOf(() => later('0.01'));
   expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
   expect(asked).toHaveLength(11);
 });
+
+test.concurrent.each(['0', '-1', 'soon 5', '1.2.3', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+  'Retry-After: %s names no wait, and the usual ones are made',
+  async (text) => {
+    const { asker, asked } = askerOf(() => later(text));
+    const begun = performance.now();
+    expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
+    expect(asked).toHaveLength(3);
+    expect(performance.now() - begun).toBeGreaterThan(1_400);
+  },
+);
 
 test('a request that has ended leaves neither its body nor a timer nor a listener', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');

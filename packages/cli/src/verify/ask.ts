@@ -164,10 +164,11 @@ function textOf(header: string | null): string | undefined {
   return header === null ? undefined : Buffer.from(header, 'latin1').toString();
 }
 
+/** Undefined also for no wait at all: then the usual ones are made. `Date.parse` takes nearly anything for a date, such as `-1`. */
 function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+  const dateMs = header?.endsWith(' GMT') ? Date.parse(header) - Date.now() : Number.NaN;
+  const ms = /^[\d.]+$/.test(header ?? '') ? Number(header) * 1000 : dateMs;
+  return ms > 0 ? ms : undefined;
 }
 
 const TLS_ERROR = /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
