@@ -109,16 +109,14 @@ async function showJob(job: Job, output: string | undefined, context: Context): 
   const { printer } = context;
   const { outStyle: style } = printer;
   const lines = [
-    `${style.bold(sanitize(job.id))}  ${sanitize(job.status)}, ${formatCount(job.processed)} of ${plural(job.total, 'link')} done`,
+    `${style.bold(foreign(job.id))}  ${foreign(job.status)}, ${formatCount(job.processed)} of ${plural(job.total, 'link')} done`,
   ];
   if (output === undefined && job.results.length > 0) {
     const shown = job.results.slice(0, TABLE_ROWS);
     const head = ['target URL', 'short URL', 'error'];
-    const rows = shown.map((item) => [
-      item.target_url,
-      item.short_url ?? '',
-      foreign(item.error ?? ''),
-    ]);
+    const rows = shown.map(({ target_url, short_url = '', error }) => {
+      return [target_url, short_url, foreign(error ?? '')];
+    });
     lines.push(await renderTable({ head, rows, style }));
     const more = job.results.length - shown.length;
     if (more > 0) {

@@ -4,7 +4,7 @@ import { CliError, EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { bar, formatCount, formatDuration, formatPercent } from '../format.ts';
 import type { Printer } from '../output/printer.ts';
-import { sanitize } from '../output/sanitize.ts';
+import { foreign } from '../output/sanitize.ts';
 import type { Paint, Style } from '../output/style.ts';
 import { flow } from '../output/wrap.ts';
 import { declareCommand, MAX_BATCH_LINKS, type Perform } from './declare.ts';
@@ -72,7 +72,7 @@ function renderUsage(
   };
   const { requests, batch_size: batch } = usage;
   return [
-    line('Plan', sanitize(usage.plan)),
+    line('Plan', foreign(usage.plan)),
     limit('Requests this minute', requests.minute),
     limit('Requests today', requests.day),
     limit('Requests this month', requests.month),

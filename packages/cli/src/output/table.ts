@@ -1,4 +1,4 @@
-import { sanitize } from './sanitize.ts';
+import { foreign, sanitize } from './sanitize.ts';
 import type { Paint, Style } from './style.ts';
 
 export type Cell = string | { text: string; paint: Paint };
@@ -34,11 +34,10 @@ export async function renderTable({ head, rows, right, style }: TableOptions): P
     colAligns: Array.from({ length: columns }, (_, at) => (right?.includes(at) ? 'right' : 'left')),
     ...(head !== undefined && { head: head.map((text) => bold(sanitize(text))) }),
   });
-  table.push(...rows.map((row) => row.map(renderCell)));
+  const clean = boxes ? foreign : sanitize;
+  const render = (cell: Cell) =>
+    typeof cell === 'string' ? clean(cell) : cell.paint(clean(cell.text));
+  table.push(...rows.map((row) => row.map(render)));
   const text = table.toString();
   return boxes ? text : text.replaceAll(/ +$/gm, '');
-}
-
-function renderCell(cell: Cell): string {
-  return typeof cell === 'string' ? sanitize(cell) : cell.paint(sanitize(cell.text));
 }

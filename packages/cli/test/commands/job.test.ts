@@ -159,6 +159,20 @@ test('a terminal gets a spinner while it waits, and no trace of it in the end', 
   expect(result.stdout).toContain('2 of 2 links done');
 });
 
+test('a terminal gets a bounded length of what a service says, and a pipe the whole of it', async () => {
+  const service = await stubService();
+  const long = `https://sho.rt/${'x'.repeat(5_000)}`;
+  const results = [{ target_url: `${long}?target`, code: 'c', short_url: long }];
+  const answer = {
+    status: 200,
+    body: { id: ID, status: 'completed', processed: 1, total: 1, results },
+  };
+  service.answer(ROUTE, answer, answer);
+  const get = (stdout: boolean) => cli(['job', 'get', ID], { env: service.env, tty: { stdout } });
+  expect((await get(true)).stdout.length).toBeLessThan(5_000);
+  expect((await get(false)).stdout).toContain(`${long}?target`);
+});
+
 test('--quiet prints nothing but the job', async () => {
   const service = await stubService();
   service.answer(ROUTE, job(2, 2, 'completed'));
