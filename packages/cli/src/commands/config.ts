@@ -8,7 +8,6 @@ import {
   maskKey,
   PROFILE_PATTERN,
   type ResolvedSettings,
-  type Setting,
   withoutApiPath,
 } from '../config/settings.ts';
 import type { Context } from '../context.ts';
@@ -133,9 +132,7 @@ async function listSettings(context: Context): Promise<ExitCode> {
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-type Shown = Record<SettingName, Setting | undefined>;
-
-function shownSettings({ baseUrl, apiKey, profile }: ResolvedSettings): Shown {
+function shownSettings({ baseUrl, apiKey, profile }: ResolvedSettings) {
   const masked = apiKey && { ...apiKey, value: maskKey(apiKey.value) };
   return { base_url: baseUrl, api_key: masked, profile };
 }

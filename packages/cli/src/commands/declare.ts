@@ -51,14 +51,9 @@ export function parseDuration(value: string): number {
 export function parseCount(min: number, max: number) {
   return (value: string): number => {
     const count = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(count >= min && count <= max)) {
-      throw new InvalidArgumentError(
-        max === Number.MAX_SAFE_INTEGER
-          ? `It must be a whole number from ${min} up.`
-          : `It must be a whole number from ${min} to ${max}.`,
-      );
-    }
-    return count;
+    if (count >= min && count <= max) return count;
+    const most = max === Number.MAX_SAFE_INTEGER ? 'up' : `to ${max}`;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} ${most}.`);
   };
 }
 
