@@ -971,6 +971,13 @@ test.each<[string, string | Buffer, number]>([
   expect(await readdir(tmpdir())).toEqual([]);
 });
 
+test.each(['0', '25d'])('--timeout %s is longer than a server takes', async (timeout) => {
+  const { url } = await shortLinks({ '/a': to('https://example.com/a') });
+  const input = await file('links.csv', `short_url,url\n${url}/a,https://example.com/a\n`);
+  const result = await cli(['verify', input, '--timeout', timeout, '--max-retries', '0']);
+  expect(result.exitCode, result.stderr).toBe(0);
+});
+
 test('Ctrl-C writes what is known, with every row', async () => {
   let onAsked = () => {};
   let listening: number | undefined;

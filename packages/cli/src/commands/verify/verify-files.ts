@@ -14,6 +14,8 @@ import { untilClosed } from '../import/import-file.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** As long as a timer takes. A limit of 0 is none. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Fewer than for the service's API: this command looks for short URLs that do not respond. */
 const DEFAULT_RETRIES = 2;
 
@@ -77,7 +79,7 @@ async function createAsker(options: VerifyInput['options'], signal: AbortSignal,
     fetchShort: resolvingFetch(resolve, fetchTarget),
     fetchTarget,
     allowGet,
-    timeoutMs: globals.timeout ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: Math.min(globals.timeout ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS) || MAX_TIMEOUT_MS,
     maxRetries: globals.maxRetries ?? DEFAULT_RETRIES,
     requestsPerMinute: rpm,
     userAgent: `shortlink-cli/${VERSION} (verify)`,
