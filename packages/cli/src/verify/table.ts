@@ -41,13 +41,18 @@ const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', '
 /** Rows with these words have no link, whatever stands in their cells. */
 const WITHOUT_LINK: readonly unknown[] = ROW_STATUSES.filter((status) => status !== 'created');
 
+type TableDeps = Pick<ImportDeps, 'stdin' | 'signal'>;
+
 /**
  * Opens a table and reads it once, so that what is wrong with it is known before anything is asked. Throws a CliError (exit code 2) for a file
- * that can't be read, has no such columns, or no short URL at all.
+ * that can't be read, has no such columns, or no short URL at all, and the reason of the signal.
  */
-export async function openTable(settings: TableSettings, stdin: ImportDeps['stdin']) {
-  const input = await openLines(settings, stdin);
+export async function openTable(settings: TableSettings, { stdin, signal }: TableDeps) {
+  let input = await openInput(settings.file, stdin, signal).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : error;
+  });
   try {
+    input = await linesOf(input, settings);
     const { short_url: wanted, ...map } = settings.map;
     const layout = await detectLayout(input, { ...settings, map });
     const { shortUrlOf, withShortUrl } = shortUrlReader(input.name, layout, wanted);
@@ -78,6 +83,7 @@ export async function openTable(settings: TableSettings, stdin: ImportDeps['stdi
     };
     let hasLink = false;
     for await (const { row, shortUrl } of table.read()) {
+      signal.throwIfAborted();
       table.rows += 1;
       if (shortUrl !== undefined || row.problem !== undefined) table.links += 1;
       hasLink ||= shortUrl !== undefined;
@@ -93,15 +99,10 @@ export async function openTable(settings: TableSettings, stdin: ImportDeps['stdi
 /** Each line is a document of its own. */
 const LINES = /\.(?:jsonl|ndjson)(?:\.gz)?$/i;
 
-/** Opens an input. A JSON document becomes lines of its links, unless the name or the user says what the input is. */
-async function openLines(settings: TableSettings, stdin: ImportDeps['stdin']): Promise<Input> {
-  const { file, inputFormat } = settings;
-  const input = await openInput(file, stdin);
+/** A JSON document becomes lines of its links, unless the name or the user says what the input is. */
+async function linesOf(input: Input, { file, inputFormat }: TableSettings): Promise<Input> {
   if (inputFormat !== 'auto' || LINES.test(file)) return input;
-  const document = await readDocument(input).catch(async (error: unknown) => {
-    await input.dispose();
-    throw error;
-  });
+  const document = await readDocument(input);
   if (document === undefined) return input;
   await input.dispose();
   const lines = Readable.from(document.links.map((link) => `${JSON.stringify(link)}\n`));

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -968,6 +968,25 @@ test.each<[string, string | Buffer, number]>([
   const argv = ['verify', input, '--max-retries', '0'];
   const result = await cli(argv, { input: isText ? content : undefined });
   expect(result).toMatchObject({ exitCode });
+  expect(await readdir(tmpdir())).toEqual([]);
+});
+
+test('Ctrl-C leaves no copy of standard input, which may not have ended', async () => {
+  vi.stubEnv('TMPDIR', await testFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const options: CliOptions = {
+    tty: { stdin: true },
+    onStart: (terminal) => {
+      terminal.type('short_url,url\n');
+      const timer = setInterval(() => {
+        if (readdirSync(tmpdir()).length > 0 && terminal.listening() > 0) terminal.interrupt();
+      }, 10);
+      onTestFinished(() => clearInterval(timer));
+    },
+  };
+  const result = await cli(['verify', '-'], options);
+  expect(result).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(result.stderr).toBe('error: Interrupted.\n');
   expect(await readdir(tmpdir())).toEqual([]);
 });
 

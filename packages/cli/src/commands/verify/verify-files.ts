@@ -34,13 +34,16 @@ interface Result extends Tally {
 
 /** Looks at all files first. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
+  const { stdin } = context.io;
   const tables = new Map<FileSettings, Table>();
-  try {
-    for (const file of input.files) tables.set(file, await openTable(file, context.io.stdin));
-    return await context.interruptible((signal) => verifyTables(tables, input, signal, context));
-  } finally {
-    for (const { input: opened } of tables.values()) await opened.dispose();
-  }
+  return await context.interruptible(async (signal) => {
+    try {
+      for (const file of input.files) tables.set(file, await openTable(file, { stdin, signal }));
+      return await verifyTables(tables, input, signal, context);
+    } finally {
+      for (const { input: opened } of tables.values()) await opened.dispose();
+    }
+  });
 }
 
 async function verifyTables(
