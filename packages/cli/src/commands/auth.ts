@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { writeConfig } from '../config/config-file.ts';
+import { readConfig, writeConfig } from '../config/config-file.ts';
 import {
   API_KEY_PATTERN,
   isBaseUrl,
@@ -54,7 +54,8 @@ async function login(context: Context): Promise<ExitCode> {
       'Check that the key is complete, and that it belongs to this server.',
     );
   }
-  const config = await context.config();
+  // Another process may have stored a key since the file was read, while this one was asked for.
+  const { config } = await readConfig(context.configPath, io.platform);
   const profile = settings.profile.value;
   config.profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
   await writeConfig(context.configPath, config);

@@ -1,7 +1,16 @@
-import { mkdirSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import {
+  chmod,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { KEY, nobodyListens, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
@@ -105,7 +114,28 @@ test('login keeps the other profiles, and the name of the usual one', async () =
   });
 });
 
-test('a file that can not be replaced leaves no key in another one', async () => {
+test('login keeps a key that another process stored while this one was asked for', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const profiles = { other: { api_key: 'sl_of_another_process', base_url: 'https://sho.rt' } };
+  const result = await cli(['auth', 'login', '--base-url', service.url], {
+    home,
+    tty: { stdin: true, stderr: true },
+    onStart: ({ type, stderr }) => {
+      const typeLate = (text: string) => {
+        mkdirSync(dirname(configFile(home)), { recursive: true });
+        writeFileSync(configFile(home), JSON.stringify({ profiles }), { mode: 0o600 });
+        type(text);
+      };
+      answerWhen({ type: typeLate, stderr }, 'API key', `${KEY}\r`);
+    },
+  });
+  expect(result.exitCode, result.stderr).toBe(0);
+  const stored = { api_key: KEY, base_url: service.url };
+  expect(await readConfig(home)).toEqual({ profiles: { ...profiles, default: stored } });
+});
+
+test('a folder in place of the file stays, and no key is beside it', async () => {
   const service = await stubService();
   const home = await testFolder();
   const folder = join(home, '.config', 'shortlink');
@@ -120,8 +150,28 @@ test('a file that can not be replaced leaves no key in another one', async () =>
       answerWhen({ type: typeLate, stderr }, 'API key', `${KEY}\r`);
     },
   });
-  expect(result.exitCode).toBe(1);
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toContain("Can't read the config");
   expect(await readdir(folder)).toEqual(['config.json']);
+});
+
+test('a file that can not be written leaves the old one, and no key in another one', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const login = ['auth', 'login', '--base-url', service.url];
+  await cli(login, { home, input: KEY });
+  const stored = await readFile(configFile(home), 'utf8');
+  const handle = await open(configFile(home));
+  const anyHandle: FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const sync = vi.spyOn(anyHandle, 'sync');
+  onTestFinished(() => sync.mockRestore());
+  sync.mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'fsync' }));
+  const result = await cli([...login, '--profile', 'other'], { home, input: KEY });
+  expect(sync).toHaveBeenCalledOnce();
+  expect(result.exitCode).toBe(1);
+  expect(await readdir(dirname(configFile(home)))).toEqual(['config.json']);
+  expect(await readFile(configFile(home), 'utf8')).toBe(stored);
 });
 
 test.each(['abc\u0003', '\u0004'])(
