@@ -40,7 +40,9 @@ async function readIfThere(path: string): Promise<{ text: string; mode: number }
     const { mode } = await stat(path);
     return { text: await readFile(path, 'utf8'), mode };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // The home of a user without one is often /dev/null, in which nothing can be.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw usageError(`Can't read the config file ${path}: ${reason}`);
   }

@@ -175,6 +175,12 @@ test('of a short key, nothing is shown', async () => {
   }
 });
 
+test('a home that is no folder has no config file', async () => {
+  const service = await stubService();
+  const { exitCode, stderr } = await cli(['usage'], { home: '/dev/null', env: service.env });
+  expect(exitCode, stderr).toBe(0);
+});
+
 test('a relative XDG_CONFIG_HOME counts for nothing', async () => {
   const { home } = await homeWith(CONFIG);
   const env = { XDG_CONFIG_HOME: 'configs' };
