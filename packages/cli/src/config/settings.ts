@@ -99,7 +99,7 @@ export function serviceUrl(baseUrl: string): string {
 }
 
 export function isSameService(one: string, other: string): boolean {
-  return serviceUrl(one) === serviceUrl(other);
+  return serviceUrl(withoutApiPath(one)) === serviceUrl(withoutApiPath(other));
 }
 
 /** The last four characters: enough to recognize the key, too few to use it. */

@@ -181,6 +181,18 @@ test('a home that is no folder has no config file', async () => {
   expect(exitCode, stderr).toBe(0);
 });
 
+test.each(['', '/', '/api/v1', '/api/v1/'])(
+  'a stored key is sent where the file has its address with %j at the end',
+  async (end) => {
+    const service = await stubService();
+    const base_url = `${service.url}${end}`;
+    const { home } = await homeWith({ profiles: { default: { api_key: KEY, base_url } } });
+    const { exitCode, stderr } = await cli(['usage'], { home });
+    expect(exitCode, stderr).toBe(0);
+    expect(service.requests.map(({ path }) => path)).toEqual(['/api/v1/usage']);
+  },
+);
+
 test('a relative XDG_CONFIG_HOME counts for nothing', async () => {
   const { home } = await homeWith(CONFIG);
   const env = { XDG_CONFIG_HOME: 'configs' };
