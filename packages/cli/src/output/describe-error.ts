@@ -22,7 +22,7 @@ export async function describeError(error: unknown, flag = ''): Promise<ErrorRep
     return {
       ...{ code, exitCode, status: fields.status, requestId: fields.requestId },
       message: textOf(MESSAGES[name] ?? usual, fields)?.replace('%s', () => said) ?? said,
-      hint: textOf(HINTS[name], fields)?.replace(/auth \w+/g, (said) => said + flag),
+      hint: textOf(HINTS[name], fields)?.replace(/shortlink .*$/gm, (said) => said + flag),
     };
   }
   if (isSystemError(error)) {

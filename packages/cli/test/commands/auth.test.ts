@@ -277,6 +277,19 @@ test('what is advised after an error is about the same profile', async () => {
   expect(stderr).toContain('shortlink auth login --profile staging\n');
 });
 
+test.each([
+  [{ status: 403, body: { error: 'no', upgrade: true } }, 'usage'],
+  [{ status: 200, body: 'a page of a website' }, 'config list'],
+])('a command that an error advises is about the same profile: %j', async (answer, command) => {
+  const service = await stubService();
+  const home = await testFolder();
+  const login = ['auth', 'login', '--profile', 'staging', '--base-url', service.url];
+  await cli(login, { home, input: KEY });
+  service.answer('GET /api/v1/usage', answer);
+  const { stderr } = await cli(['usage', '--profile', 'staging'], { home });
+  expect(stderr).toContain(`shortlink ${command} --profile staging\n`);
+});
+
 test('status without a key exits 4, without a server 2', async () => {
   const env = { SHORTLINK_BASE_URL: 'https://sho.rt' };
   expect((await cli(['auth', 'status'], { env })).exitCode).toBe(4);

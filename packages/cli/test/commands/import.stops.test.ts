@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { run } from '../../src/run.ts';
 import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
-import { KEY } from '../stub-service.ts';
+import { KEY, USAGE } from '../stub-service.ts';
 import { type CliOptions, cli, testIo } from '../test-io.ts';
 
 describe('what the service says ends the run with its exit code', () => {
@@ -39,6 +39,19 @@ describe('what the service says ends the run with its exit code', () => {
     });
     const next = await run();
     expect(next.exitCode, next.stderr).toBe(0);
+  });
+
+  test('a plan without room is looked at with the profile of the command', async () => {
+    const { folder, service, input } = await scene(GOOD);
+    const profiles = { staging: { api_key: KEY, base_url: service.url } };
+    await mkdir(join(folder, '.config', 'shortlink'), { recursive: true });
+    const config = join(folder, '.config', 'shortlink', 'config.json');
+    await writeFile(config, JSON.stringify({ profiles }), { mode: 0o600 });
+    const body = { ...USAGE, links: { used: 14, limit: 15 } };
+    service.answer('GET /api/v1/usage', { status: 200, body });
+    const result = await cli(['import', input, '--profile', 'staging'], { home: folder });
+    expect(result.exitCode, result.stderr).toBe(5);
+    expect(result.stderr).toContain('shortlink usage --profile staging\n');
   });
 
   test('a request that would be refused again is not recommended', async () => {

@@ -149,6 +149,7 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
   const mendFirst = isRefused && failed > 0 ? MEND_FIRST : undefined;
   const { reason, waitMs, mustDecide, message, hint = cause?.hint ?? mendFirst } = stopped;
+  const advice = hint?.replace(/shortlink usage$/m, `$&${flag}`);
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how = present(
     'To continue',
@@ -160,7 +161,7 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   return {
     // The error itself decides about the exit code.
     exitCode: reason === 'error' ? (cause?.exitCode ?? exitCode) : exitCode,
-    stopped: { reason, message: cause?.message ?? message, hint },
+    stopped: { reason, message: cause?.message ?? message, hint: advice },
     next: canContinue ? `${how}: ${commandLine(again, waitMs)}` : undefined,
   };
 }
