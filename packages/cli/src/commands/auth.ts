@@ -114,11 +114,8 @@ async function askAccount(settings: ResolvedSettings, context: Context, signal: 
       : await readFirstLine(io.stdin, signal));
   const apiKey = given.trim();
   if (!API_KEY_PATTERN.test(apiKey)) {
-    throw usageError(
-      apiKey === ''
-        ? 'No API key was given.'
-        : 'The API key must be printable ASCII without spaces.',
-    );
+    const why = 'The API key must be printable ASCII without spaces.';
+    throw usageError(apiKey === '' ? 'No API key was given.' : why);
   }
   return { baseUrl, apiKey };
 }
@@ -158,7 +155,7 @@ async function showStatus(context: Context): Promise<ExitCode> {
 
 /**
  * Asks the server whether it accepts the key: by the usage, which costs no quota, or else by polling a job that can't exist, which is 404 for a
- * valid key and 401 otherwise. A key that may not do either is accepted too. Throws the client's errors when the server can't be asked.
+ * valid key and 401 otherwise. A key that may not do either is accepted too. Throws the client's errors when the server can't be asked, or is a website.
  */
 async function isAccepted(account: Account, context: Context): Promise<boolean> {
   const shortlink = await context.client(account);
@@ -172,7 +169,9 @@ async function isAccepted(account: Account, context: Context): Promise<boolean> 
       return true;
     } catch (error) {
       if (AuthenticationError.isInstance(error)) return false;
-      if (PermissionError.isInstance(error) || NotFoundError.isInstance(error)) return true;
+      // The page of a website has no error body.
+      if (NotFoundError.isInstance(error) && error.body !== undefined) return true;
+      if (PermissionError.isInstance(error)) return true;
       throw error;
     }
   });

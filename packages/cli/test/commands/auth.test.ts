@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import {
   chmod,
@@ -9,6 +10,8 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { KEY, nobodyListens, stubService } from '../stub-service.ts';
@@ -211,6 +214,21 @@ test("a service without usage is polled for a job that can't exist", async () =>
   expect(service.requests.at(-1)?.path).toMatch(/^\/api\/v1\/jobs\/[0-9a-f-]{36}$/);
   const bad = await cli(['auth', 'login', '--base-url', service.url], { home, input: 'wrong' });
   expect(bad.exitCode).toBe(4);
+});
+
+test('a website that knows no page of a service gets no key stored', async () => {
+  const home = await testFolder();
+  const website = createServer((_, response) => response.writeHead(404).end('<h1>Not found</h1>'));
+  website.listen(0, '127.0.0.1');
+  onTestFinished(() => void website.close());
+  await once(website, 'listening');
+  const url = `http://127.0.0.1:${(website.address() as AddressInfo).port}`;
+  const login = await cli(['auth', 'login', '--base-url', url], { home, input: KEY });
+  expect(login).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(login.stderr).toContain('Check the id and the base URL');
+  await expect(stat(configFile(home))).rejects.toThrow(/ENOENT/);
+  const env = { SHORTLINK_API_KEY: KEY, SHORTLINK_BASE_URL: url };
+  expect(await cli(['auth', 'status'], { env })).toMatchObject({ exitCode: 1, stdout: '' });
 });
 
 test('a key that may not read usage is valid', async () => {
