@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
@@ -24,11 +24,13 @@ export async function readConfig(
 /** Replaces the config file. A reader sees the old content or the new, a crash leaves the old, and the keys are never readable by others. */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  // A link, such as that of a folder of dotfiles, stays.
+  const target = await realpath(path).catch(() => path);
+  const temporary = `${target}.${crypto.randomUUID()}.tmp`;
   try {
     const text = `${JSON.stringify(config, null, 2)}\n`;
     await writeFile(temporary, text, { flag: 'wx', mode: FILE_MODE, flush: true });
-    await rename(temporary, path);
+    await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

@@ -1,4 +1,13 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readFile,
+  readlink,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KEY, NEXT_KEY, stubService } from '../stub-service.ts';
@@ -173,6 +182,19 @@ test('of a short key, nothing is shown', async () => {
     const env = { SHORTLINK_API_KEY: key };
     expect((await cli(['config', 'get', 'api_key'], { home, env })).stdout).toBe(`${shown}\n`);
   }
+});
+
+test('of a config file behind a symbolic link, the link stays and its target changes', async () => {
+  const { home, file } = await homeWith(CONFIG);
+  const target = join(home, 'dotfiles.json');
+  await rename(file, target);
+  await symlink(target, file);
+  const result = await cli(['config', 'set', 'profile', 'staging'], { home });
+  expect(result.exitCode, result.stderr).toBe(0);
+  expect(await readlink(file)).toBe(target);
+  const changed = { ...CONFIG, profile: 'staging' };
+  expect(JSON.parse(await readFile(target, 'utf8'))).toEqual(changed);
+  expect((await stat(target)).mode & 0o777).toBe(0o600);
 });
 
 test('a home that is no folder has no config file', async () => {
