@@ -36,6 +36,8 @@ const LAST_WRONG_DAY = 60;
 const DAYS_TO_1904 = 1462;
 /** The end of the year 9999. */
 const LAST_DAY = 2_958_465;
+/** The zeros of a padded number. A language may stand before them, in brackets. */
+const PAD = /(?<!\[[^\]]*)0{2,}/;
 
 /** What a number means, by the code of its format. */
 type Kind = 'number' | 'date' | 'time' | 'date and time' | 'percent' | 'padded';
@@ -76,7 +78,7 @@ export function numberText(raw: string, format: string): string {
     case 'percent':
       return `${rounded(Number(raw) * 100)}%`;
     case 'padded':
-      return /^\d+$/.test(plain) ? plain.padStart(/0+/.exec(format)?.[0].length ?? 0, '0') : plain;
+      return /^\d+$/.test(plain) ? plain.padStart(PAD.exec(format)?.[0].length ?? 0, '0') : plain;
     default:
       return dateText(Number(raw), kind, format) ?? plain;
   }
@@ -100,9 +102,8 @@ function dateText(serial: number, kind: Kind, format: string) {
   const clock = new Date((seconds % DAY_SECONDS) * 1000).toISOString().slice(11, 19);
   const time = clock.replace(/:00$/, '');
   // [h] counts hours beyond a day.
-  if (kind === 'time') {
-    return format.includes('[h') ? `${Math.floor(seconds / 3600)}${time.slice(2)}` : time;
-  }
+  const hours = /\[h/i.test(format) ? Math.floor(seconds / 3600) : time.slice(0, 2);
+  if (kind === 'time') return hours + time.slice(2);
   const day = EPOCH_DAYS + days + (days < LAST_WRONG_DAY ? 1 : 0);
   const date = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 10);
   return kind === 'date' ? date : `${date} ${time}`;

@@ -102,9 +102,8 @@ async function chooseSheet(
   const hint = `Its sheets: ${describeSheets(sheets)}.`;
   if (wanted !== undefined) {
     const named = sheets.find((sheet) => sheet.name === wanted);
-    if (named === undefined)
-      throw inputError(`${name} has no sheet ${JSON.stringify(wanted)}`, hint);
-    return named;
+    if (named !== undefined) return named;
+    throw inputError(`${name} has no sheet ${JSON.stringify(wanted)}`, hint);
   }
   const visible = sheets.filter(({ isVisible }) => isVisible);
   const [only] = visible;

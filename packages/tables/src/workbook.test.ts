@@ -218,6 +218,8 @@ describe('cells are what a person sees, and would type', () => {
     ['1E+5', '', '100000'],
     ['1234.5', '#,##0.00 "Euro"', '1234.5'],
     ['42', '00000', '00042'],
+    ['42', '[$-407]00000', '00042'],
+    ['42', '[$-1009]0000;-0000', '0042'],
     ['0.15', '0%', '15%'],
     ['0.155', '0.0%;[Red]-0.0%', '15.5%'],
     ['45293', 'dd.mm.yyyy', '2024-01-02'],
@@ -225,6 +227,8 @@ describe('cells are what a person sees, and would type', () => {
     ['45293.75', '[$-407]d. mmmm yyyy hh:mm;@', '2024-01-02 18:00'],
     ['45293.75', 'hh:mm', '18:00'],
     ['1.5', '[h]:mm', '36:00'],
+    // As LibreOffice writes it.
+    ['1.5', '[HH]:MM:SS', '36:00'],
     ['59', 'yyyy-mm-dd', '1900-02-28'],
     // Excel's own 29th of February, which never was.
     ['60', 'yyyy-mm-dd', '1900-02-28'],
