@@ -40,6 +40,14 @@ describe('what a call remembers of its earlier attempts', () => {
     expect(at).toHaveLength(4);
   });
 
+  it('is since when its key may be forgotten, also while the machine sleeps and the clock of the client stands still', async () => {
+    const { fetch, clock, at } = inTurn(['lost', () => json(LINK, 201)]);
+    vi.spyOn(clock, 'date').mockImplementation(() => (at.length === 0 ? 0 : 24 * HOUR_MS));
+    const { links } = makeClient({ fetch, idempotency: true }, { clock });
+    await expect(links.create(link)).rejects.toMatchObject({ outcome: 'unknown' });
+    expect(at).toHaveLength(1);
+  });
+
   it('is who has overtaken it since it was refused last: that others got through costs no retry once, and not for ever', async () => {
     const clock = new FakeClock();
     let requests = 0;

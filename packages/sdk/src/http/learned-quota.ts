@@ -61,8 +61,7 @@ export class LearnedQuota {
     const idle = Math.floor((now - this.#endsAt) / this.#windowMs) * this.#windowMs;
     this.#startsAt = this.#endsAt + idle;
     this.#endsAt = this.#startsAt + this.#windowMs;
-    this.#left = Math.ceil(this.#quota * GROWTH);
-    if (this.#quota === 0) this.#left = Number.POSITIVE_INFINITY;
+    this.#left = Math.ceil(this.#quota * GROWTH) || Number.POSITIVE_INFINITY;
     this.#passed = 0;
     this.#isRefused = false;
   }

@@ -91,9 +91,7 @@ function describe(status: number, headers: Headers, text: string): string {
     const where = to ? ` to ${to}` : '';
     return `The service redirects${where}. Redirects are not followed, to protect the API key; check baseUrl`;
   }
-  const excerpt = text
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-    .trim()
-    .slice(0, EXCERPT_LENGTH);
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const excerpt = line.slice(0, EXCERPT_LENGTH);
   return `The service responded with ${status}${excerpt && `: ${excerpt}`}`;
 }

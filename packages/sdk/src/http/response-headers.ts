@@ -60,8 +60,7 @@ export function parseRateLimit(headers: { get(name: string): string | null }): Q
   for (const [name, { r, t }] of items(headers.get(HEADERS.rateLimit))) {
     const { q, w, other } = policies.get(name) ?? {};
     if (other || r === undefined || t === undefined) continue;
-    const windowMs = w === undefined ? undefined : w * 1000;
-    windows.push({ name, remaining: r, resetMs: t * 1000, quota: q, windowMs });
+    windows.push({ name, remaining: r, resetMs: t * 1000, quota: q, windowMs: w && w * 1000 });
   }
   return windows;
 }

@@ -79,8 +79,7 @@ export function backoffMs(attempt: number, random: () => number): number {
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 
 /** Whether the service may have forgotten the key of a lost POST, so that sending it again could create a second link. */
-export function isKeyForgotten(call: RetryCall, now: number): boolean {
-  const { isRead, lostAt } = call;
+export function isKeyForgotten({ isRead, lostAt }: RetryCall, now: number): boolean {
   return !isRead && lostAt !== undefined && now - lostAt > KEY_LIFETIME_MS;
 }
 

@@ -26,6 +26,7 @@ interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest
   totalTimeoutMs: number;
   maxRetries: number;
   attempts: number;
+  now: () => number;
 }
 
 /** An attempt failed. The service may have seen it if it `wasSent`. */
@@ -101,6 +102,7 @@ export class HttpTransport {
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
+    const skew = settings.clock.date() - settings.clock.now();
     return {
       ...settings,
       ...asked,
@@ -121,6 +123,8 @@ export class HttpTransport {
       isRead,
       hasIdempotencyKey: key !== undefined,
       attempts: 0,
+      // While a machine sleeps, its clock may stand still, and a key grows older.
+      now: () => Math.max(settings.clock.now(), settings.clock.date() - skew),
     };
   }
 
@@ -159,7 +163,7 @@ export class HttpTransport {
           if (wasSent && RateLimitError.isInstance(error) && isAccepted) {
             limiter.pause(waitMs, error.retryAfterMs, call.onPause);
           }
-          const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: clock.now() });
+          const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: call.now() });
           if (end !== undefined) throw end;
           report('onRetry', { id, method, path, attempt: call.attempts, error, waitMs });
           await clock.delay(waitMs, signal);
@@ -182,7 +186,7 @@ export class HttpTransport {
     let end: RequestEnd = { wasSent: false };
     try {
       turn = await limiter.turn(call, signal);
-      if (last && isKeyForgotten(call, clock.now())) return { ...last, wasSent: false };
+      if (last && isKeyForgotten(call, call.now())) return { ...last, wasSent: false };
       if (watch !== undefined) await watch.beforeSend();
       signal.throwIfAborted();
       call.attempts += 1;
