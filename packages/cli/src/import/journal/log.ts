@@ -99,9 +99,7 @@ export class Log {
 
   dataOf(id: number): unknown {
     const data = this.#data.get(id)?.['data'];
-    return data instanceof Uint8Array
-      ? JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString())
-      : [];
+    return data instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(data)) : [];
   }
 
   /** @param onUndone - called where `work` was undone, records that it has added too */
