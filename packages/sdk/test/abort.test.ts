@@ -38,6 +38,18 @@ describe('an abort rejects at once with the reason', () => {
     expect(network.sent).toHaveLength(0);
   });
 
+  it('before anything is looked up, and leaves no rejection that nobody handles', async () => {
+    const unhandled = vi.fn();
+    process.once('unhandledRejection', unhandled);
+    const { links } = setUp();
+    const call = links.lookup([LINK.target_url], { signal: AbortSignal.abort(reason) });
+    await expect(call).rejects.toBe(reason);
+    // Node reports a rejection once all microtasks are done.
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   it('with a reason that is no error', async () => {
     const { links } = setUp();
     await expect(links.create(BODY, { signal: AbortSignal.abort('gone') })).rejects.toBe('gone');

@@ -48,24 +48,32 @@ describe('what a call remembers of its earlier attempts', () => {
     expect(at).toHaveLength(1);
   });
 
-  it('is who has overtaken it since it was refused last: that others got through costs no retry once, and not for ever', async () => {
-    const clock = new FakeClock();
-    let requests = 0;
-    const fetch = async (_: string, { body }: { body?: unknown }) => {
-      if (String(body).includes('other')) return json(LINK, 201);
-      requests += 1;
-      await clock.delay(100);
-      return json({ error: 'too many' }, 429, { 'Retry-After': '1' });
-    };
-    const { links } = makeClient({ fetch, maxRetries: 2 }, { clock });
-    const refused = links.create(link).catch((error: unknown) => error);
-    await clock.advance(100);
-    const other = links.create({ target_url: 'https://other.example' });
-    await clock.advance(600_000);
-    await other;
-    expect(await refused).toMatchObject({ status: 429 });
-    expect(requests).toBe(4);
-  });
+  // Where the service does not say when to come back, each refusal costs a retry.
+  it.each([
+    ['1', 4],
+    [undefined, 3],
+  ])(
+    'is who has overtaken it since it was refused last: that others got through costs no retry once, and not for ever (%s)',
+    async (retryAfter, attempts) => {
+      const headers: Record<string, string> = retryAfter ? { 'Retry-After': retryAfter } : {};
+      const clock = new FakeClock();
+      let requests = 0;
+      const fetch = async (_: string, { body }: { body?: unknown }) => {
+        if (String(body).includes('other')) return json(LINK, 201);
+        requests += 1;
+        await clock.delay(100);
+        return json({ error: 'too many' }, 429, headers);
+      };
+      const { links } = makeClient({ fetch, maxRetries: 2 }, { clock });
+      const refused = links.create(link).catch((error: unknown) => error);
+      await clock.advance(100);
+      const other = links.create({ target_url: 'https://other.example' });
+      await clock.advance(600_000);
+      await other;
+      expect(await refused).toMatchObject({ status: 429 });
+      expect(requests).toBe(attempts);
+    },
+  );
 });
 
 describe('what a wait for a job remembers', () => {

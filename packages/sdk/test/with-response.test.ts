@@ -40,6 +40,18 @@ describe('withResponse', () => {
     expectTypeOf(used.data).toEqualTypeOf<Usage>();
   });
 
+  it('keeps each of several headers with one name, and takes an empty request id for none', async () => {
+    const headers = new Headers([
+      ['Set-Cookie', 'one=1'],
+      ['Set-Cookie', 'two=2'],
+      ['X-Request-Id', ''],
+    ]);
+    const { links } = makeClient({ fetch: async () => Response.json(LINK, { headers }) });
+    const response = await links.create({ target_url: 'x' }).withResponse();
+    expect(response.headers.getSetCookie()).toEqual(['one=1', 'two=2']);
+    expect(response.requestId).toBeUndefined();
+  });
+
   it('sends one request, however it is asked for', async () => {
     const fetch = vi.fn(async () => json(LINK, 201));
     const creating = makeClient({ fetch }).links.create({ target_url: 'x' });

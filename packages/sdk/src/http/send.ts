@@ -152,7 +152,7 @@ async function readBody(
     }
   } catch (error) {
     cancel();
-    if (response.ok || signal.aborted) throw error;
+    if (response.ok) throw error;
   }
   return { text: text + decoder.decode(), isTooLarge: false };
 }
