@@ -154,6 +154,20 @@ describe('isOutcomeUnknown of the reason of an abort', () => {
     expect(await endsAs((signal) => drain(client.links.createMany(links, { signal })))).toBe(true);
   });
 
+  it('stays true when later calls are aborted with other reasons', async () => {
+    const client = hanging();
+    const reasons = [new Error('first'), new Error('second')];
+    for (const each of reasons) {
+      const controller = new AbortController();
+      const call = client.links.create(BODY, { signal: controller.signal });
+      call.catch(() => {});
+      await settle();
+      controller.abort(each);
+      await expect(call).rejects.toBe(each);
+    }
+    expect(reasons.map(isOutcomeUnknown)).toEqual([true, true]);
+  });
+
   it('is true where a job was waited for', async () => {
     const { jobs } = hanging();
     expect(await endsAs((signal) => jobs.wait('job-1', { signal }))).toBe(true);

@@ -165,6 +165,16 @@ describe('createBatchAndWait', () => {
     expect(seen).toEqual([0, 1]);
   });
 
+  it('sends the headers of the call with the batch and with each poll', async () => {
+    const traces: unknown[] = [];
+    const fetch = async (url: string, { headers }: { headers: Record<string, string> }) => {
+      traces.push(headers['x-trace']);
+      return url.endsWith('/batch') ? accepted() : json(JOB);
+    };
+    await makeClient({ fetch }).links.createBatchAndWait(batch, { headers: { 'x-trace': 't1' } });
+    expect(traces).toEqual(['t1', 't1']);
+  });
+
   it('names the job where the wait fails', async () => {
     const { links } = clientOf({
       '/api/v1/links/batch': accepted,

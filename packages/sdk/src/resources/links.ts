@@ -16,7 +16,7 @@ import { ROUTES } from '../wire/routes.ts';
 import type { Jobs, ResourceParts } from './jobs.ts';
 import { type LookupSource, lookup } from './lookup.ts';
 
-/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal`, `maxRetries`, `headers` to each poll too. */
+/** Options of `links.createBatchAndWait`. Those of a call apply to the batch; `signal` and `headers` to each poll too. */
 export interface BatchWaitOptions extends RequestOptions, Pick<WaitOptions, 'onProgress'> {
   /** Longest wait for the job, in milliseconds. `0` is no limit. @default 3_600_000 */
   jobTimeoutMs?: number | undefined;
@@ -89,8 +89,8 @@ export class Links {
     const { onProgress, jobTimeoutMs, ...call } = check.given(options, names);
     const { sent, body } = writtenBatch(batch);
     const { data } = await this.#postBatch(body, sent.links.length, call);
-    const { signal, maxRetries, headers } = call;
-    const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, maxRetries, headers };
+    const { signal, headers } = call;
+    const wait = { onProgress, timeoutMs: jobTimeoutMs, signal, headers };
     const done = data.status === 'completed' ? data : await this.#jobs.wait(data.job_id, wait);
     const results = alignResults(sent.links, done.results);
     const total = done.total || data.total;

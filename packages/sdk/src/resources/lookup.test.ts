@@ -92,6 +92,18 @@ describe('links.lookup', () => {
     expect(results[19_999]?.links[0]?.target_url).toContain('/19999"');
   });
 
+  it('names a wrong entry by its place in the source, also behind a first request', async () => {
+    const { links, sent } = clientOf(findAll);
+    const codes = [...Array(10_000).fill('a'), 7];
+    const option = { option: 'codes[10000]' };
+    await expect(links.lookup({ codes: [...codes, 'b'] })).rejects.toMatchObject(option);
+    expect(sent).toHaveLength(0);
+    await expect(links.lookup({ codes: ['a', ...codes] })).rejects.toMatchObject({
+      option: 'codes[10001]',
+    });
+    expect(sent).toHaveLength(1);
+  });
+
   it('keeps each request below 16 MiB, counted in bytes', async () => {
     const { links, sent } = clientOf(findAll);
     const target = `https://e.example/${'é'.repeat(2_000)}`;
@@ -140,8 +152,9 @@ describe('links.lookup', () => {
       return json({ results: entries.map(result) });
     });
     const targets = ['a', 'b', 'c', 'd', 'e'].map((name) => `https://e.example/${name}`);
-    const results = await links.lookup(targets);
+    const results = await links.lookup(targets, { headers: { 'x-trace': 't1' } });
     expect(sent.map((request) => entriesOf(request).length)).toEqual([5, 3, 1]);
+    expect(sent.every(({ headers }) => headers['x-trace'] === 't1')).toBe(true);
     expect(results).toEqual(targets.map((target_url) => found(JSON.stringify({ target_url }))));
   });
 
