@@ -193,6 +193,24 @@ describe('jobs.wait', () => {
     expect(polls).toHaveLength(4);
   });
 
+  it('asks for missing results no sooner than the service wants to be asked', async () => {
+    const { jobs, polls, askForPollAfter } = makeJobs(new InstantClock(), (_, poll) => ({
+      ...job('completed', 10),
+      results: resultsOf(poll < 3 ? 3 : 10),
+    }));
+    askForPollAfter(30_000);
+    await jobs.wait(JOB_ID);
+    expect(polls.map(({ atMs }) => atMs)).toEqual([150, 30_150, 60_150]);
+  });
+
+  it('keeps polling a job that says neither how many links it has nor any result', async () => {
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) =>
+      poll < 3 ? job('queued', 0, 0) : job('completed', 10),
+    );
+    expect(await jobs.wait(JOB_ID)).toMatchObject({ status: 'completed' });
+    expect(polls).toHaveLength(3);
+  });
+
   it('knows how many results a completed job must have from the batch, where the job does not say', async () => {
     const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => ({
       ...job('completed', 0, 0),
@@ -204,8 +222,9 @@ describe('jobs.wait', () => {
 
   it('takes the results of a completed job at its deadline as they are', async () => {
     const partly = { ...job('completed', 4), results: resultsOf(4) };
-    const { jobs } = makeJobs(new InstantClock(), () => partly);
+    const { jobs, polls } = makeJobs(new InstantClock(), () => partly);
     await expect(jobs.wait(JOB_ID, { timeoutMs: 400 })).resolves.toMatchObject({ processed: 4 });
+    expect(polls.filter(({ atMs }) => atMs === 400)).toHaveLength(1);
   });
 
   it('polls once more at its deadline, then ends with JobTimeoutError', async () => {
@@ -289,6 +308,16 @@ describe('jobs.wait', () => {
       cause: lost,
       job: { processed: 4 },
     });
+  });
+
+  it('asks again for a job that it has seen, where a replica does not find it', async () => {
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => {
+      const headers = new Headers();
+      if (poll === 2) throw createApiError({ message: 'no', status: 404, headers });
+      return job(poll < 3 ? 'processing' : 'completed', 10);
+    });
+    await expect(jobs.wait(JOB_ID)).resolves.toMatchObject({ status: 'completed' });
+    expect(polls).toHaveLength(3);
   });
 
   it.each([
@@ -385,16 +414,20 @@ describe('jobs.wait', () => {
     expect(clock.now()).toBeGreaterThanOrEqual(86_400_000 + 90_000);
   });
 
-  it('shows no API key in the job of an error, and changes nothing in the job itself', async () => {
-    const failed = { ...job('failed'), results: [{ target_url: `https://a.example/${API_KEY}` }] };
-    const { jobs } = makeJobs(new InstantClock(), () => failed);
-    const seen: Job[] = [];
-    const end = jobs.wait(JOB_ID, { onProgress: (job) => seen.push(job) });
-    await expect(end).rejects.toMatchObject({
-      job: { results: [{ target_url: 'https://a.example/[API key]' }] },
-    });
-    expect(seen[0]?.results[0]?.target_url).toContain(API_KEY);
-  });
+  it.each(['failed', 'processing'])(
+    'shows no API key in the job of an error, and changes nothing in the job itself (%s)',
+    async (status) => {
+      const failed = { ...job(status), results: [{ target_url: `https://a.example/${API_KEY}` }] };
+      const { jobs } = makeJobs(new InstantClock(), () => failed);
+      const seen: Job[] = [];
+      const onProgress = (job: Job) => seen.push(job);
+      const end = jobs.wait(JOB_ID, { onProgress, timeoutMs: 1_000 });
+      await expect(end).rejects.toMatchObject({
+        job: { results: [{ target_url: 'https://a.example/[API key]' }] },
+      });
+      expect(seen[0]?.results[0]?.target_url).toContain(API_KEY);
+    },
+  );
 
   it('refuses a deadline that is no time', async () => {
     const { jobs } = makeJobs(new InstantClock(), () => job('completed'));
@@ -417,6 +450,19 @@ describe('jobs.wait', () => {
     }
     expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
     expect(perJob.slice(1).filter((polled) => polled === 1).length).toBeGreaterThanOrEqual(9);
+  });
+
+  it('learns nothing from a job whose polls were timed by the service', async () => {
+    const clock = new InstantClock();
+    const { jobs, polls, askForPollAfter } = makeJobs(clock, (_, poll) =>
+      job(poll === 1 ? 'processing' : 'completed', poll === 1 ? 0 : 10),
+    );
+    askForPollAfter(60_000);
+    await jobs.wait(JOB_ID, { total: 10 });
+    askForPollAfter(undefined);
+    const before = clock.now();
+    await jobs.wait(JOB_ID, { total: 10 });
+    expect((polls.at(-1)?.atMs ?? 0) - before).toBeLessThan(1_000);
   });
 
   it('does not take the time to read many results for a part of the job', async () => {

@@ -21,6 +21,7 @@ describe('results', () => {
     ['a reason that is an object', { error: { message: 'bad' } }, { target_url: '', error: 'bad' }],
     ['reasons', { error: ['a', 'b'] }, { target_url: '', error: '["a","b"]' }],
     ['error: false', { ...ITEM, error: false }, ITEM],
+    ['error: 0', { ...ITEM, error: 0 }, ITEM],
     ['null', null, { target_url: '' }],
     ['a text', 'c', { target_url: '' }],
   ])('an item with %s takes nothing from the others', (_, odd, read) => {
