@@ -61,7 +61,9 @@ test('the job in flight moves the bar, and is named', () => {
   shown.onEvent(rowsDone(400), 1_000);
   expect(line(1_000)).toContain('500 / 2,000');
   shown.onEvent(rowsDone(1_000), 2_000);
-  expect(line(2_000)).toBe('██████████░░░░░░░░░░  50%   1,000 / 2,000 rows   500/s   0:02 left');
+  expect(line(2_000, 120)).toBe(
+    '██████████░░░░░░░░░░  50%   1,000 / 2,000 rows   500/s   0:02 left',
+  );
 });
 
 test('standard input has a name', () => {
@@ -84,6 +86,19 @@ test('a resumed import begins where the earlier run ended, and the speed is that
   expect(line(0)).toContain('90%   900 / 1,000 rows');
   shown.onEvent(rowsDone(10), 1_000);
   expect(line(1_000)).toContain('91%   910 / 1,000 rows   10/s   0:09 left');
+});
+
+test('a further round counts from its own beginning, without the jobs and requests of the one before', () => {
+  const { shown, line, request } = progress(60);
+  shown.onEvent(sending(1_000), 0);
+  request(100);
+  shown.onEvent({ type: 'batch-accepted', first: 0, count: 600, jobId: 'a' }, 0);
+  shown.onEvent(rowsDone(500), 10_000);
+  shown.onEvent(sending(500, 500), 20_000);
+  expect(line(20_000)).toBe('██████████░░░░░░░░░░  50%   500 / 1,000 rows');
+  request(1);
+  shown.onEvent(rowsDone(250), 21_000);
+  expect(line(21_000)).toBe('███████████████░░░░░  75%   750 / 1,000 rows   250/s   0:01 left');
 });
 
 test('the time left is never less than the requests take at the pace of --rpm', () => {
@@ -109,6 +124,9 @@ test('waits are counted down and disappear', () => {
   expect(line(40_000)).toContain('rate limit: next in 0:30');
   shown.onWait({ ms: 35_000, error: 'no response' }, 40_000);
   expect(line(40_000)).toContain('trying again in 0:35   no response');
+  // What is left takes at least as long as the wait.
+  shown.onEvent(rowsDone(9), 40_000);
+  expect(line(40_000, 120)).toContain('trying again in 0:35   0:35 left');
 });
 
 test('a narrow terminal loses what matters least, and never a part of a word', () => {

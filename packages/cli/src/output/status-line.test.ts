@@ -35,9 +35,31 @@ test('a log gets a line every few seconds, one a minute while nothing changes, a
   done = 2;
   vi.advanceTimersByTime(5_000);
   expect(stderr()).toMatch(/\n2 of 10, \d s left\n$/);
+  vi.advanceTimersByTime(55_000);
+  expect(lines()).toBe(3);
+  done = 3;
+  vi.advanceTimersByTime(5_000);
+  expect(lines()).toBe(4);
+  // What is started anew takes the place of what was shown.
+  status.start(() => at(4));
+  vi.advanceTimersByTime(10_000);
+  expect(stderr().split('\n').slice(4, -1)).toEqual([expect.stringMatching(/^4 of 10/)]);
   status.stop();
   vi.advanceTimersByTime(600_000);
-  expect(lines()).toBe(3);
+  expect(lines()).toBe(5);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('on a terminal, nothing of the line is left once it is stopped', async () => {
+  const { io, stderr } = testIo({ tty: { stderr: true }, env: { TERM: 'xterm' } });
+  const status = await openStatusLine(io, new Printer(io, { color: false }));
+  status.start(() => ({ task: 'job', name: 'x', done: 0, total: null, parts: [['one', 0]] }));
+  status.stop();
+  const drawn = stderr();
+  expect(drawn).toContain('one');
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(1_000);
+  expect(stderr()).toBe(drawn);
 });
 
 test('signs that ASCII needs more characters for are replaced before the line is fitted', async () => {
