@@ -1,11 +1,12 @@
 import { Client } from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { shortUrlMaker } from '../links.ts';
 import { rowOf, sql } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { checkLimits } from './connection.ts';
+import { Connections } from './connections.ts';
 import { Database } from './database.ts';
 import { inspectPostgres, openPostgresStore } from './index.ts';
 import { postgresStore } from './postgres-store.ts';
@@ -89,6 +90,50 @@ test('with no connection left at all, calls are rejected as busy, and it is no o
   await others[0]?.close();
   expect(await others[1]?.read(rowOf(pid))).toBeDefined();
   for (const each of [db, others[1]]) await each?.close();
+});
+
+test('an instance that was refused connections gets all of its own again, once there are some', async () => {
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+  onTestFinished(() => clock.mockRestore());
+  const { url } = await limitedUser(2);
+  const [db, other] = [new Database({ url, maxWaitMs: 200 }), new Database({ url })];
+  const read = (database: Database) => database.read(rowOf(sql`SELECT 1 AS one`));
+  await read(other);
+  const [isOpen, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = db.snapshot(async () => {
+    isOpen.resolve();
+    await isOver.promise;
+  });
+  await isOpen.promise;
+  await expect(read(db)).rejects.toMatchObject({ reason: 'busy' });
+  await other.close();
+  aheadMs = 10_000;
+  isOver.resolve();
+  await first;
+  // Now one waits for the other, which needs a connection of its own.
+  await db.snapshot(() => read(db));
+  await db.close();
+});
+
+test('a connection that is in use is given to those who have none once, and the others are kept', async () => {
+  const giving = vi.spyOn(Connections.prototype, 'giveOne');
+  onTestFinished(() => giving.mockRestore());
+  const { url, open } = await limitedUser(2);
+  const db = new Database({ url, maxWaitMs: 100_000 });
+  const held = Promise.withResolvers<void>();
+  const writes = [1, 2].map(() => db.write(() => held.promise));
+  await expect.poll(open).toBe(2);
+  const pid = sql`SELECT pg_backend_pid() AS pid`;
+  const read = db.read(rowOf(pid));
+  await expect.poll(() => giving.mock.calls.length).toBeGreaterThan(0);
+  held.resolve();
+  await Promise.all(writes);
+  expect(await read).toBeDefined();
+  const kept = await db.readPrimary(rowOf(pid));
+  expect(await db.readPrimary(rowOf(pid))).toEqual(kept);
+  await db.close();
 });
 
 test.each([2, 7])(
