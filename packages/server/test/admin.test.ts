@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -671,6 +671,14 @@ describe('links', () => {
       expect(err[0]).toMatch(message);
     });
 
+    test('of many bad rows, the first hundred are listed', async () => {
+      const { file } = await setUp(1);
+      await appendFile(file, 'zzzzzzz,https://example.com/,\n'.repeat(102));
+      expect(await run('links', 'update', '--from', file)).toBe(1);
+      expect(err).toHaveLength(101);
+      expect(err.at(-1)).toContain("102 of the corrections can't be made");
+    });
+
     test.each([
       ['zzzzzzz,https://example.com/,', /"zzzzzzz" not found/],
       ['CODE,ftp://example.com/,', /link CODE: target_url must be/],
@@ -858,6 +866,11 @@ describe('doctor', () => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
   });
 
+  test('asks nothing of a database whose schema it does not know', async () => {
+    store.listDomains = async () => Promise.reject(new Error('no such table'));
+    expect(Object.keys(await todos({ ...good, version: 8 }))).toEqual(['schema', 'public URL']);
+  });
+
   test('finds a public URL whose host is a custom domain, too', async () => {
     const { id } = await createAccount();
     await store.addDomain({ hostname: 'go.example', accountId: id, now: START });
@@ -872,11 +885,17 @@ describe('doctor', () => {
     });
     const away = await todos(good, '--public-url', 'http://127.0.0.1:1');
     expect(away).toEqual({ 'public URL': expect.stringMatching(/DNS, certificate and proxy/) });
-    const sick = createServer((_, response) => {
-      response.writeHead(503, { 'X-Request-Id': 'x' }).end();
+    // One that is sick, and a website at the same address.
+    const responses: [status: number, headers: OutgoingHttpHeaders][] = [
+      [503, { 'X-Request-Id': 'x' }],
+      [200, {}],
+    ];
+    const other = createServer((_, response) => {
+      response.writeHead(...(responses.shift() ?? [404, {}])).end();
     }).listen(0, '127.0.0.1');
-    await once(sick, 'listening');
-    expect(await todos(good, '--public-url', `http://127.0.0.1:${portOf(sick)}`)).toEqual(away);
-    sick.close();
+    await once(other, 'listening');
+    while (responses.length > 0)
+      expect(await todos(good, '--public-url', `http://127.0.0.1:${portOf(other)}`)).toEqual(away);
+    other.close();
   });
 });

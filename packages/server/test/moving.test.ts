@@ -39,6 +39,7 @@ class Operator {
   readonly err: string[] = [];
   readonly database: string;
   account = '';
+  stdin: string[] = [];
   /** Called when links were checked. */
   onChecked = async (): Promise<void> => undefined;
   /** Called when the file of an export is open, and nothing is in it. */
@@ -70,7 +71,7 @@ class Operator {
     const unused = () => Promise.reject(new Error('unused'));
     const where = ['--database', this.database, '--public-url', 'https://sho.rt'];
     return runProgram([...args, ...where], '1.2.3', {
-      ...{ env: {}, stdin: Readable.from([]), now: () => START },
+      ...{ env: {}, stdin: Readable.from(this.stdin), now: () => START },
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
       openStore: async (settings, migrate) => {
@@ -841,6 +842,37 @@ function ownLine(differs: object): string {
   return `${JSON.stringify(link)}\n`;
 }
 
+test('an address at the public host is that of the domain which the account has there', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`);
+  const store = await stores.get(operator.database);
+  await store?.addDomain({ hostname: 'sho.rt', accountId: operator.account, now: START });
+  const csv = await fileOf('b.csv', 'link,long_url\nsho.rt/Ab1,https://example.com/a\n');
+  expect(await operator.import(csv)).toBe(0);
+  expect(await operator.links()).toMatchObject([{ domain: 'sho.rt' }]);
+});
+
+test('what is read from stdin leaves no file behind, however the command ends', async () => {
+  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const temp = join(dirname(path()), 'temp');
+  await mkdir(temp);
+  vi.stubEnv('TMPDIR', temp);
+  const bad = 'link,link\nx,y\n';
+  for (const [stdin, exitCode, ...args] of [
+    ['link,long_url\nbit.example/Ab1,https://example.com/a\n', 0, 'import', '-'],
+    [bad, 1, 'import', '-'],
+    ['short_url,title\nbit.example/Ab1,New\n', 0, 'update', '--yes', '--from', '-'],
+    [bad, 1, 'update', '--from', '-'],
+  ] as const) {
+    operator.stdin = [stdin];
+    const account = args[0] === 'import' ? ['--account', operator.account] : [];
+    expect(await operator.run('links', ...args, ...account), operator.err.join('\n')).toBe(
+      exitCode,
+    );
+    expect(await readdir(temp)).toEqual([]);
+  }
+  vi.unstubAllEnvs();
+});
+
 test('the code of a link that exists under another one leads to that', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
   const yourls = await fileOf('y.csv', 'keyword,url\nozh,https://example.com/yo\n');
@@ -1100,6 +1132,15 @@ describe('an export', () => {
     expect(await other.links()).toEqual(await operator.links());
     expect(await operator.run('links', 'export', '--account', 'acc_none')).toBe(1);
     expect(await operator.run('links', 'export', '-o', `${path()}-no/file.csv`)).toBe(1);
+  });
+
+  test('of one account has none of the links of another one', async () => {
+    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const csv = await fileOf('b.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
+    expect(await operator.import(csv)).toBe(0);
+    const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+    expect(await operator.export('--format', 'jsonl', '--account', id)).toBe('');
+    expect(await operator.links()).toHaveLength(1);
   });
 
   test('into a file that another one replaces meanwhile is whole, and no other file is touched', async () => {

@@ -1,0 +1,9 @@
+import { BadRequestError } from '@shortlink/sdk';
+import { expect, test } from 'vitest';
+import { describeError } from './describe-error.ts';
+
+test("what the server says is quoted as it is, also where it looks like a pattern of JavaScript's replace", async () => {
+  const said = "title: $& and $' are not allowed, %s neither";
+  const error = new BadRequestError({ message: said, status: 400, headers: new Headers() });
+  expect((await describeError(error)).message).toBe(`The server refused the request: ${said}`);
+});
