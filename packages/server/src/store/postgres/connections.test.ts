@@ -136,6 +136,26 @@ test('a connection that is in use is given to those who have none once, and the 
   await db.close();
 });
 
+test('once a database that could only be read takes writes again, the connections that read are replaced', async () => {
+  const { url, admin } = await limitedUser(20);
+  const setting = `ALTER ROLE ${new URL(url).username} SET default_transaction_read_only`;
+  const db = new Database({ url });
+  const reader = () => db.read(rowOf(sql`SELECT pg_backend_pid() AS pid`));
+  const nothing = async () => undefined;
+  const before = await reader();
+  await execute(admin, `${setting} = on`);
+  await expect(db.write(nothing)).rejects.toMatchObject({ reason: 'read_only' });
+  expect(await reader()).toEqual(before);
+  await execute(admin, `${setting} = off`);
+  await db.write(nothing);
+  const after = await reader();
+  expect(after).not.toEqual(before);
+  // Another connection that writes is no reason to replace them once more.
+  await db.write(() => db.write(nothing));
+  expect(await reader()).toEqual(after);
+  await db.close();
+});
+
 test.each([2, 7])(
   'an instance has at most the %i connections of its setting',
   async (connections) => {
