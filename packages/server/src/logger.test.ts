@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { boundedWriter, OutageLog } from './logger.ts';
+import { boundedWriter, createLogger, OutageLog } from './logger.ts';
 
 /** A stream whose reader takes a line when it is told to. */
 function stalledStream() {
@@ -36,6 +36,19 @@ test('while nobody reads, lines are kept up to a bound; the others are counted, 
   write('back\n');
   await readOn();
   expect(lines.at(-1)).toBe('back\n');
+  // Those of a second time are counted by themselves.
+  for (let n = 0; n < 1_100; n += 1) write(line);
+  await readOn();
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ dropped: 1_100 - 1_024 });
+});
+
+test('what may be a secret is not written, also one level down', () => {
+  const lines: string[] = [];
+  const secrets = { key: 's', apiKey: 's', headers: { a: 's' } };
+  const logger = createLogger('info', (line) => lines.push(line));
+  logger.info({ ...secrets, request: { ...secrets, id: 'r' } }, 'text');
+  const line = { level: 'info', time: expect.any(String), request: { id: 'r' }, msg: 'text' };
+  expect(JSON.parse(lines[0] ?? '')).toEqual(line);
 });
 
 test('a reader that goes away ends nothing', () => {
@@ -73,12 +86,29 @@ test('a second outage within a minute is logged from its beginning to its end', 
   const { clock, lines, log } = setUp();
   for (const at of [0, 20_000]) {
     clock.now = at;
-    log.failed(new Error('down'));
+    log.failed('down');
+    log.failed('down');
     clock.now += 5_000;
     log.succeeded();
   }
-  const words = ['writing failed', 'writing works again'];
-  expect(lines.map((line) => (line as unknown[])[0])).toEqual([...words, ...words]);
+  const outage = [
+    ['writing failed', { err: 'down', not_logged: 0 }],
+    ['writing works again', { not_logged: 1 }],
+  ];
+  expect(lines).toEqual([...outage, ...outage]);
+});
+
+test('a long outage counts once: three short ones after it are logged, too', () => {
+  const { clock, lines, log } = setUp();
+  for (; clock.now <= 600_000; clock.now += 1_000) log.failed('down');
+  log.succeeded();
+  lines.length = 0;
+  for (let outage = 0; outage < 3; outage += 1) {
+    clock.now += 1_000;
+    log.failed('down');
+    log.succeeded();
+  }
+  expect(lines).toHaveLength(6);
 });
 
 test('what fails and works in turns is logged six times a minute at most', () => {

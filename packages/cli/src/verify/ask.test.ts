@@ -6,7 +6,11 @@ import { createAgent, fetchVia, isPrivateHost } from '../agents.ts';
 import { Asker } from './ask.ts';
 
 /** An asker whose requests get their responses from a function. */
-function askerOf(respond: (url: URL) => Response, signal = new AbortController().signal) {
+function askerOf(
+  respond: (url: URL) => Response,
+  signal = new AbortController().signal,
+  maxRetries = 2,
+) {
   const asked: string[] = [];
   const cookies: (string | null)[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
@@ -14,7 +18,7 @@ function askerOf(respond: (url: URL) => Response, signal = new AbortController()
     cookies.push(new Headers(init?.headers).get('cookie'));
     return respond(new URL(String(input)));
   };
-  const settings = { timeoutMs: 1000, maxRetries: 2, requestsPerMinute: undefined };
+  const settings = { timeoutMs: 1000, maxRetries, requestsPerMinute: undefined };
   const fetches = { fetchShort: fetch, fetchTarget: fetch };
   const asker = new Asker({ ...settings, ...fetches, allowGet: false, userAgent: 'test', signal });
   return { asker, asked, cookies };
@@ -40,6 +44,12 @@ test('a wait that one server asks for does not hold back requests to another', a
 
 test('a longer wait than two minutes is not made', async () => {
   const { asker, asked } = askerOf(() => later('121'));
+  expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
+  expect(asked).toHaveLength(1);
+});
+
+test('without retries, no wait is made', async () => {
+  const { asker, asked } = askerOf(() => later('0'), undefined, 0);
   expect(await asker.short(new URL('http://busy.example/'))).toMatchObject({ status: 429 });
   expect(asked).toHaveLength(1);
 });
