@@ -438,12 +438,23 @@ describe('--targets', () => {
     expect(seen.map(({ url }) => url)).toEqual([short, page]);
   });
 
+  test('the target of a link that is switched off is not asked', async () => {
+    const { url, seen } = await shortLinks({ '/off': status(410) });
+    const link = { short_url: `${url}/off`, is_active: false, aliases: [] };
+    const row = { ...link, target_url: `${url}/page` };
+    const input = await file('links.jsonl', `${JSON.stringify(row)}\n`);
+    expect((await cli(['verify', input, '--targets'])).exitCode).toBe(0);
+    expect(seen.map((request) => request.url)).toEqual(['/off']);
+  });
+
   test('a target of many rows is asked once', async () => {
     const { url, seen } = await shortLinks({
       '/page': status(200),
       '/x': (_, response) => void response.writeHead(302, { Location: `${url}/page` }).end(),
+      '/y': (_, response) => void response.writeHead(302, { Location: `${url}/page#part` }).end(),
     });
     const rows = Array.from({ length: 20 }, (): [string, string] => [`${url}/x`, `${url}/page`]);
+    rows.push([`${url}/y`, `${url}/page#part`]);
     expect((await verify(rows, '--targets')).exitCode).toBe(0);
     expect(seen.filter((request) => request.url === '/page')).toHaveLength(1);
   });
