@@ -737,6 +737,22 @@ describe('links', () => {
   });
 });
 
+test('a key that was replaced is listed for as long as it is valid', async () => {
+  const { id: account } = await createAccount();
+  const create = () => json('keys', 'create', '--account', account);
+  const [ended, valid] = [await create(), await create()];
+  const next = await json('keys', 'rotate', ended.id);
+  const other = await json('keys', 'rotate', valid.id, '--grace', '1h');
+  const listed: { id: string }[] = await json('keys', 'list', '--account', account);
+  expect(listed.map(({ id }) => id)).toEqual([valid.id, next.id, other.id]);
+});
+
+test('the account to try things out with is known by its name, beside older ones', async () => {
+  await createAccount();
+  const { id } = await json('accounts', 'create', '--name', 'dev', '--plan', 'pro');
+  expect(await createDevAccount(store, START)).toEqual({ id, key: undefined });
+});
+
 test('a command closes the database that it opened, also when it fails', async () => {
   let closed = 0;
   store.close = async () => {
