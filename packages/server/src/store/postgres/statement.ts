@@ -22,7 +22,12 @@ export function toPostgres(text: string): string {
   return text.split('?').reduce((before, after, number) => `${before}$${number}${after}`);
 }
 
+/** JSON writes most texts alike, and faster: only its other escapes are not those of PostgreSQL. */
 export function arrayOf(values: readonly unknown[]): string {
+  if (values.every((value) => typeof value === 'string')) {
+    const json = JSON.stringify(values);
+    if (!/\\[^"\\]/.test(json)) return `{${json.slice(1, -1)}}`;
+  }
   const texts = values.map((value) =>
     typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value ?? 'NULL'),
   );
