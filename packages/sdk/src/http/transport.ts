@@ -26,6 +26,7 @@ interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest
   totalTimeoutMs: number;
   maxRetries: number;
   attempts: number;
+  /** In milliseconds. It goes on while the machine sleeps. */
   now: () => number;
 }
 

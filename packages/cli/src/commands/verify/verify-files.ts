@@ -14,7 +14,7 @@ import { untilClosed } from '../import/import-file.ts';
 import type { VerifyInput } from './verify.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** As long as a timer takes. A limit of 0 is none. */
+/** The longest time that a timer can have, for a limit of 0, which is none. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Fewer than for the service's API: this command looks for short URLs that do not respond. */
 const DEFAULT_RETRIES = 2;

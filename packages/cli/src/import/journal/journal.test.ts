@@ -105,6 +105,31 @@ test('a job is polled, and its request not sent again', () => {
 });
 
 describe('what became of a batch', () => {
+  test.each([
+    ['with a key', '[{"target_url":"https://a.example/"},{"target_url":"https://b.example/"}]'],
+    ['without a key', undefined],
+  ])('is the same by its results as by its links, %s and a default domain', (_, body) => {
+    const names = ['a', 'b'];
+    const madeWith = (name: string) =>
+      body === undefined
+        ? identity(name)
+        : linkIdentity({ target_url: `https://${name}.example/` }, 'dom');
+    const expected = names.map((name) => ({
+      ...created(name),
+      made_for: madeFor(madeWith(name)),
+    }));
+    const batch = begin(names, body === undefined ? {} : { idempotencyKey: 'k', body });
+    journal.decide(batch, { results: names.map(created), isFinal: true });
+    const inSteps = begin(names, body === undefined ? {} : { idempotencyKey: 'l', body });
+    journal.decide(inSteps, { results: [created('a')], isFinal: false });
+    journal.decide(inSteps, { results: names.map(created), isFinal: true });
+    journal.close();
+    open();
+    for (const { id } of [batch, inSteps]) {
+      expect([...journal.outcomesOf(journal.batch(id))]).toEqual(expected);
+    }
+  });
+
   test('at its end: links exist, were refused, or were left out by the response', () => {
     const batch = begin(['a', 'b', 'c']);
     const results = [created('x'), failed('no title'), unknown('left out')];

@@ -280,7 +280,7 @@ class Import {
   }
 }
 
-/** Calls `work` once it has ended before, while the caller prepares what is next. What it throws, the next call does, or `end`. */
+/** Runs `work` once for each `next`, while the caller goes on. The following `next`, or `end`, waits for it, and throws what it has thrown. */
 function oneBehind(work: () => Promise<unknown>) {
   let last: Promise<unknown> = Promise.resolve();
   const next = async () => {

@@ -188,7 +188,7 @@ function isActive(values: SourceRow['values'], value: ValueOf, reading: Reading)
   const { fields, now, lost } = reading;
   const [begins, ends] = [value('begins'), value('ends')];
   const [off, most] = [value('off'), value('maxVisits')];
-  // Each of their columns is about something else.
+  // An export may have several columns for these. Any of them counts.
   const has = (field: Field) => fields[field]?.some((name) => isSet(values.get(name))) ?? false;
   const hasPassword = has('password');
   const isEarly = isSet(begins) && timeOf(begins, now) > now;
