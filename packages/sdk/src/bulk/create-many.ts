@@ -59,8 +59,18 @@ export interface CreateManyOptions
   jobTimeoutMs?: number | undefined;
 }
 
-/** A source of links: any iterable, sync or async. */
-export type BulkSource<T> = Iterable<T> | AsyncIterable<T>;
+/**
+ * A source of links: any iterable, sync or async. As in `for await`, an async one may return a result at once where it has one:
+ * to wait for a promise takes longer than most sources need for a link.
+ */
+export type BulkSource<T> = Iterable<T> | { [Symbol.asyncIterator](): BulkIterator<T> };
+
+type AtOnce<T> = T | PromiseLike<T>;
+
+export interface BulkIterator<T> {
+  next(): AtOnce<IteratorResult<T, unknown>>;
+  return?(value?: undefined): AtOnce<IteratorResult<T, unknown>>;
+}
 
 /** A range of links in the source: `count` links, the first one at position `first` (from 0). */
 export interface BatchRange {

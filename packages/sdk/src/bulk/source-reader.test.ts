@@ -98,6 +98,20 @@ describe('SourceReader', () => {
     expect(closed).toBe(0);
   });
 
+  it('takes a result that an async source returns at once', async () => {
+    let next = 0;
+    const reader = new Reader<object>({
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          const step = { done: next === 3, value: entry(next++) };
+          return next === 2 ? Promise.resolve(step) : step;
+        },
+      }),
+    });
+    expect(await reader.read(5)).toEqual([entry(0), entry(1), entry(2)]);
+    expect(reader.isDrained).toBe(true);
+  });
+
   it('does not wait for a read that hangs when it is closed', async () => {
     let returned = false;
     const source = {

@@ -1,6 +1,6 @@
 import * as check from '../check-options.ts';
 import { startTimer } from '../http/time.ts';
-import type { BulkSource } from './create-many.ts';
+import type { BulkIterator, BulkSource } from './create-many.ts';
 
 /** Reads a sync or async iterable, no further than asked, beside the run that asks for its entries. */
 export class SourceReader<T> {
@@ -8,7 +8,7 @@ export class SourceReader<T> {
   readonly #maxDelayMs: number;
   readonly #onChange: () => void;
   /** Undefined also once it is at its end or has thrown, since it then needs no closing. */
-  #iterator: Iterator<T> | AsyncIterator<T> | undefined;
+  #iterator: BulkIterator<T> | undefined;
   /** Entries that were read and not taken yet, and how many of them are wanted. */
   #entries: T[] = [];
   #goal = 0;
@@ -65,13 +65,13 @@ export class SourceReader<T> {
     this.#isReading = true;
     try {
       const source = this.#source;
-      const isAsync = Symbol.asyncIterator in source;
-      this.#iterator ??= isAsync ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+      this.#iterator ??=
+        Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
       const iterator = this.#iterator;
       while (this.#entries.length < this.#goal && !this.#isEnded) {
         const step = iterator.next();
         // To await a step that is no promise would cost a turn of the event loop for each of millions of entries.
-        const { done, value } = isAsync ? await step : (step as IteratorResult<T>);
+        const { done, value } = 'then' in step ? await step : step;
         if (done) {
           this.#isEnded = true;
           this.#iterator = undefined;

@@ -27,9 +27,7 @@ export interface RawResponse extends Omit<ApiResponse<unknown>, 'data'> {
 /** Sends one request once and reads the response, within its time. @throws TimeoutError, ConnectionError */
 export async function send(attempt: Attempt, signal: AbortSignal): Promise<RawResponse> {
   // A large body is given the time to be sent. 0 is no limit.
-  const bytes = new TextEncoder().encode(attempt.body).length;
-  const extraMs = Math.floor(bytes / BYTES_PER_SECOND) * 1_000;
-  const timeoutMs = attempt.timeoutMs && attempt.timeoutMs + extraMs;
+  const timeoutMs = attempt.timeoutMs && attempt.timeoutMs + 1_000 * secondsToSend(attempt.body);
   const message = `No complete response within ${timeoutMs} ms`;
   const timeoutError = () => new TimeoutError(message, { outcome: 'unknown', timeoutMs });
   const limit = { signal, timeoutMs, timeoutError };
@@ -116,6 +114,22 @@ function initOf({ method, headers, body, fetchOptions }: Attempt, signal: AbortS
 
 /** What a slow uplink sends. */
 const BYTES_PER_SECOND = 65_536;
+
+/** UTF-8 takes at most so many for a UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** Whole seconds that a text takes on a slow uplink. Counted in pieces, since a megabyte of memory takes longer than the counting. */
+function secondsToSend(text = ''): number {
+  const encoder = new TextEncoder();
+  const piece = new Uint8Array(Math.min(text.length * MAX_BYTES_PER_UNIT, BYTES_PER_SECOND));
+  let bytes = 0;
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(text.slice(at, at + BYTES_PER_SECOND), piece);
+    at += read;
+    bytes += written;
+  }
+  return Math.floor(bytes / BYTES_PER_SECOND);
+}
 
 /**
  * Reads a body up to its bound, counted after decompression: a few bytes of gzip may unpack to gigabytes. The status of an

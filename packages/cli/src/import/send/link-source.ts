@@ -41,8 +41,10 @@ export interface LinkSourceOptions {
   limit: number;
 }
 
-/** The links of the new rows, at a third of the cost of an async generator. It keeps those in flight for the journal. */
-export class LinkSource implements AsyncIterator<NewLink, undefined> {
+type Result = IteratorResult<NewLink, undefined>;
+
+/** The links of the new rows, without a promise for each as in an async generator. It keeps those in flight for the journal. */
+export class LinkSource {
   readonly #batches: AsyncGenerator<Row[]>;
   readonly #options: LinkSourceOptions;
   #rows: readonly Row[] = [];
@@ -62,27 +64,30 @@ export class LinkSource implements AsyncIterator<NewLink, undefined> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<NewLink, undefined>> {
+  /** At once where a row is at hand. */
+  next(): Result | Promise<Result> {
     const { rules, skips, limit } = this.#options;
     while (this.#first + this.#links.length < limit) {
       const row = this.#rows[this.#next];
-      if (row === undefined) {
-        const { done, value } = await this.#batches.next();
-        if (done) break;
-        this.#rows = value;
-        this.#next = 0;
-        continue;
-      }
+      if (row === undefined) return this.#readOn();
       this.#next += 1;
       if (skips(row, this.#number++)) continue;
       const link = new NewLink(row, rules);
       this.#links.push(link);
       return { done: false, value: link };
     }
-    return await this.return();
+    return this.return();
   }
 
-  async return(): Promise<IteratorResult<NewLink, undefined>> {
+  async #readOn(): Promise<Result> {
+    const { done, value } = await this.#batches.next();
+    if (done) return await this.return();
+    this.#rows = value;
+    this.#next = 0;
+    return await this.next();
+  }
+
+  async return(): Promise<Result> {
     await this.#batches.return(undefined);
     return { done: true, value: undefined };
   }
