@@ -104,8 +104,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'one link more than --limit',
     `${SEND}/link-source.ts`,
-    'while (this.#first + this.#links.length < limit) {',
-    'while (this.#first + this.#links.length <= limit) {',
+    'while (this.#first + this.#links.length < this.#send.links) {',
+    'while (this.#first + this.#links.length <= this.#send.links) {',
   ),
   mutant(
     'rejected rows do not stop the run',

@@ -5,6 +5,7 @@ import { linksIn } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
+import type { RowRules } from '../map/row-rules.ts';
 import { type ImportEvent, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import { BatchRecorder, decisionOf } from './batch-recorder.ts';
 import { LinkSource } from './link-source.ts';
@@ -33,14 +34,11 @@ async function recorderOf(
   async function* rows() {
     yield urls.map((url, index) => ({ line: index + 1, cells: [url] }));
   }
-  const source = new LinkSource(rows(), {
-    rules: {
-      check: ({ cells }) => ({ link: { target_url: cells[0] ?? '' }, problem: undefined }),
-      link: ({ cells }) => ({ target_url: cells[0] ?? '' }),
-    },
-    skips: () => false,
-    limit: urls.length,
-  });
+  const rules: RowRules = {
+    check: ({ cells }) => ({ link: { target_url: cells[0] ?? '' }, problem: undefined }),
+    link: ({ cells }) => ({ target_url: cells[0] ?? '' }),
+  };
+  const source = new LinkSource(rows(), rules, { skips: () => false, links: urls.length });
   for (const _ of urls) await source.next();
   const onEvent = (event: ImportEvent) => events.push(event);
   const send = {

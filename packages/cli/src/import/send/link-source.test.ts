@@ -2,7 +2,8 @@ import type { Row } from '@shortlink/tables/basics';
 import { expect, test } from 'vitest';
 import { linkIdentity } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
-import { LinkSource, type LinkSourceOptions } from './link-source.ts';
+import { LinkSource } from './link-source.ts';
+import type { SendInput } from './send-rows.ts';
 
 /** Rows whose cells are the target URL and the domain. */
 const rowsOf = (...urls: string[]): Row[] =>
@@ -17,7 +18,11 @@ const rules: RowRules = {
 };
 
 let ended = 0;
-function sourceOf(batches: Row[][], options: Partial<LinkSourceOptions> = {}): LinkSource {
+function sourceOf(
+  batches: Row[][],
+  options: Partial<Pick<SendInput, 'skips' | 'links'>> = {},
+  by = rules,
+): LinkSource {
   ended = 0;
   async function* read() {
     try {
@@ -26,7 +31,7 @@ function sourceOf(batches: Row[][], options: Partial<LinkSourceOptions> = {}): L
       ended += 1;
     }
   }
-  return new LinkSource(read(), { rules, skips: () => false, limit: 1_000_000, ...options });
+  return new LinkSource(read(), by, { skips: () => false, links: 1_000_000, ...options });
 }
 
 async function targetsOf(source: LinkSource): Promise<string[]> {
@@ -55,10 +60,10 @@ test('leaves out the rows to skip, which count all the same', async () => {
 });
 
 test('ends after so many links, also where earlier ones are forgotten', async () => {
-  expect(await targetsOf(sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 }))).toEqual(['a', 'b']);
+  expect(await targetsOf(sourceOf([rowsOf('a', 'b', 'c')], { links: 2 }))).toEqual(['a', 'b']);
   // Else the input would stay open.
   expect(ended).toBe(1);
-  const source = sourceOf([rowsOf('a', 'b', 'c')], { limit: 2 });
+  const source = sourceOf([rowsOf('a', 'b', 'c')], { links: 2 });
   await source.next();
   source.forget(1);
   await source.next();
@@ -120,7 +125,7 @@ test('a row is read once for the request and the journal', async () => {
     return rules.link(row);
   };
   const counting = { ...rules, link };
-  const source = sourceOf([rowsOf('https://a.example/')], { rules: counting });
+  const source = sourceOf([rowsOf('https://a.example/')], {}, counting);
   await source.next();
   const [first] = source.linksOf({ first: 0, count: 1 });
   JSON.stringify(first);

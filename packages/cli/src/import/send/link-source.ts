@@ -2,6 +2,7 @@ import type { BatchRange, CreateLinkBody } from '@shortlink/sdk';
 import type { Row } from '@shortlink/tables/basics';
 import { contentOf, pairOf } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
+import type { SendInput } from './send-rows.ts';
 
 /** One by one, the others would be copied each time. */
 const FORGET_STEP = 4096;
@@ -33,20 +34,13 @@ class NewLink implements Pick<CreateLinkBody, 'target_url'> {
   }
 }
 
-export interface LinkSourceOptions {
-  rules: RowRules;
-  /** Rows to leave out: they can't be sent, or their links exist. */
-  skips: (row: Row, number: number) => boolean;
-  /** Links after which it ends. */
-  limit: number;
-}
-
 type Result = IteratorResult<NewLink, undefined>;
 
 /** The links of the new rows, without a promise for each as in an async generator. It keeps those in flight for the journal. */
 export class LinkSource {
   readonly #batches: AsyncGenerator<Row[]>;
-  readonly #options: LinkSourceOptions;
+  readonly #rules: RowRules;
+  readonly #send: Pick<SendInput, 'skips' | 'links'>;
   #rows: readonly Row[] = [];
   #next = 0;
   /** Number of the next row, among all. */
@@ -55,9 +49,14 @@ export class LinkSource {
   #links: NewLink[] = [];
   #first = 0;
 
-  constructor(batches: AsyncGenerator<Row[]>, options: LinkSourceOptions) {
+  constructor(
+    batches: AsyncGenerator<Row[]>,
+    rules: RowRules,
+    send: Pick<SendInput, 'skips' | 'links'>,
+  ) {
     this.#batches = batches;
-    this.#options = options;
+    this.#rules = rules;
+    this.#send = send;
   }
 
   [Symbol.asyncIterator](): this {
@@ -66,13 +65,12 @@ export class LinkSource {
 
   /** At once where a row is at hand. */
   next(): Result | Promise<Result> {
-    const { rules, skips, limit } = this.#options;
-    while (this.#first + this.#links.length < limit) {
+    while (this.#first + this.#links.length < this.#send.links) {
       const row = this.#rows[this.#next];
       if (row === undefined) return this.#readOn();
       this.#next += 1;
-      if (skips(row, this.#number++)) continue;
-      const link = new NewLink(row, rules);
+      if (this.#send.skips(row, this.#number++)) continue;
+      const link = new NewLink(row, this.#rules);
       this.#links.push(link);
       return { done: false, value: link };
     }

@@ -28,11 +28,7 @@ export interface SendResult {
 export async function sendRows(send: SendInput): Promise<SendResult> {
   const { source, settings, deps, idempotency } = send;
   const { onUnknown, concurrency, defaults } = settings;
-  const links = new LinkSource(readRows(source.input, source.layout), {
-    rules: source.rules,
-    skips: send.skips,
-    limit: send.links,
-  });
+  const links = new LinkSource(readRows(source.input, source.layout), source.rules, send);
   const recorder = new BatchRecorder(links, send);
   let failure: SendResult['failure'];
   try {
