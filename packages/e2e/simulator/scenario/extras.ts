@@ -200,13 +200,18 @@ function killedInBetween(random: Random): RunPlan['killAt'] {
 }
 
 /** Just before or after the few operations that put results in place: most runs have a hundred others before. */
-function killAtTheEnd({ runs }: Scenario, random: Random): void {
-  if (!random.chance(0.1)) return;
-  for (const run of runs) {
+function killAtTheEnd({ user, runs }: Scenario, random: Random): void {
+  const isMounted = user.mounted !== undefined;
+  if (!random.chance(isMounted ? 0.4 : 0.1)) return;
+  for (const [index, run] of runs.entries()) {
     if (random.chance(0.5)) continue;
     const only = random.pick(['fsync', 'ftruncate', 'rename', 'rm'] as const);
     const [step, isAfter] = [random.between(1, only === 'fsync' ? 4 : 2), random.chance(0.5)];
     run.killAt = { step, only, isAfter, isPowerCut: random.chance(0.7) };
+    // A file that was cut is restored by the next run, unless somebody edits it before.
+    const next = isMounted && random.chance(0.7) ? runs[index + 1] : undefined;
+    const { rows, dialect, encoding } = run;
+    if (next !== undefined) Object.assign(next, { rows, dialect, encoding });
   }
 }
 

@@ -110,7 +110,8 @@ export class UserFiles {
   /** A file that the import refuses to use is moved out of the way, as the user is told to. Returns whether there is one. */
   setAside(reason: string): boolean {
     const whole = this.#disk.wholeOf(this.paths.results);
-    if (whole !== this.paths.results) {
+    // Any other import restores it by itself.
+    if (whole !== this.paths.results && reason.includes(' may have been cut: ')) {
       this.#world.log(() => '--- the user copies the whole file over the one that may be cut');
       this.#restoreFrom(whole);
       return false;
