@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup, promises } from 'node:dns';
-import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 
 /** Works with the `fetch` of Node 22, 24 and 26. */
@@ -67,20 +68,13 @@ export function resolvingFetch(servers: readonly Resolved[], otherwise: typeof f
 }
 
 /** Networks of this machine and those beside it, and of the service of a cloud that gives out its credentials. */
-const PRIVATE = new BlockList();
-for (const network of [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
-  ...['172.16.0.0/12', '192.168.0.0/16', '::/127', 'fc00::/7', 'fe80::/10'],
-]) {
-  const [address = '', bits] = network.split('/');
-  PRIVATE.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
-}
+const PRIVATE = /^(?:unspecified|loopback|private|linkLocal|carrierGradeNat|uniqueLocal)$/;
 
 /** Whether a host, as a URL has it, is a private address or `localhost`. */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   if (isIP(host) === 0) return /(?:^|\.)localhost$/.test(host);
-  return PRIVATE.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+  return PRIVATE.test(ipaddr.process(host).range());
 }
 
 /** Whether the host, or what its name leads to, is private. */

@@ -139,13 +139,23 @@ test.each(['localhost', '127.0.0.1'])(
 
 test.each([
   ['127.0.0.1', true],
+  ['0.1.2.3', true],
+  ['10.255.0.1', true],
+  ['100.64.0.1', true],
+  ['192.168.1.1', true],
   ['169.254.169.254', true],
   ['172.31.0.1', true],
   ['[::1]', true],
   ['[::ffff:7f00:1]', true],
   ['[fd00::1]', true],
+  ['[fe80::1]', true],
+  ['[::]', true],
   ['localhost.', true],
   ['172.32.0.1', false],
+  ['100.128.0.1', false],
+  // Some programs that filter connections give such addresses to all names.
+  ['198.18.0.1', false],
+  ['[2606:4700::1111]', false],
   ['192.0.2.1', false],
   ['[2001:db8::1]', false],
   ['localhost.example.com', false],
