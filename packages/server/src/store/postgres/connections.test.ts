@@ -156,6 +156,31 @@ test('once a database that could only be read takes writes again, the connection
   await db.close();
 });
 
+test('a connection that was being opened when all were to be replaced is used once', async () => {
+  const url = await newSchema();
+  let opened = 0;
+  const connections = new Connections({
+    ...{ url, use: 'read', name: 'x', max: 1, maxWaitMs: 10_000 },
+    onConnected: () => {
+      opened += 1;
+      // It may lead to a node that was replaced while the first statements were on their way.
+      if (opened === 1) connections.renew();
+    },
+    onOutcome: () => undefined,
+    onStarved: () => undefined,
+  });
+  const pid = sql`SELECT pg_backend_pid() AS pid`;
+  const ask = () =>
+    connections.run(
+      () => false,
+      (channel) => channel.single(pid),
+    );
+  const [first, second, third] = [await ask(), await ask(), await ask()];
+  await connections.close();
+  expect(second).not.toEqual(first);
+  expect(third).toEqual(second);
+});
+
 test.each([2, 7])(
   'an instance has at most the %i connections of its setting',
   async (connections) => {

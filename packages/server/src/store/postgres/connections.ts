@@ -148,6 +148,8 @@ export class Connections {
   async #connect(): Promise<Channel> {
     const { use, name, onConnected } = this.#options;
     for (;;) {
+      // One that is opened while all are replaced may lead where those before it did.
+      const generation = this.#generation;
       const client = await this.#pool.connect();
       const known = this.#channels.get(client);
       if (known?.generation === this.#generation) return known.channel;
@@ -155,7 +157,7 @@ export class Connections {
         try {
           const channel = await Channel.open(client, use, name);
           onConnected(channel);
-          this.#channels.set(client, { channel, generation: this.#generation });
+          this.#channels.set(client, { channel, generation });
           return channel;
         } catch (error) {
           client.release(true);
