@@ -191,6 +191,48 @@ test('a table that a transaction uses is changed when that has ended, and others
   await reader.end();
 });
 
+/** A transaction for which each index that is built waits, and a list of those that are being built. */
+async function holdUpIndexes(url: string) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+  const built = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%'
+    AND state = 'active'`;
+  return { client, built: async () => (await execute(url, built)).length };
+}
+
+test('time limits of the database are for requests: building an index may take longer', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 15);
+  const { client, built } = await holdUpIndexes(url);
+  const name = new URL(url).pathname.slice(1);
+  const limits = `SELECT name FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`;
+  for (const limit of await execute(url, limits)) {
+    await execute(url, `ALTER DATABASE ${name} SET ${limit['name']} = '200ms'`);
+  }
+  const migrating = migratePostgres(url);
+  await expect.poll(built).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await client.query('COMMIT');
+  expect(await migrating).toEqual({ from: 15, to: newest });
+  await client.end();
+});
+
+test('an index whose process has ended is not built any further, so that the next process can begin at once', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 15);
+  const { client, built } = await holdUpIndexes(url);
+  const proxy = await openProxy(url);
+  const migrating = migratePostgres(proxy.url).catch((error: Error) => error);
+  await expect.poll(built).toBe(1);
+  proxy.block(true);
+  expect(await migrating).toMatchObject({ reason: 'unavailable' });
+  await expect.poll(built, { timeout: 10_000 }).toBe(0);
+  await client.query('COMMIT');
+  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+  await client.end();
+});
+
 test('a database with other tables is left alone', async () => {
   const url = await newDatabase();
   await execute(url, 'CREATE TABLE other (id int)');

@@ -69,6 +69,7 @@ export async function migrate(
   const to = migrations.at(-1)?.version ?? 0;
   const found = await schemaVersion(client, name, migrations, mayMigrate);
   if (found === to) return { from: to, to };
+  await setUp(client);
   await lock(options);
   const from = await schemaVersion(client, name, migrations);
   if (from === 0) await checkEncoding(client, name);
@@ -89,10 +90,26 @@ async function look<R extends object>(client: ClientBase, text: string): Promise
   return (await client.query<R>(query)).rows;
 }
 
+/**
+ * Limits that a role or a database has are for requests. PostgreSQL would also build an index to its end for a process that is gone, and the next one
+ * could not change the table until then: it looks every second, if its system can. A session of a pooler, which others use too, is left as it is.
+ */
+async function setUp(client: Client): Promise<void> {
+  const isOurs = `pg_backend_pid() = ${'processID' in client ? client.processID : 0}`;
+  await look(
+    client,
+    `SELECT set_config(name, '0', false) FROM pg_settings WHERE ${isOurs}
+      AND name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'transaction_timeout')`,
+  );
+  const watch = `SELECT set_config('client_connection_check_interval', '1s', false) WHERE ${isOurs}`;
+  await look(client, watch).catch(() => undefined);
+}
+
 async function lock(options: MigrateOptions): Promise<void> {
   const { name, lockHolder: client, lockWaitMs = LOCK_WAIT_MS } = options;
   let { onWait } = options;
   await client.connect();
+  await setUp(client);
   const startedAt = performance.now();
   for (;;) {
     await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
