@@ -120,19 +120,21 @@ test('an instance that was refused connections gets all of its own again, once t
 test('a connection that is in use is given to those who have none once, and the others are kept', async () => {
   const giving = vi.spyOn(Connections.prototype, 'giveOne');
   onTestFinished(() => giving.mockRestore());
-  const { url, open } = await limitedUser(2);
+  const { url, open } = await limitedUser(5);
   const db = new Database({ url, maxWaitMs: 100_000 });
   const held = Promise.withResolvers<void>();
-  const writes = [1, 2].map(() => db.write(() => held.promise));
-  await expect.poll(open).toBe(2);
+  const writes = [1, 2, 3, 4, 5].map(() => db.write(() => held.promise));
+  await expect.poll(open).toBe(5);
   const pid = sql`SELECT pg_backend_pid() AS pid`;
   const read = db.read(rowOf(pid));
-  await expect.poll(() => giving.mock.calls.length).toBeGreaterThan(0);
+  // While it waits, it asks again and again.
+  await expect.poll(() => giving.mock.calls.length).toBeGreaterThan(3);
   held.resolve();
   await Promise.all(writes);
   expect(await read).toBeDefined();
   const kept = await db.readPrimary(rowOf(pid));
   expect(await db.readPrimary(rowOf(pid))).toEqual(kept);
+  expect(await open()).toBe(5);
   await db.close();
 });
 

@@ -38,8 +38,8 @@ export class Connections {
   #generation = 0;
   #granted: number;
   #refusedAt = Number.NEGATIVE_INFINITY;
-  /** Connections to end when they are next given back. */
-  #toGive = 0;
+  /** Whether the next connection that is given back is ended. */
+  #mustGive = false;
 
   constructor(options: ConnectionsOptions) {
     const { url, use, max, maxWaitMs } = options;
@@ -62,12 +62,12 @@ export class Connections {
     return { busy: totalCount - idle, idle, free: this.#options.max - totalCount };
   }
 
-  /** Ends one connection, unless it is the last, so that others of this process can have it. */
+  /** Ends one connection, unless it is the last, so that others of this process can have it. They ask again and again until then. */
   giveOne(): void {
-    const left = this.#pool.totalCount - this.#toGive - 1;
-    if (left < 1) return;
+    const left = this.#pool.totalCount - 1;
+    if (left < 1 || this.#mustGive) return;
     this.#grant(left);
-    if (this.#pool.idleCount === 0) this.#toGive += 1;
+    if (this.#pool.idleCount === 0) this.#mustGive = true;
     else this.#pool.connect().then((client) => client.release(true), ignore);
   }
 
@@ -140,9 +140,9 @@ export class Connections {
   }
 
   #release({ client }: Channel, isUsable = true): void {
-    const give = isUsable && this.#toGive > 0;
-    if (give) this.#toGive -= 1;
-    client.release(give || !isUsable);
+    const ends = this.#mustGive || !isUsable;
+    if (ends) this.#mustGive = false;
+    client.release(ends);
   }
 
   async #connect(): Promise<Channel> {
