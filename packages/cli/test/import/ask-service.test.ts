@@ -46,6 +46,34 @@ test('the link of a row with another redirect type is not given to a row with an
   expect(await world.import(create)).toMatchObject({ created: 0, existing: 3 });
 });
 
+describe('short URLs that begin with another address by now are no other links', () => {
+  const inPlace = () => ({ inPlace: true, output: world.path('input.csv') });
+  const call = () =>
+    world.write('input.csv', world.read('input.csv').replaceAll('s.example', 'sho.rt'));
+  const forget = () => rmSync(world.path('input.csv.shortlink-journal'));
+  test.each<[string, () => Partial<ImportSettings>, () => void]>([
+    ['the journal', () => ({}), () => undefined],
+    ['results', () => ({}), forget],
+    ['cells of rows', inPlace, forget],
+    ['cells of rows and the journal', inPlace, () => undefined],
+    ['cells of rows, where somebody has written the new address, and the journal', inPlace, call],
+  ])('than those of %s', async (_, settingsOf, between) => {
+    const settings = settingsOf();
+    world.write('input.csv', file(row(1), row(2)));
+    await world.import(settings);
+    between();
+    Object.assign(world.service, { short: 'https://sho.rt/' });
+    const commas = settings.inPlace ? ',,,,,' : '';
+    const added = [row(1), row(2, 'Other')].map((line) => `${line}${commas}\n`);
+    world.write('input.csv', world.read('input.csv') + added.join(''));
+    const found = { existing: 2, created: 2, changed: 0, gone: 0 };
+    expect(await world.import(settings)).toMatchObject(found);
+    expect(new Set(codesOf(settings.inPlace ? 'input.csv' : undefined)).size).toBe(4);
+    expect(await world.import(settings)).toMatchObject({ existing: 4, created: 0, gone: 0 });
+    expect(world.service.made).toHaveLength(4);
+  });
+});
+
 test('a service that gives one part of its links again and again is asked for it once more', async () => {
   world.write('input.csv', file(row(1)));
   await world.import();

@@ -57,6 +57,22 @@ export const TABLES = `
     SELECT *, content / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with FROM temp.row
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
+/**
+ * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link. The
+ * cells of rows say how it is called, or else whoever knew of it before the service was asked.
+ */
+const callAs = (known: string, where: string) => `
+  UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
+  WHERE ${where} AND link.short_url NOT IN (SELECT url FROM (SELECT ${known}))
+    AND link.key = known.key AND link.pair = known.pair AND substr(known.url, -1 - length(code)) = '/' || code`;
+export const CALL_ALIKE = [
+  callAs('own AS url FROM temp.row WHERE own IS NOT NULL', 'TRUE'),
+  callAs(
+    `short_url AS url FROM temp.link WHERE source < ${KNOWN_BY.service} AND short_url IS NOT NULL`,
+    `source = ${KNOWN_BY.service}`,
+  ),
+];
+
 /** Where no cell says what a link was made for, the journal does. */
 const FIT_BY_JOURNAL = `
   UPDATE temp.row SET fit = found.fit FROM (

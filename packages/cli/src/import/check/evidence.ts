@@ -255,6 +255,7 @@ export class Evidence {
       }
     }
     this.#flush();
+    for (const step of sql.CALL_ALIKE) this.#db.exec(step);
   }
 
   #flush(): void {
