@@ -14,6 +14,7 @@ test.each([
   ['08006', 'unavailable'],
   ['25006', 'read_only'],
   ['25P03', 'unavailable'],
+  ['25P04', 'busy'],
   ['28P01', 'unavailable'],
   ['3D000', 'unavailable'],
   ['40001', 'busy'],
