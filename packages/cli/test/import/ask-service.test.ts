@@ -48,15 +48,24 @@ test('the link of a row with another redirect type is not given to a row with an
 
 describe('short URLs that begin with another address by now are no other links', () => {
   const inPlace = () => ({ inPlace: true, output: world.path('input.csv') });
-  const call = () =>
-    world.write('input.csv', world.read('input.csv').replaceAll('s.example', 'sho.rt'));
+  const call = (name: string) => () =>
+    world.write(name, world.read(name).replaceAll('s.example', 'sho.rt'));
   const forget = () => rmSync(world.path('input.csv.shortlink-journal'));
   test.each<[string, () => Partial<ImportSettings>, () => void]>([
     ['the journal', () => ({}), () => undefined],
     ['results', () => ({}), forget],
     ['cells of rows', inPlace, forget],
     ['cells of rows and the journal', inPlace, () => undefined],
-    ['cells of rows, where somebody has written the new address, and the journal', inPlace, call],
+    [
+      'cells of rows, where somebody has written the new address, and the journal',
+      inPlace,
+      call('input.csv'),
+    ],
+    [
+      'results, where somebody has written it, and the journal',
+      () => ({}),
+      call('input.csv.results.csv'),
+    ],
   ])('than those of %s', async (_, settingsOf, between) => {
     const settings = settingsOf();
     world.write('input.csv', file(row(1), row(2)));

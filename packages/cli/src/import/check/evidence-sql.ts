@@ -59,17 +59,17 @@ export const TABLES = `
 
 /**
  * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link. The
- * cells of rows say how it is called, or else whoever knew of it before the service was asked.
+ * cells of rows say how it is called, or else who knows best.
  */
 const callAs = (known: string, where: string) => `
   UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
-  WHERE ${where} AND link.short_url NOT IN (SELECT url FROM (SELECT ${known}))
-    AND link.key = known.key AND link.pair = known.pair AND substr(known.url, -1 - length(code)) = '/' || code`;
+  WHERE ${where} AND link.key = known.key AND link.pair = known.pair
+    AND link.short_url <> known.url AND substr(known.url, -1 - length(code)) = '/' || code`;
 export const CALL_ALIKE = [
   callAs('own AS url FROM temp.row WHERE own IS NOT NULL', 'TRUE'),
   callAs(
-    `short_url AS url FROM temp.link WHERE source < ${KNOWN_BY.service} AND short_url IS NOT NULL`,
-    `source = ${KNOWN_BY.service}`,
+    'short_url AS url, source AS better FROM temp.link WHERE short_url IS NOT NULL',
+    'source > 0 AND source > better',
   ),
 ];
 
