@@ -6,8 +6,8 @@ export interface Migration {
   version: number;
   name: string;
   sql: string;
-  /** Statements for PostgreSQL that can't be in a transaction. The step counts as done after them, so both are run again after a crash. */
-  concurrently?: readonly string[] | undefined;
+  /** Indexes of PostgreSQL, which can't be built in a transaction. The step counts as done after them, so its SQL is run again after a crash. */
+  concurrently?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Schema versions before and after; 0 is an empty database. Equal when there was nothing to do. */

@@ -167,6 +167,19 @@ test('an index whose building was interrupted is built again', async () => {
   ]);
 });
 
+test('an index that was built before a migration was interrupted is kept', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 15);
+  await execute(url, 'ALTER TABLE links ADD COLUMN target_number bigint');
+  const index =
+    'CREATE INDEX links_target ON links (target_number, id) WHERE target_number IS NOT NULL';
+  await execute(url, index);
+  const built = () => execute(url, "SELECT 'links_target'::regclass::oid AS built");
+  const before = await built();
+  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+  expect(await built()).toEqual(before);
+});
+
 test('a table that a transaction uses is changed when that has ended, and others can use it meanwhile', async () => {
   const url = await newDatabase();
   await migrateTo(url, 15);

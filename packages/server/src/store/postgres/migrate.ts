@@ -149,9 +149,17 @@ async function apply(client: Client, migration: Migration, now: number): Promise
     }),
   );
   if (concurrently === undefined) return;
-  // A statement of these waits for transactions that are open, without a limit, but nobody waits for it.
-  for (const statement of concurrently) await client.query(statement);
+  for (const [index, on] of Object.entries(concurrently)) await build(client, index, on);
   await transaction(client, record);
+}
+
+/** Builds an index, unless it was built before a crash. One whose building was interrupted is invalid. */
+async function build(client: Client, index: string, on: string): Promise<void> {
+  const isValid = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${index}')`;
+  const [found] = await look<{ valid: boolean }>(client, isValid);
+  // Each statement waits for transactions that are open, without a limit, but nobody waits for it.
+  if (found?.valid === false) await client.query(`DROP INDEX CONCURRENTLY ${index}`);
+  await client.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${index} ON ${on}`);
 }
 
 async function transaction(client: Client, act: () => Promise<unknown>): Promise<void> {

@@ -190,14 +190,10 @@ export const migrations: readonly Migration[] = [
         (SELECT coalesce(sum(clicks), 0)::bigint FROM link_clicks WHERE link_clicks.code = links.code) AS click_count
       FROM links;
   `,
-    concurrently: [
-      // One whose building was interrupted is invalid, so it is built again.
-      'DROP INDEX CONCURRENTLY IF EXISTS links_target',
-      'DROP INDEX CONCURRENTLY IF EXISTS links_without_number',
-      'DROP INDEX CONCURRENTLY IF EXISTS links_domain',
-      'CREATE INDEX CONCURRENTLY links_target ON links (target_number, id) WHERE target_number IS NOT NULL',
-      'CREATE INDEX CONCURRENTLY links_without_number ON links (target_number) WHERE target_number IS NULL',
-      'CREATE INDEX CONCURRENTLY links_domain ON links (domain_id) WHERE domain_id IS NOT NULL',
-    ],
+    concurrently: {
+      links_target: 'links (target_number, id) WHERE target_number IS NOT NULL',
+      links_without_number: 'links (target_number) WHERE target_number IS NULL',
+      links_domain: 'links (domain_id) WHERE domain_id IS NOT NULL',
+    },
   },
 ];
