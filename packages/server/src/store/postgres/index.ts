@@ -1,4 +1,4 @@
-import { Client, Pool } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 import { generateCode } from '../../domain/ids.ts';
 import { databaseName } from '../../setting-values.ts';
 import { shortUrlMaker } from '../links.ts';
@@ -67,14 +67,14 @@ export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName({ engine: 'postgres', url });
   const pool = new Pool({ ...connectionConfig(url, 'read'), max: 1 });
   pool.on('error', () => undefined);
+  let client: PoolClient | undefined;
   try {
-    const client = await pool.connect();
+    client = await pool.connect();
     client.on('error', () => undefined);
     const { isPooled } = await Channel.open(client, 'read', name);
     const version = await schemaVersion(client, name);
     const askedAt = Date.now();
     const { now, ...connections } = (await client.query(FACTS)).rows[0];
-    client.release(true);
     return {
       version,
       newest: migrations.at(-1)?.version ?? 0,
@@ -85,6 +85,7 @@ export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   } catch (error) {
     throw toStoreError(error, name);
   } finally {
+    client?.release(true);
     await endSoon(pool.end());
   }
 }

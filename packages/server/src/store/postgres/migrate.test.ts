@@ -347,3 +347,11 @@ test('a look at a database changes nothing, and finds its schema, clock and conn
   expect(found.connections?.most).toBeGreaterThan(found.connections?.used ?? Number.NaN);
   expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
 });
+
+test('a look at a database of another program leaves no connection open, which would keep the process alive', async () => {
+  const url = await newDatabase();
+  await execute(url, 'CREATE TABLE other (id int)');
+  await expect(inspectPostgres(url)).rejects.toMatchObject({ reason: 'corrupt' });
+  const ours = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'shortlink-server'`;
+  await expect.poll(async () => (await execute(url, ours)).length).toBe(0);
+});
