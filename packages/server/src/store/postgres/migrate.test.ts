@@ -101,6 +101,34 @@ test('a database that stops responding is given up', async () => {
   expect(error).toMatchObject({ name: 'StoreError', reason: 'unavailable' });
 });
 
+test('a database that stops responding while an index is built is given up', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 15);
+  const { client, built } = await holdUpIndexes(url);
+  const proxy = await openProxy(url);
+  const migrating = migratePostgres(proxy.url).catch((error: Error) => error);
+  await expect.poll(built).toBe(1);
+  proxy.swallow(true);
+  expect(await migrating).toMatchObject({ reason: 'unavailable' });
+  await expect.poll(built, { timeout: 10_000 }).toBe(0);
+  await client.end();
+  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+});
+
+test('a process that has lost its lock leaves the schema to the one that has it now', async () => {
+  const url = await newDatabase();
+  await migrateTo(url, 15);
+  const { client, built } = await holdUpIndexes(url);
+  const migrating = migratePostgres(url).catch((error: Error) => error);
+  await expect.poll(built).toBe(1);
+  const holder = `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory'`;
+  expect(await execute(url, holder)).toHaveLength(1);
+  expect(await migrating).toMatchObject({ reason: 'unavailable' });
+  await client.end();
+  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+});
+
 test('a schema that is up to date is not waited for', async () => {
   const url = await newDatabase();
   await migratePostgres(url);
@@ -225,7 +253,8 @@ test('time limits of the database are for requests: building an index may take l
   }
   const migrating = migratePostgres(url);
   await expect.poll(built).toBe(1);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  // Meanwhile the connection with the lock is looked at, for which no index waits.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
   await client.query('COMMIT');
   expect(await migrating).toEqual({ from: 15, to: newest });
   await client.end();

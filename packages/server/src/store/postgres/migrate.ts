@@ -21,6 +21,10 @@ const HOLDER_OF_LOCK = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND
 /** How long a look at the schema may take, in milliseconds: a database that takes longer counts as unreachable. */
 const LOOK_MS = 4_000;
 
+/** How often the connection with the lock is looked at, and how long it may be silent: a database may be very busy. */
+const WATCH_MS = 1_000;
+const SILENT_MS = 10_000;
+
 /** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
 const ASK_MS = 100;
 const REPORT_AFTER_MS = 1_000;
@@ -71,10 +75,24 @@ export async function migrate(
   if (found === to) return { from: to, to };
   await setUp(client);
   await lock(options);
-  const from = await schemaVersion(client, name, migrations);
-  if (from === 0) await checkEncoding(client, name);
-  for (const one of migrations) if (one.version > from) await apply(client, one, now);
-  return { from, to };
+  const bring = async () => {
+    const from = await schemaVersion(client, name, migrations);
+    if (from === 0) await checkEncoding(client, name);
+    for (const one of migrations) if (one.version > from) await apply(client, one, now);
+    return { from, to };
+  };
+  return await Promise.race([bring(), untilLost(options.lockHolder)]);
+}
+
+/**
+ * Rejects when the connection with the lock is lost or silent: another process may have the lock then, and a statement of a step would wait without
+ * an end. It takes no snapshot, for which an index would wait.
+ */
+async function untilLost(lockHolder: Client): Promise<never> {
+  for (;;) {
+    await delay(WATCH_MS, undefined, { ref: false });
+    await look(lockHolder, 'SHOW server_version', SILENT_MS);
+  }
 }
 
 /** Without an encoding, a database keeps the bytes of UTF-8 as they are. Any other lacks characters, and its texts have other lengths than responses. */
@@ -85,8 +103,12 @@ async function checkEncoding(client: Client, name: string): Promise<void> {
   throw new StoreError('unavailable', message);
 }
 
-async function look<R extends object>(client: ClientBase, text: string): Promise<R[]> {
-  const query = { text, query_timeout: LOOK_MS };
+async function look<R extends object>(
+  client: ClientBase,
+  text: string,
+  query_timeout = LOOK_MS,
+): Promise<R[]> {
+  const query = { text, query_timeout };
   return (await client.query<R>(query)).rows;
 }
 
