@@ -9,14 +9,17 @@ const wasm = new Uint8Array(await readFile(require.resolve('sql.js/dist/sql-wasm
 /** A page's private file system with one file, which may be full, and its locks. */
 let content: Uint8Array<ArrayBuffer>;
 let isFull: boolean;
+let writes: number;
 
 beforeEach(() => {
   content = new Uint8Array();
   isFull = false;
+  writes = 0;
   const createWritable = async () => ({
     write: async (bytes: Uint8Array<ArrayBuffer>) => {
       if (isFull) throw new Error('The disk is full.');
       content = bytes;
+      writes += 1;
     },
     close: async () => undefined,
   });
@@ -40,4 +43,35 @@ test('a page that could not start, or could not save at its end, leaves its data
   await expect(start()).rejects.toThrow('not a database');
   content = new Uint8Array();
   await (await start()).close();
+});
+
+test('writes the file after each request that changed something, and after one that could not be saved', async () => {
+  const page = await start();
+  const create = () => {
+    const body = JSON.stringify({ target_url: 'https://example.com' });
+    const headers = { 'X-Api-Key': page.apiKey, 'Content-Type': 'application/json' };
+    return page.fetch(`${page.url}/api/v1/links`, { method: 'POST', headers, body });
+  };
+  const writesOf = async (work: () => Promise<unknown>) => {
+    const before = writes;
+    await work();
+    return writes - before;
+  };
+  const look = () => page.fetch(`${page.url}/healthz`);
+  expect(await writesOf(create)).toBe(1);
+  expect(await writesOf(look)).toBe(0);
+  isFull = true;
+  await expect(create()).rejects.toThrow('The disk is full.');
+  isFull = false;
+  expect(await writesOf(look)).toBe(1);
+  expect(await writesOf(create)).toBe(1);
+  await page.close();
+});
+
+test('a service in memory that has ended responds that it can not be used', async () => {
+  const page = await startPageService({ wasm });
+  await page.close();
+  const headers = { 'X-Api-Key': page.apiKey };
+  const response = await page.fetch(`${page.url}/api/v1/usage`, { headers });
+  expect(response.status).toBe(503);
 });

@@ -20,19 +20,21 @@ export async function openDatabase(now: number, name?: string, wasm?: Wasm) {
     const file = name === undefined ? undefined : await openFile(name);
     const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
     const memory = new OpenMemory(saved.length > 0 ? saved : null);
-    const connection = toConnection(memory);
+    let savedChanges: unknown = 0;
     const save = async () => {
-      if (file === undefined || memory.exec('SELECT total_changes()')[0]?.values[0]?.[0] === 0)
-        return;
+      if (file === undefined) return;
+      const changes = memory.exec('SELECT total_changes()')[0]?.values[0]?.[0];
+      if (changes === savedChanges) return;
       // Closing replaces the file as a whole, or not at all.
       const writable = await file.createWritable();
-      await writable.write(new Uint8Array(connection.export()));
+      await writable.write(new Uint8Array(memory.export()));
       await writable.close();
+      savedChanges = changes;
     };
     let saving = Promise.resolve();
     const prepare = (db: Database) => migrate(db, migrations, now, true, () => undefined);
     return {
-      db: new Database({ path: name ?? ':memory:', connect: () => connection, prepare }),
+      db: new Database({ path: name ?? ':memory:', connect: () => toConnection(memory), prepare }),
       /** Resolves once all that was committed is in its file; at once without one. */
       save: () => (saving = saving.catch(() => undefined).then(save)),
       /** Lets another page open the file. */
@@ -92,45 +94,25 @@ function lock(name: string): Promise<() => void> {
   });
 }
 
-function toConnection(memory: Memory): SqliteConnection & { export: () => Uint8Array } {
-  /** An export closes the connection and opens it again: it ends all statements and forgets what PRAGMAs have set. */
-  let exports = 0;
-  const pragmas = new Map<string, string>();
-  const exec = (sql: string) => {
-    const [name = '', isPragma] = sql.split('=');
-    if (sql.startsWith('PRAGMA') && isPragma) pragmas.set(name, sql);
-    memory.run(sql);
-  };
-  exec('PRAGMA journal_mode = MEMORY');
-  const prepare = (sql: string) => {
-    let statement = memory.prepare(sql);
-    let preparedAt = exports;
-    const rows = (values: SqlValue[]) => {
-      if (preparedAt !== exports) statement = memory.prepare(sql);
-      preparedAt = exports;
-      const found: unknown[] = [];
-      statement.bind(values);
-      while (statement.step()) found.push(statement.getAsObject());
-      statement.reset();
-      return found;
-    };
-    return {
-      all: (...values: SqlValue[]) => rows(values),
-      run: (...values: SqlValue[]) => {
-        rows(values);
-        return { changes: memory.getRowsModified() };
-      },
-    };
-  };
+function toConnection(memory: Memory): SqliteConnection {
+  memory.run('PRAGMA journal_mode = MEMORY');
   return {
-    exec,
-    prepare,
-    close: () => memory.close(),
-    export: () => {
-      const bytes = memory.export();
-      exports += 1;
-      for (const pragma of pragmas.values()) memory.run(pragma);
-      return bytes;
+    exec: (sql) => void memory.run(sql),
+    prepare: (sql) => {
+      const statement = memory.prepare(sql);
+      const all = (...values: SqlValue[]) => {
+        const found: unknown[] = [];
+        statement.bind(values);
+        while (statement.step()) found.push(statement.getAsObject());
+        statement.reset();
+        return found;
+      };
+      const run = (...values: SqlValue[]) => {
+        all(...values);
+        return { changes: memory.getRowsModified() };
+      };
+      return { all, run };
     },
+    close: () => memory.close(),
   };
 }
