@@ -182,4 +182,18 @@ describe('SourceReader', () => {
     give({ done: false, value: entry(1) });
     expect(await reading).toEqual([entry(1)]);
   });
+
+  it('starts no timer for what a source gives after it was closed', async () => {
+    vi.useFakeTimers();
+    let give = (_: IteratorResult<object>) => {};
+    const next = () => new Promise<IteratorResult<object>>((resolve) => (give = resolve));
+    const source = { [Symbol.asyncIterator]: () => ({ next }) };
+    const reader = new SourceReader(source, 3_600_000, () => undefined);
+    reader.isReady(10, false);
+    await reader.close();
+    give({ done: false, value: entry(1) });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
 });

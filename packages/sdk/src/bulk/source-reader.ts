@@ -90,9 +90,9 @@ export class SourceReader<T> {
     this.#onChange();
   }
 
-  /** The time runs from when there is an entry, and more are wanted. */
+  /** The time runs from when there is an entry, and more are wanted and may come. */
   #startTimer(): void {
-    const isWaiting = this.#goal > 0 && this.#entries.length > 0;
+    const isWaiting = this.#goal > 0 && this.#entries.length > 0 && !this.#isEnded;
     if (!isWaiting || this.#maxDelayMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer ??= startTimer(this.#maxDelayMs, () => {
       this.#isLate = true;
