@@ -14,8 +14,8 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** What these checks refuse is not shown: it may hold anything. */
 const isFunction = (value: unknown, name: string) =>
   typeof value === 'function' || refuse(name, 'a function');
-const isSignal = (value: { aborted?: unknown }, name: string) =>
-  typeof value.aborted === 'boolean' || refuse(name, 'an AbortSignal');
+const isSignal = (value: { throwIfAborted?: unknown }, name: string) =>
+  typeof value.throwIfAborted === 'function' || refuse(name, 'an AbortSignal');
 
 /** What an option must be, by its name, which means the same wherever it is given. A name that ends in `Ms` is a duration. */
 const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> = {

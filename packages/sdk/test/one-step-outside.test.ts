@@ -107,3 +107,24 @@ it('a few bad links are all tried, so that a run with them comes to its end', as
   expect(outcomes).toEqual(few.map(() => 'failed'));
   expect(requests).toBeLessThan(100);
 });
+
+describe('wrong options', () => {
+  const { links: resource, jobs } = client(() => new Promise(() => undefined));
+  const link = { target_url: 'https://a.example' };
+  const calls: [string, (options: never) => Promise<unknown>][] = [
+    ['create', (options) => resource.create(link, options)],
+    ['lookup', (options) => resource.lookup([], options)],
+    ['wait', (options) => jobs.wait('j', options)],
+    ['createMany', async (options) => resource.createMany([link], options)],
+  ];
+  // A polyfill of before 2022, which the client can't use.
+  const old = { aborted: false, addEventListener: () => undefined };
+
+  it.each(calls)('are named by %s before anything is read or sent', async (_, call) => {
+    for (const signal of [{}, old, new AbortController()]) {
+      const error = await failure(call({ signal } as never));
+      expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'signal' });
+    }
+    expect(await failure(call({ retry: 1 } as never))).toMatchObject({ option: 'retry' });
+  });
+});

@@ -101,6 +101,17 @@ describe('wrong use is said before anything is sent', () => {
     ['no links', { domain_id: 'd' }, 'links must be a list of links, not undefined'],
     ['links that are no list', { links: LINK }, 'links must be a list of links, not '],
     ['a target', { links: [LINK, TARGET] }, `links[1] must be a link, such as { target_url }, not`],
+    [
+      'a tag',
+      { links: [LINK, { ...LINK, tags: 'a' }] },
+      'links[1] must be data that can be written',
+    ],
+    ['a BigInt', { links: [LINK, { ...LINK, title: 1n }] }, 'links[1] must be data that can be'],
+    [
+      'a domain',
+      { domain_id: 1n, links: [LINK] },
+      'batch must be data that can be written as JSON',
+    ],
   ])('createBatch of %s', async (_, batch, message) => {
     const { links, bodies } = clientOf({});
     for (const call of [

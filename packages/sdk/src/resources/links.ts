@@ -145,8 +145,9 @@ export class Links {
    * @throws ResponseShapeError for a response that has not one readable result for each entry
    */
   async lookup(entries: LookupSource, options?: RequestOptions): Promise<LookupResult[]> {
+    const given = check.given(options, CALL_OPTIONS);
     // A source that hangs doesn't listen to the signal.
-    return await untilAborted(options?.signal, lookup(this.#parts.transport, entries, options));
+    return await untilAborted(given.signal, lookup(this.#parts.transport, entries, given));
   }
 
   async #postBatch(body: string, count: number, options?: RequestOptions, watch?: AttemptWatch) {
@@ -169,10 +170,14 @@ function writtenBatch(batch: BatchInput) {
   if (!Array.isArray(links)) check.refuse('links', `a list of links, not ${check.show(links)}`);
   const wrong = links.findIndex((link) => !check.isLink(link));
   if (wrong >= 0) throw check.notALink(`links[${wrong}]`, links[wrong]);
-  return written('batch', () => ({
-    domain_id: domain_id ?? undefined,
-    links: links.map((link: LinkInput) => pickLinkFields(link)),
-  }));
+  const pick = (link: LinkInput) => pickLinkFields(link);
+  try {
+    return written('batch', () => ({ domain_id: domain_id ?? undefined, links: links.map(pick) }));
+  } catch (error) {
+    // Where it is about a link, its error says about which one.
+    for (const [n, link] of links.entries()) written(`links[${n}]`, () => pick(link));
+    throw error;
+  }
 }
 
 /** What is sent, and its JSON. @throws InvalidOptionError for what JSON can't hold, such as a BigInt or a getter that throws */

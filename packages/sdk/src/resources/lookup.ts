@@ -29,7 +29,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 export async function lookup(
   transport: ResourceParts['transport'],
   source: LookupSource,
-  options: RequestOptions | undefined,
+  options: RequestOptions,
 ): Promise<LookupResult[]> {
   const [name, entries, toJson] =
     typeof source === 'object' && source !== null && 'codes' in source
@@ -44,7 +44,7 @@ export async function lookup(
     bytes = 0;
   };
   for await (const entry of entries) {
-    options?.signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     const json = toJson(entry, results.length + waiting.length);
     const size = encoder.encode(json).length + 1;
     if (waiting.length === MAX_LOOKUP_ENTRIES || bytes + size > MAX_LOOKUP_BYTES) await flush();
@@ -60,7 +60,7 @@ async function askAll(
   transport: ResourceParts['transport'],
   name: 'links' | 'codes',
   jsons: readonly string[],
-  options: RequestOptions | undefined,
+  options: RequestOptions,
 ): Promise<LookupResult[]> {
   const request = { method: 'POST', path: ROUTES.linksLookup, createsNothing: true } as const;
   const body = `{"${name}":[${jsons.join()}]}`;

@@ -56,6 +56,7 @@ describe('readBatch', () => {
     ['without status and total', 200, { results }],
     ['with another word', 200, { status: 'done', total: null, results }],
     ['with a job that is done', 200, { status: 'completed', job_id: 'j', results }],
+    ['with a job that is done, and a status of null', 200, { status: null, job_id: 'j', results }],
     ['as 201', 201, { results }],
   ])('reads results %s', (_, status, value) => {
     const expected = { status: 'completed', total: 1, results };

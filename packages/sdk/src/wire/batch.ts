@@ -63,8 +63,8 @@ const readProcessing = reader<ProcessingBatch>(processingBatch);
 export function readBatch(value: ResponseBody, httpStatus: number): Read<BatchResponse> {
   const job = readProcessing(value);
   const isJob = job.job_id !== '';
-  const { results, status = 'completed' } = value;
-  const isDone = !isJob || (httpStatus !== 202 && status === 'completed');
+  const { results, status } = value;
+  const isDone = !isJob || (httpStatus !== 202 && (status ?? 'completed') === 'completed');
   if (Array.isArray(results) && isDone) {
     const data = readCompleted(value);
     return { data: { ...data, total: data.total || results.length } };
