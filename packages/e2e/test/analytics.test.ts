@@ -269,6 +269,24 @@ test('sorts the keys by any column', async () => {
   expect(await names()).toEqual(['test', '<img src=x onerror=alert(1)>']);
 });
 
+test('says the year of a day that is not in this one', async () => {
+  const other = await serve({ api_keys: 3 });
+  const { store, accountId } = other;
+  const known = { accountId, name: 'old', permissions: ['analytics:read'] } as const;
+  const [createdAt, expiresAt] = [NOW - 800 * DAY, NOW + 800 * DAY];
+  await createKey(store, { ...known, expiresAt, now: createdAt });
+  const { page } = await visit({}, other);
+  await lookAt(page, other.apiKey);
+  await page.getByRole('button', { name: 'old' }).click();
+  const facts = page.locator('.facts');
+  const year = (ms: number) => new Date(ms).getUTCFullYear();
+  expect(await facts.textContent()).toMatch(
+    new RegExp(`Created\\w+ \\d+, ${year(createdAt)}Expires\\w+ \\d+, ${year(expiresAt)}Last used`),
+  );
+  await page.getByRole('button', { name: 'test', exact: true }).click();
+  expect(await facts.textContent()).toMatch(/Created\w+ \d{1,2}Last used/);
+});
+
 test('keeps the focus on the key that was opened, also among keys of one name', async () => {
   const other = await serve({ api_keys: 3 });
   for (const name of ['default', 'default']) await addKey(other, name);

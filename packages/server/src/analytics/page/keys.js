@@ -1,6 +1,6 @@
 import { Chart, Spark } from './charts.js';
 import { html, StillComponent } from './html.js';
-import { ago, count, dayName, lastDays, number, total } from './words.js';
+import { ago, count, dateName, lastDays, number, total } from './words.js';
 
 const DAYS = 30;
 
@@ -96,17 +96,17 @@ function Row({ row, now, isOpen, onToggle }) {
       <td class="wide">${lastUsed}</td>
       <td class="trend"><${Spark} days=${row.days} /></td>
     </tr>
-    ${isOpen && html`<tr class="detail"><td colspan="6"><${Detail} row=${row} lastUsed=${lastUsed} /></td></tr>`}`;
+    ${isOpen && html`<tr class="detail"><td colspan="6"><${Detail} ...${{ row, now, lastUsed }} /></td></tr>`}`;
 }
 
-function Detail({ row, lastUsed }) {
+function Detail({ row, now, lastUsed }) {
   const { key, days, name } = row;
   const { minute, day, month } = key.requests;
   const facts = [
     ['Id', key.id],
     ['Permissions', key.permissions.join(', ')],
-    ['Created', dayName(key.created_at)],
-    ...(key.expires_at ? [['Expires', dayName(key.expires_at)]] : []),
+    ['Created', dateName(key.created_at, now)],
+    ...(key.expires_at ? [['Expires', dateName(key.expires_at, now)]] : []),
     ['Last used', lastUsed],
     [
       'Requests',

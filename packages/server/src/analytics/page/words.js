@@ -11,8 +11,16 @@ const shortDate = new Intl.DateTimeFormat('en-US', {
   timeZone: 'UTC',
 });
 
+const fullDate = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' });
+
 /** `Nov 21`, of a date or an ISO 8601 text, in UTC. */
 export const dayName = (date) => shortDate.format(new Date(date));
+
+/** The same for days that may be years away: `Nov 21, 2024` where that is not the year of today. */
+export const dateName = (iso, serviceNow) =>
+  iso.slice(0, 4) === dateOf(serviceNow).slice(0, 4)
+    ? dayName(iso)
+    : fullDate.format(new Date(iso));
 
 /** `12%`. Anything above nothing is at least `<1%`, and only a limit that is reached is `100%`. */
 export function percent(used, limit) {
@@ -82,10 +90,11 @@ export function utcTime(iso, serviceNow) {
 /** `just now`, `4 min ago`, `on Nov 3`; of a day alone `today` or `on Nov 3`; `never` where nothing is known. */
 export function ago(iso, serviceNow) {
   if (!iso) return 'never';
-  if (iso.length === 10) return iso === dateOf(serviceNow) ? 'today' : `on ${dayName(iso)}`;
+  if (iso.length === 10)
+    return iso === dateOf(serviceNow) ? 'today' : `on ${dateName(iso, serviceNow)}`;
   const ms = serviceNow - Date.parse(iso);
   if (ms < 60_000) return 'just now';
-  return ms < 14 * DAY_MS ? `${duration(ms)} ago` : `on ${dayName(iso)}`;
+  return ms < 14 * DAY_MS ? `${duration(ms)} ago` : `on ${dateName(iso, serviceNow)}`;
 }
 
 /** Each of the last `length` UTC days up to `today`, oldest first, also those without use, which the service leaves out. */
