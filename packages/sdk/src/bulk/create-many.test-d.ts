@@ -16,6 +16,14 @@ test('items keep the type of the source', async () => {
     expectTypeOf(item.input).toEqualTypeOf<Row>();
   }
   createMany(deps, new ReadableStream<Row>());
+  for await (const item of createMany(deps, {} as AsyncGenerator<Row, number, string>)) {
+    expectTypeOf(item.input).toEqualTypeOf<Row>();
+  }
+  createMany(deps, {} as Generator<Row, number, string>);
+  createMany(deps, { [Symbol.asyncIterator]: () => ({}) as AsyncIterator<Row, number> });
+  // What `for await` takes: a result at once, from an iterator that can't be closed.
+  const atOnce = { done: false, value: {} as Row } as const;
+  createMany(deps, { [Symbol.asyncIterator]: () => ({ next: () => atOnce }) });
   // @ts-expect-error a link needs a target_url
   createMany(deps, [{ title: 'x' }]);
   // @ts-expect-error a batch size is a number or 'auto'

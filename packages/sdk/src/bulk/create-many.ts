@@ -69,7 +69,8 @@ type AtOnce<T> = T | PromiseLike<T>;
 
 export interface BulkIterator<T> {
   next(): AtOnce<IteratorResult<T, unknown>>;
-  return?(value?: undefined): AtOnce<IteratorResult<T, unknown>>;
+  /** A generator's has a parameter for what it returns. It is called without. */
+  return?(...value: never[]): AtOnce<unknown>;
 }
 
 /** A range of links in the source: `count` links, the first one at position `first` (from 0). */
