@@ -118,7 +118,10 @@ export type BatchRecord = BatchRange &
   (
     | { state: 'completed'; results: RecordedResults }
     | { state: 'accepted'; job_id: string }
-    /** Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. */
+    /**
+     * Sent again as one batch of this very range: safe where nothing was sent, or with an `idempotencyKey`. Keep the record of one that
+     * was sent before when this run ends with `unsent`, which only says that this run has created nothing.
+     */
     | { state: 'planned' }
     | { state: 'failed'; error: string; results?: RecordedResults | undefined }
     | { state: 'unknown'; error: string; results?: RecordedResults | undefined }
