@@ -210,6 +210,9 @@ describe('the site', () => {
     await first.getByText('"title": "Documentation"').first().waitFor();
     await code.fill('this is no program');
     expect(await runLive(first)).toMatch(/^SyntaxError/);
+    const request = "'https://sho.rt/api/v1/links', { method: 'POST', body: '{oops' }";
+    await code.fill(`console.log((await fetch(${request})).status);`);
+    expect(await runLive(first)).toBe('401\n');
 
     await many.getByLabel('Plan').selectOption('community');
     expect(await runLive(many)).toMatch(/PlanLimitError: .*15/);

@@ -142,7 +142,12 @@ function missing(name: string, known: readonly string[]): never {
 
 /** JSON over several lines, and not all of a long text. */
 function shortened(body: string): string {
-  const text = /^[[{]/.test(body) ? JSON.stringify(JSON.parse(body), null, 2) : body;
+  let text = body;
+  try {
+    text = JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    // It is no JSON.
+  }
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text;
 }
 
