@@ -112,18 +112,29 @@ it('examples/browser shortens a link in a page, and shows what went wrong', asyn
   await using served = await serveVitePage(example('browser'));
   const page = await launched.browser.newPage();
   await page.goto(served.url);
-  const submit = async (url: string) => {
+  const fill = async (url: string) => {
     await page.getByLabel('Service').fill(world.server.url);
     await page.getByLabel('API key').fill(key);
     await page.getByLabel('URL').fill(url);
-    await page.getByRole('button').click();
   };
-  await submit('https://example.com/docs');
+  await fill('https://example.com/docs');
+  await page.getByRole('button').click();
   const link = page.locator('output a');
   await link.waitFor();
   expect(await link.textContent()).toMatch(/^http:/);
-  await submit('ftp://example.com');
+  await fill('ftp://example.com');
+  await page.getByRole('button').click();
   await page.locator('output', { hasText: 'target_url' }).waitFor();
+
+  // Where the script is late or lost, the form must not put the key into the address of a page.
+  await page.route('**/*.js', (route) => route.abort());
+  await page.reload();
+  await fill('https://example.com/docs');
+  const refusal = await page.evaluate(`new Promise((resolve) => {
+    addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective));
+    document.querySelector('form').requestSubmit();
+  })`);
+  expect(refusal).toBe('form-action');
 });
 
 describe('examples/browser-tests', () => {
