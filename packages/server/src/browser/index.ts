@@ -17,8 +17,9 @@ export interface PageServiceOptions extends TestServiceOptions {
   /** Origin that the service stands for. @default 'https://shortlink.test' */
   baseUrl?: string | undefined;
   /**
-   * Name of a database that stays in the browser's private file system (OPFS). All of it is written after each request that changed it, and one
-   * page at a time can have it open. Its links stay; there is a new key at each start. Not in Node, Bun, Deno and Cloudflare Workers.
+   * Name of a database that stays in the browser's private file system (OPFS). All of it is written after each request that changed it; clicks
+   * are with the next request or `close()`. One page at a time can have it open. Its links stay; there is a new key at each start. Not in
+   * Node, Bun, Deno and Cloudflare Workers.
    * @default in memory, gone with the page
    */
   database?: string | undefined;
