@@ -65,6 +65,21 @@ describe('Retry-After', () => {
     await test.answer(1, json(LINK, 201));
     await expect(call).resolves.toEqual(LINK);
   });
+
+  it('holds up nothing else where it is that of the usage, which has a limit of its own', async () => {
+    const test = setUp();
+    const usage = test.usage.retrieve();
+    await test.answer(0, tooMany('34'));
+    void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(2);
+    expect(test.cooldowns).toEqual([]);
+    await test.clock.advance(33_999);
+    expect(test.sent).toHaveLength(2);
+    await test.clock.advance(1);
+    await test.answer(2, json({ plan: 'pro' }));
+    await expect(usage).resolves.toMatchObject({ plan: 'pro' });
+  });
 });
 
 describe('maxRetryAfterMs', () => {

@@ -161,7 +161,7 @@ export class HttpTransport {
           const waitMs = retryWaitMs(error, retriesConsumed + 1, random);
           // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
           const isAccepted = !asksTooLongWait(error, maxRetryAfterMs);
-          if (wasSent && RateLimitError.isInstance(error) && isAccepted) {
+          if (wasSent && RateLimitError.isInstance(error) && isAccepted && !call.ignoresQuota) {
             limiter.pause(waitMs, error.retryAfterMs, call.onPause);
           }
           const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: call.now() });
@@ -202,7 +202,7 @@ export class HttpTransport {
       const durationMs = clock.now() - sentAt;
       report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
       const retryAfterMs = parseRetryAfter(headers, clock.date());
-      end = { wasSent: true, status, retryAfterMs, windows };
+      end = { wasSent: true, windows, ...(!call.ignoresQuota && { status, retryAfterMs }) };
       if (status < 200 || status > 299) {
         throw readError(raw, redact, retryAfterMs, `${method} ${path} at ${baseUrl}`);
       }
