@@ -38,7 +38,8 @@ export class FaultScript {
   add(rule: FaultRule): void {
     refuseOthers('fault', [String(rule.fault?.kind)], ['answer', 'drop', 'delay']);
     if (rule.fault.kind === 'answer') answer(rule.fault);
-    this.#rules.push({ ...rule, skip: rule.skip ?? 0, times: rule.times ?? 1 });
+    const { skip = 0, times = 1 } = rule;
+    if (times > 0) this.#rules.push({ ...rule, skip, times });
   }
 
   clear(): void {

@@ -124,6 +124,12 @@ test('rules pick their requests by method, path, skip and times', async () => {
   expect(statuses).toEqual([400, 503, 503, 400]);
 });
 
+test('a fault that is to happen 0 times does not happen, and does not wait to', async () => {
+  await start({ faults: [{ times: 0, fault: { kind: 'answer', status: 503 } }] });
+  expect(server.faults.isPending).toBe(false);
+  expect((await createLink()).status).toBe(201);
+});
+
 test('closing cuts requests that wait', async () => {
   await start({ faults: [{ fault: { kind: 'delay', ms: 60_000 } }] });
   const pending = expect(createLink()).rejects.toThrow('fetch failed');
