@@ -368,6 +368,21 @@ describe('the quota that the service states', () => {
     await expect(usage).resolves.toMatchObject({ plan: 'pro' });
   });
 
+  it('is not used up by reading the usage while other calls are under way', async () => {
+    const test = setUp();
+    void create(test);
+    await test.answer(0, stating(10, 34));
+    void create(test);
+    for (let n = 2; n < 9; n += 1) {
+      const usage = test.usage.retrieve();
+      await test.answer(n, stating(9, 34));
+      await usage;
+    }
+    for (let n = 0; n < 20; n += 1) void create(test);
+    await settle();
+    expect(test.sent).toHaveLength(9 + 9);
+  });
+
   it('pauses nothing else where it fails a call that was not sent', async () => {
     const test = setUp();
     void create(test);

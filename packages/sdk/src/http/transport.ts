@@ -30,7 +30,7 @@ interface Call<T> extends RetryCall, Attempt, TurnOptions, Omit<TransportRequest
   now: () => number;
 }
 
-/** An attempt failed. The service may have seen it if it `wasSent`. */
+/** An attempt failed. The service may have counted it if it `wasSent`. */
 interface Failure {
   error: ShortlinkError;
   wasSent: boolean;
@@ -161,7 +161,7 @@ export class HttpTransport {
           const waitMs = retryWaitMs(error, retriesConsumed + 1, random);
           // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
           const isAccepted = !asksTooLongWait(error, maxRetryAfterMs);
-          if (wasSent && RateLimitError.isInstance(error) && isAccepted && !call.ignoresQuota) {
+          if (wasSent && RateLimitError.isInstance(error) && isAccepted) {
             limiter.pause(waitMs, error.retryAfterMs, call.onPause);
           }
           const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: call.now() });
@@ -195,14 +195,16 @@ export class HttpTransport {
       report('onRequest', about);
       const sentAt = clock.now();
       call.lostAt ??= sentAt;
-      end = { wasSent: true };
+      // For the limiter, which is about quotas, one that counts against none is as good as not sent.
+      const wasSent = !call.ignoresQuota;
+      end = { wasSent };
       const raw = await send(call, signal);
       const { status, headers, requestId } = raw;
       const windows = parseRateLimit(headers);
       const durationMs = clock.now() - sentAt;
       report('onResponse', { ...about, status, durationMs, requestId, quota: windows });
       const retryAfterMs = parseRetryAfter(headers, clock.date());
-      end = { wasSent: true, windows, ...(!call.ignoresQuota && { status, retryAfterMs }) };
+      end = { wasSent, windows, ...(wasSent && { status, retryAfterMs }) };
       if (status < 200 || status > 299) {
         throw readError(raw, redact, retryAfterMs, `${method} ${path} at ${baseUrl}`);
       }
