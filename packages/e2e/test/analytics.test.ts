@@ -712,6 +712,18 @@ test('a wrong key is reported, and leaves nothing behind', async () => {
   expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 0]);
 });
 
+test.each([
+  ['<!doctype html><title>Sign in</title>', 'text/html'],
+  ['null', 'application/json'],
+])('says that something else has responded: %s', async (body, contentType) => {
+  const { page } = await visit();
+  await page.route('**/api/v1/usage', (route) => route.fulfill({ body, contentType }));
+  await signIn(page);
+  await expect
+    .poll(() => page.getByRole('alert').textContent())
+    .toBe('Something else than the service has responded, such as a proxy that asks to sign in.');
+});
+
 test('the key is kept in memory, or for the tab when asked, and nowhere else', async () => {
   const { page } = await visit();
   await lookAt(page);

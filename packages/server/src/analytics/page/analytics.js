@@ -136,9 +136,11 @@ async function fetchUsage(apiKey, signal) {
   try {
     const headers = { 'X-Api-Key': apiKey };
     const response = await fetch('/api/v1/usage', { headers, cache: 'no-store', signal });
-    const body = await response.json().catch(() => ({}));
+    const body = await response.json().catch(() => undefined);
     signal.throwIfAborted();
-    return response.ok ? usageOf(body, response.headers) : refusal(body, response);
+    return response.ok && body?.requests
+      ? usageOf(body, response.headers)
+      : refusal(body, response);
   } catch (error) {
     if (error.isAnswer) throw error;
     throw new Error(
@@ -159,12 +161,15 @@ function usageOf(usage, headers) {
   return { usage, aheadMs, refetchAt: Math.max(Date.now() + LEAST_REFETCH_MS, firstEnd) };
 }
 
-function refusal(body, { status, headers }) {
+function refusal(body, { ok, status, headers }) {
   // `Retry-After` has seconds or a date.
   const after = headers.get('Retry-After') ?? '';
-  throw Object.assign(new Error(body.error ?? `The service answered ${status}.`), {
+  const words = ok
+    ? 'Something else than the service has responded, such as a proxy that asks to sign in.'
+    : (body?.error ?? `The service answered ${status}.`);
+  throw Object.assign(new Error(words), {
     isAnswer: true,
-    isKeyRejected: status === 401 || body.code === 'account_disabled',
+    isKeyRejected: status === 401 || body?.code === 'account_disabled',
     retryAfterMs: Number(after) * 1_000 || Date.parse(after) - Date.now() || 0,
   });
 }
