@@ -58,7 +58,7 @@ export class SourceReader<T> {
     this.#stopTimer();
     const returned = this.#iterator?.return?.();
     if (!this.#isReading) await returned;
-    else if (returned instanceof Promise) returned.catch(() => undefined);
+    else Promise.resolve(returned).catch(() => undefined);
   }
 
   async #read(): Promise<void> {
