@@ -489,4 +489,17 @@ describe('jobs.wait', () => {
     }
     expect(Math.max(...perJob.slice(1))).toBeLessThanOrEqual(2);
   });
+
+  it('knows them also when the batch is waited for again, after a wait that ended early', async () => {
+    const doneInOtherWords = { ...job('done', 10, 0), results: resultsOf(10) };
+    const { jobs, known } = makeJobs(new InstantClock(), (nowMs) =>
+      nowMs < 5_000 ? job('queued', 0, 0) : doneInOtherWords,
+    );
+    known.accepted(JOB_ID, { acceptedAt: 0, total: 10, retryAfterMs: undefined });
+    const late = { name: 'JobTimeoutError' };
+    await expect(jobs.wait(JOB_ID, { timeoutMs: 1_000 })).rejects.toMatchObject(late);
+    await expect(jobs.wait(JOB_ID, { timeoutMs: 60_000 })).resolves.toMatchObject({
+      status: 'done',
+    });
+  });
 });

@@ -81,6 +81,8 @@ export class Jobs {
     try {
       return await this.#wait(jobId, given, accepted);
     } catch (error) {
+      // It may be waited for again.
+      if (accepted !== undefined) this.#parts.known.accepted(jobId, accepted);
       // The reason of an abort is the caller's.
       if (error === given.signal?.reason) leaveInDoubt(error);
       else if (ShortlinkError.isInstance(error)) Object.assign(error, { jobId });

@@ -140,7 +140,7 @@ export class KnownJobs {
     this.#accepted.set(jobId, job);
   }
 
-  /** What is known of a job that will be waited for now; forgotten after that. */
+  /** What is known of a job that will be waited for now; forgotten, unless the wait fails. */
   take(jobId: string): AcceptedJob | undefined {
     const job = this.#accepted.get(jobId);
     this.#accepted.delete(jobId);
