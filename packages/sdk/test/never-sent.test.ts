@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { runInNewContext } from 'node:vm';
 import { Agent, ProxyAgent, fetch as undici8Fetch } from 'undici8';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Fetch, ShortlinkOptions } from '../src/options.ts';
@@ -104,6 +105,15 @@ describe('a request that the runtime refused before it sent anything is not repe
       expect(seen).toEqual([]);
     },
   );
+
+  it('with fetchOptions that Request does not take, where errors are of another realm, as in Jest', async () => {
+    const errorOf = runInNewContext('(message) => new TypeError(message)');
+    const fetch: Fetch = (url, init) =>
+      globalThis.fetch(url, init).catch(({ message }) => Promise.reject(errorOf(message)));
+    const { ends, calls } = await play({ fetch, fetchOptions: { mode: 'navigate' } });
+    for (const end of ends) expect(end).toMatchObject(NEVER_SENT);
+    expect(calls).toBe(2);
+  });
 });
 
 it('a TypeError of the network is still in doubt, whatever Request says of the options', async () => {
