@@ -111,10 +111,10 @@ describe('in a page', () => {
   it('links are kept for the next page, and no two pages write at once', async () => {
     const first = await open();
     expect(await first.evaluate('uses.keep()')).toBe(
-      'Error: The database "kept" is open in another page.',
+      'Error: The database "kept" is open already, in this page or another one.',
     );
     const second = await open();
-    await expect(second.evaluate('uses.find()')).rejects.toThrow('is open in another page');
+    await expect(second.evaluate('uses.find()')).rejects.toThrow('is open already, in this page');
     // As when a tab is closed, or crashes.
     await first.close();
     const find = () => second.evaluate('uses.find()').catch(String);

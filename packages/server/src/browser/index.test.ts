@@ -34,6 +34,7 @@ const start = (options?: PageServiceOptions) =>
 test('a page that could not start, or could not save at its end, leaves its database to the next', async () => {
   await expect(start({ plan: 'Pro' as never })).rejects.toThrow('There is no plan Pro');
   const page = await start();
+  await expect(start()).rejects.toThrow('is open already, in this page or another one.');
   isFull = true;
   await expect(page.fetch(page.url)).rejects.toThrow('The disk is full.');
   await expect(page.close()).rejects.toThrow('The disk is full.');

@@ -90,7 +90,9 @@ function lock(name: string): Promise<() => void> {
     const held = () => new Promise<void>(resolve);
     navigator.locks
       .request(`shortlink-${name}`, { signal }, held)
-      .catch(() => reject(new Error(`The database "${name}" is open in another page.`)));
+      .catch(() =>
+        reject(new Error(`The database "${name}" is open already, in this page or another one.`)),
+      );
   });
 }
 
