@@ -59,9 +59,8 @@ async function login(context: Context): Promise<ExitCode> {
   const profile = settings.profile.value;
   config.profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
   await writeConfig(context.configPath, config);
-  const masked = maskKey(account.apiKey);
-  printer.ended('success', `Logged in to ${account.baseUrl} with the key ${masked}`);
-  const flag = context.profileFlag;
+  const [key, flag] = [maskKey(account.apiKey), context.profileFlag];
+  printer.ended('success', `Logged in to ${account.baseUrl} with the key ${key}`);
   printer.note(
     [
       `  Stored as profile ${profile} in ${context.configPath.replace(`${io.home}/`, '~/')}`,

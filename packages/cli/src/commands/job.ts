@@ -137,15 +137,14 @@ async function writeResults(
     return;
   }
   const file = await openOutput(path, { stdout });
-  let kept: string | undefined;
   try {
     await file.write(text);
-    kept = await file.finish();
+    const kept = await file.finish();
+    printer.note(`Wrote ${plural(results.length, 'result')} to ${path}.`);
+    if (kept !== undefined) printer.note(`What was in it before is in ${kept}.`);
   } finally {
     await file.discard();
   }
-  printer.note(`Wrote ${plural(results.length, 'result')} to ${path}.`);
-  if (kept !== undefined) printer.note(`What was in it before is in ${kept}.`);
 }
 
 const COLUMNS = ['target_url', 'code', 'short_url', 'error'] as const;

@@ -5,7 +5,6 @@ import type { Context } from '../context.ts';
 import { bar, formatCount, formatDuration, formatPercent } from '../format.ts';
 import type { Printer } from '../output/printer.ts';
 import { foreign } from '../output/sanitize.ts';
-import type { Paint, Style } from '../output/style.ts';
 import { flow } from '../output/wrap.ts';
 import { declareCommand, MAX_BATCH_LINKS, type Perform } from './declare.ts';
 
@@ -61,10 +60,11 @@ function renderUsage(
     if (of.limit === null) return line(name, `${formatCount(of.used)}, no limit`);
     // A limit of 0 is reached at once.
     const fraction = of.limit === 0 ? 1 : of.used / of.limit;
+    const paint = fraction >= 1 ? style.red : fraction >= NEAR ? style.yellow : style.green;
     const resetMs = Date.parse(of.resets_at ?? '') - now;
     return line(
       name,
-      ...(barWidth < MIN_BAR ? [] : [paintOf(fraction, style)(bar(fraction, barWidth))]),
+      ...(barWidth < MIN_BAR ? [] : [paint(bar(fraction, barWidth))]),
       formatPercent(fraction).padStart(4),
       ` ${formatCount(of.used)} of ${formatCount(of.limit)}`,
       ...(resetMs > 0 ? [style.dim(` resets in ${formatDuration(resetMs)}`)] : []),
@@ -80,9 +80,4 @@ function renderUsage(
     limit('API keys', usage.api_keys),
     line('Batch size', `up to ${formatCount(batch ?? MAX_BATCH_LINKS)} links`),
   ].join('\n');
-}
-
-function paintOf(fraction: number, style: Style): Paint {
-  if (fraction >= 1) return style.red;
-  return fraction >= NEAR ? style.yellow : style.green;
 }

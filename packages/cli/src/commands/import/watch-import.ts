@@ -103,17 +103,16 @@ export function stopSignals({ io, printer }: Context) {
     /** Called at the first; returns what the run still does. */
     onSoft: undefined as (() => string) | undefined,
     release: io.onInterrupt((cause) => {
-      // Of a terminal that is closed, both the system and the shell tell, and output fails.
-      if (soft.signal.aborted && cause === 'closed') return;
-      if (soft.signal.aborted) {
+      if (!soft.signal.aborted) {
+        soft.abort(interruptedError());
+        const ending = signals.onSoft?.() ?? 'Stopping.';
+        if (cause === 'signal') printer.note(`${ending} Ctrl-C again stops now.`);
+        // Of a terminal that is closed, both the system and the shell tell, and output fails.
+      } else if (cause !== 'closed') {
         // A third Ctrl-C finds no listener, so it ends the process even if something hangs.
         signals.release();
         hard.abort(interruptedError());
-        return;
       }
-      soft.abort(interruptedError());
-      const ending = signals.onSoft?.() ?? 'Stopping.';
-      if (cause === 'signal') printer.note(`${ending} Ctrl-C again stops now.`);
     }),
   };
   return signals;

@@ -61,17 +61,15 @@ export const TABLES = `
  * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link. The
  * cells of rows say how it is called, or else who knows best.
  */
-const callAs = (known: string, where: string) => `
-  UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
-  WHERE ${where} AND link.key = known.key AND link.pair = known.pair
-    AND link.short_url <> known.url AND substr(known.url, -1 - length(code)) = '/' || code`;
 export const CALL_ALIKE = [
-  callAs('own AS url FROM temp.row WHERE own IS NOT NULL', 'TRUE'),
-  callAs(
-    'short_url AS url, source AS better FROM temp.link WHERE short_url IS NOT NULL',
-    'source > 0 AND source > better',
-  ),
-];
+  'own AS url, -1 AS source FROM temp.row WHERE own IS NOT NULL',
+  'short_url AS url, source FROM temp.link WHERE short_url IS NOT NULL',
+].map(
+  (known) => `
+    UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
+    WHERE link.source > known.source AND link.key = known.key AND link.pair = known.pair
+      AND link.short_url <> known.url AND substr(known.url, -1 - length(code)) = '/' || code`,
+);
 
 /** Where no cell says what a link was made for, the journal does. */
 const FIT_BY_JOURNAL = `
