@@ -58,17 +58,18 @@ export const TABLES = `
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
 /**
- * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link. The
- * cells of rows say how it is called, or else who knows best.
+ * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link, and
+ * is called as in cells of rows, or as who knows best says. Not where all short URLs are at the address of the first and last of them in order.
  */
 export const CALL_ALIKE = [
-  'own AS url, -1 AS source FROM temp.row WHERE own IS NOT NULL',
-  'short_url AS url, source FROM temp.link WHERE short_url IS NOT NULL',
+  "substr(own, 1 + length(rtrim(own, replace(own, '/', '')))) AS code, own AS url, -1 AS source FROM temp.row WHERE own IS NOT NULL",
+  'code, short_url AS url, source FROM temp.link WHERE short_url IS NOT NULL',
 ].map(
   (known) => `
     UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
-    WHERE link.source > known.source AND link.key = known.key AND link.pair = known.pair
-      AND link.short_url <> known.url AND substr(known.url, -1 - length(code)) = '/' || code`,
+    WHERE (SELECT rtrim(min(url), replace(min(url), '/', '')) <> rtrim(max(url), replace(max(url), '/', '')) FROM (SELECT own AS url FROM temp.row UNION ALL SELECT short_url FROM temp.link))
+      AND link.key = known.key AND link.code = known.code AND link.pair = known.pair
+      AND link.source > known.source AND link.short_url <> known.url`,
 );
 
 /** Where no cell says what a link was made for, the journal does. */
