@@ -69,6 +69,25 @@ function loseFiles(scenario: Scenario, random: Random): void {
     if (random.chance(0.1)) run.onSimilar = random.pick(['reuse', 'create']);
   }
   if (user.inPlace) editTargets(scenario);
+  if (service.hasLookup) askInParts(scenario, new Random(scenario.seed, 27));
+}
+
+/** A look-up of several requests, since one target has many links, ends at the second one. The next run has the same files, with edited titles. */
+function askInParts({ runs }: Scenario, random: Random): void {
+  const [asking, next] = runs.slice(-2);
+  if (!random.chance(0.1) || asking === undefined || next === undefined) return;
+  // Each request finds three links of a target at most.
+  if (asking.rows.length > 60) return;
+  const isMany = (index: number) => index % 2 === 0;
+  asking.rows = asking.rows.map((row, index) => (isMany(index) ? { ...row, url: 0 } : row));
+  const calmly = { ...quietly(asking), onSimilar: undefined };
+  const machine = { of: 'machine', how: 'delete', kept: 0, since: 0 } as const;
+  const fault = { request: 3, lasts: 30, kind: 'refused', form: 0 } as const;
+  const titled = asking.rows.map((row, index) =>
+    isMany(index) ? row : { ...row, title: random.below(3) },
+  );
+  runs.splice(-2, 2, calmly, { ...calmly, losses: [machine], faults: [fault] });
+  runs.push({ ...calmly, rows: titled, onSimilar: 'create' });
 }
 
 /** Before one of the runs, other targets are written over some in the file, which keeps the cells beside them. */
