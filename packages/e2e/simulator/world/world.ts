@@ -32,7 +32,7 @@ export interface Kill {
 }
 
 /** A program is now and then kept waiting for its turn, and taken for one that never ends after so many steps. */
-const ORDER = { leaps: { share: 0.02, mostMs: 250 }, mostSteps: 300_000 } as const;
+const ORDER = { leaps: { share: 0.02, mostMs: 250 }, mostSteps: 1_000_000 } as const;
 
 /** Whose work it is that belongs to no program: that of the network, the service, and of time that goes by. */
 export const ELSEWHERE: Owner = { name: 'elsewhere', isAlive: true };
