@@ -58,8 +58,8 @@ export const TABLES = `
     WHERE own IS NULL AND number NOT IN (SELECT number FROM temp.match);`;
 
 /**
- * A service may have another address than when it created its links: one with the target and the code of a link that is known is that link, and
- * is called as in cells of rows, or as who knows best says. Not where all short URLs are at the address of the first and last of them in order.
+ * The public address of a service may change. A link with the target and the code of another one is the same link, and gets the short URL that a
+ * cell of the input names, or else the best source. If the first and the last short URL in order have one address, all have, and nothing is done.
  */
 export const CALL_ALIKE = [
   "substr(own, 1 + length(rtrim(own, replace(own, '/', '')))) AS code, own AS url, -1 AS source FROM temp.row WHERE own IS NOT NULL",
