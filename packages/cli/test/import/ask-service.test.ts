@@ -83,6 +83,19 @@ describe('short URLs that begin with another address by now are no other links',
   });
 });
 
+test('of two links with one target, only that with the code is the one that results name by another address', async () => {
+  world.write('input.csv', file(row(1)));
+  await world.import();
+  const results = world.read('input.csv.results.csv');
+  world.write('input.csv', file(row(1), row(1)));
+  await world.import();
+  rmSync(world.path('input.csv.shortlink-journal'));
+  world.write('input.csv.results.csv', results);
+  Object.assign(world.service, { short: 'https://sho.rt/' });
+  expect(await world.import()).toMatchObject({ existing: 2, created: 0 });
+  expect(new Set(codesOf()).size).toBe(2);
+});
+
 test('a service that gives one part of its links again and again is asked for it once more', async () => {
   world.write('input.csv', file(row(1)));
   await world.import();
