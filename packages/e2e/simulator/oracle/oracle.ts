@@ -72,7 +72,7 @@ export class Oracle {
   /** Rows as they were in any run, with their titles. */
   readonly #asked = new Counts();
   /** Whether links have the titles of the rows with which they are compared. */
-  readonly #areTitlesCertain: boolean;
+  #areTitlesCertain: boolean;
   readonly #doubts: Doubts;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new Counts();
@@ -210,6 +210,8 @@ export class Oracle {
     if (hasSecond) return;
     const text = textOf(world.disk, world.disk.wholeOf(settings.output));
     const [{ user }, { made }, { exchanges }] = [scenario, service, network];
+    // Where the results of a restart are missing, earlier ones have links for the rows that it did not come to.
+    if (plan.restart && summary?.output === undefined) this.#areTitlesCertain = false;
     const areTitlesCertain = this.#areTitlesCertain && !exchanges.some(lacksResults);
     const certain = { exchanges, areTitlesCertain, stated: this.#evidence.doubts };
     const results = { text, plan, user, made, ...certain };

@@ -15,6 +15,8 @@ const CERTAIN = `source < ${KNOWN_BY.beside}`;
 /** Links of the journal have its own numbers as ids, and others begin here. */
 export const FIRST_OTHER = 2 ** 44;
 
+const IS_UNNAMED = 'short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)';
+
 /** The content of the row that had the link last. See `editedContent`. */
 const AS_ROW = `iif(content < 0, (-1 - content) / ${MADE_VALUES}, content)`;
 const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made & ~${REDIRECT_BITS} AS made_with, pair FROM temp.link`;
@@ -40,9 +42,9 @@ export const TABLES = `
   CREATE TEMP TABLE settled (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, found INTEGER);
   CREATE TEMP VIEW free_link AS
     SELECT id, source, short_url IS NULL AS is_open, ${FREE}
-    WHERE source = 0 AND (short_url IS NULL OR short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL))
+    WHERE source = 0 AND (short_url IS NULL OR ${IS_UNNAMED})
     UNION ALL SELECT min(id), source, 0, ${FREE}
-    WHERE source > 0 AND short_url IS NOT NULL AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)
+    WHERE source > 0 AND short_url IS NOT NULL AND ${IS_UNNAMED}
       AND short_url NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL)
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
@@ -151,13 +153,16 @@ const MATCH_SINGLE = `
 const UNMATCH_OTHERS = `
   DELETE FROM temp.match WHERE number IN (SELECT number FROM ${MATCHED_LINKS} JOIN temp.row USING (number) WHERE link.pair <> row.pair)`;
 
-/** The doubt of a row itself is the same as one that the journal has, for this row or for another one: as many as were made with the same. */
+/**
+ * The doubt of a row itself is the same as one that the journal has, or had when the file was written, for this row or for another one: as many
+ * as were made with the same.
+ */
 const DROP_KNOWN_DOUBTS = `
   DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match) OR id IN (
     SELECT id FROM (
       SELECT id, key, made, row_number() OVER (PARTITION BY key, made ORDER BY of_row IN (SELECT number FROM temp.match) DESC, id) AS n
       FROM temp.link WHERE of_row IS NOT NULL
-    ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL GROUP BY key, made) USING (key, made)
+    ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL AND (short_url IS NULL OR ${IS_UNNAMED}) GROUP BY key, made) USING (key, made)
     WHERE n <= known
   )`;
 const MATCH_OWN_DOUBTS =
@@ -206,7 +211,7 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
 }
 
 const IS_GONE = `source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
-  AND short_url NOT IN (SELECT own FROM temp.row WHERE own IS NOT NULL)`;
+  AND ${IS_UNNAMED}`;
 export const GONE = `SELECT short_url FROM temp.link WHERE ${IS_GONE} ORDER BY id LIMIT ${FIRST_LINES}`;
 
 /** Bound: number of the first link that this run has created. */

@@ -112,3 +112,37 @@ test('what a row and the results beside its file doubt is one link', async () =>
   expect((await evidence.adopt(false)).unknown).toBe(1);
   journal.close();
 });
+
+test.each([
+  ['since its file was written is no doubt of its row', true, 0],
+  ['before its file was written is another one than its row doubts', false, 1],
+])('a link that was learned %s', async (_, isDoubted, unknown) => {
+  const path = join(await testFolder(), 'journal');
+  const open = () => openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const sent = { target_url: 'https://example.com/1', title: 'before' };
+  const [before, now] = [sent, { ...sent, title: 'now' }].map((link) =>
+    linkIdentity(link, undefined),
+  );
+  if (before === undefined || now === undefined) throw new Error('two links');
+  const first = open();
+  const batch = first.begin({
+    links: [sent],
+    sentAt: '',
+    idempotencyKey: undefined,
+    domain: undefined,
+  });
+  if (isDoubted) first.willWrite('a file that says unknown');
+  const link = { code: 'c1', short_url: 'https://s.example/c1' };
+  first.decide(batch, { results: [{ status: 'created', ...link }], isFinal: true });
+  first.willWrite('a file that was lost in a power cut');
+  first.close();
+  const journal = open();
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  // The row was edited, and a row as it was before has its link.
+  const doubt = { own: undefined, doubt: 'lost', made_for: madeFor(before) };
+  evidence.addRow(0, { line: 2, ...doubt }, now);
+  evidence.addRow(1, { line: 3, own: undefined, doubt: undefined }, before);
+  expect(await evidence.compare()).toMatchObject({ existing: 1, unknown });
+  journal.close();
+});

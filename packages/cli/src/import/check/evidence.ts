@@ -251,7 +251,8 @@ export class Evidence {
       for (const link of this.#journal.eachLink(batch)) {
         const { number } = link;
         const isKnown = this.#elsewhere.has(number) || this.#order?.links.has(number);
-        if (isLink(link) && !isKnown) this.#links.add(valuesOf(link, this.#open.has(number)));
+        if (isLink(link) && !isKnown)
+          this.#links.add(valuesOf(link, this.#open.has(number), batch.wasDoubted));
       }
     }
     this.#flush();

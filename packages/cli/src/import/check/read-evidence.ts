@@ -122,13 +122,13 @@ export function lineOf({ line, short_url }: Record<string, unknown>) {
 }
 
 /** As the table of links has it. */
-export function valuesOf(link: JournalLink, wasOpen: boolean): Values {
+export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false): Values {
   const { number, key, content, pair, result } = link;
   const known =
     result?.status === 'created'
       ? [result.code, result.short_url, null]
       : [null, null, result?.error ?? null];
-  const made = wasOpen || known[1] === null ? madeNumber(link) : null;
+  const made = wasOpen || wasDoubted || known[1] === null ? madeNumber(link) : null;
   return [number, 0, key, content, pair, ...known, null, made, wasOpen ? 1 : 0];
 }
 

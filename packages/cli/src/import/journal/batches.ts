@@ -39,6 +39,8 @@ export interface Batch {
   unanswered: number;
   /** Ids of the records with the outcome of its links. */
   decided: number[];
+  /** Whether a file that was written since may say that its links may exist. */
+  wasDoubted?: boolean;
 }
 
 export type SentAt = Pick<Batch, 'sentAt' | 'uptimeMs'>;

@@ -287,6 +287,7 @@ export class Journal {
     if (kind === 'owner') this.owner = String(info['input']);
     else if (kind === 'written') {
       this.written = [...this.written, String(info['content'])].slice(-MAX_WRITTEN);
+      for (const known of this.#batches.values()) known.wasDoubted ||= known.unanswered > 0;
     } else if (kind === 'batch') {
       const begun = beginBatch(record, this.#nextLink);
       this.#batches.set(record.id, begun);
