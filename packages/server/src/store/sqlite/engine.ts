@@ -17,7 +17,7 @@ export interface SqliteEngine extends Engine {
 }
 
 /** A link that was just inserted by another process makes no difference: its bucket exists already, or is found as soon as it does. */
-const BUCKET_OF_NEW_LINK = bucketOf('ifnull((SELECT max(rowid) FROM links), 0)');
+const BUCKET_OF_NEW_LINKS = sql`SELECT ${bucketOf('ifnull(max(rowid), 0)')} AS bucket FROM links`;
 
 export const table: Engine['table'] = (columns, rows) => {
   const extracted = sqlText(columns.map((name) => `value ->> '${name}' AS ${name}`).join());
@@ -49,12 +49,14 @@ export function sqliteEngine(
 
 function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
   const inserted = new Set<string>();
+  // Not for each row: a statement that reads the table into which it inserts makes a copy of its rows first.
+  const { bucket = 0 } = db.get<{ bucket: number }>(BUCKET_OF_NEW_LINKS) ?? {};
   for (const row of rows) {
     const { code, id, account_id, domain_id, target_url, title, redirect_type } = row;
     const changed = db.run(sql`
       INSERT INTO links (code, id, account_id, domain_id, target_url, title, redirect_type, is_active, tags, created_at, target_number)
       SELECT ${code}, ${id}, ${account_id}, ${domain_id}, ${target_url}, ${title}, ${redirect_type}, ${row.is_active ? 1 : 0},
-        ${JSON.stringify(row.tags)}, ${row.created_at}, ${targetNumber(row)} + ${BUCKET_OF_NEW_LINK}
+        ${JSON.stringify(row.tags)}, ${row.created_at}, ${targetNumber(row) + bucket}
       WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = ${domain_id ?? ''} AND path = ${`/${code}`})
       ON CONFLICT (code) DO NOTHING`);
     if (changed === 1) inserted.add(code);
