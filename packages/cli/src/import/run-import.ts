@@ -145,7 +145,8 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   const released = isRetry ? await releaseAll({ ...known, idempotency }) : known.found;
   let found = await findOut(known, service, foundOf(checked, released));
   // As in an import: links of earlier results that no row asks for any more are counted.
-  if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
+  const { inPlace } = settings;
+  if (evidence.knowsMore(inPlace)) found = foundOf(checked, await evidence.adopt(inPlace));
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listUnsent({ ...known, found }) };
   if (found.new === 0) return after;

@@ -1,8 +1,9 @@
+import type { RunPlan } from '../scenario/scenario.ts';
 import { queryDatabase } from '../world/database-content.ts';
 import type { FileNode } from '../world/disk.ts';
 import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
-import { Counts, toldJob } from './ledger.ts';
+import { Counts, isCreate, toldJob } from './ledger.ts';
 
 const SUFFIX = '.shortlink-journal';
 
@@ -110,6 +111,13 @@ export function recordedKeys(journal: FileNode | undefined): string[] {
   return recordedBatches(journal).flatMap(({ key, isOpen }) => (isOpen ? (key ?? []) : []));
 }
 
+/** Nothing is sent where the journal can't be read. */
+export function checkIsQuiet(exchanges: readonly Exchange[]): void {
+  const blind = exchanges.find(isCreate);
+  if (blind !== undefined)
+    throw new Error(`#${blind.number} is sent although the journal can't be read`);
+}
+
 /** Every code that the program was told is in its journal. */
 export function checkCodes(journal: FileNode | undefined, told: ReadonlySet<string>): void {
   if (told.size === 0) return;
@@ -134,17 +142,26 @@ export function checkJobs(
   }
 }
 
-/**
- * Adds the links of requests that were recorded, and may not have been sent because the program was killed. From standard input, each
- * content has a journal of its own, which is removed once all its rows have links.
- */
-export function addRecorded(recorded: Counts, names: Iterable<[string, FileNode]>): void {
-  const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
-  for (const journal of journals) {
-    for (const { links, isOpen, job, error } of recordedBatches(journal)) {
+/** Links of requests that were recorded, and may not have been sent. */
+export class RecordedLinks extends Counts {
+  #hasFailed = false;
+
+  /** A power cut may bring back what a run has removed whose journal could not be written. */
+  endRun(
+    { killedAt, journalFailedAt }: Process,
+    { losesPowerAfter }: RunPlan,
+    names: Iterable<[string, FileNode]>,
+  ): void {
+    this.#hasFailed ||= journalFailedAt !== undefined;
+    const isKnown = journalFailedAt === undefined && !(this.#hasFailed && losesPowerAfter);
+    if (killedAt === undefined && !isKnown) this.addOpen(names);
+  }
+
+  addOpen(names: Iterable<[string, FileNode]>): void {
+    const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
+    for (const { links, isOpen, job, error } of journals.flatMap(recordedBatches)) {
       if (!isOpen || job !== undefined || error !== undefined) continue;
-      for (const { pair, code, isOver } of links)
-        if (code === undefined && !isOver) recorded.add(pair);
+      for (const { pair, code, isOver } of links) if (code === undefined && !isOver) this.add(pair);
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Exchange } from '../world/network.ts';
 import type { Process } from '../world/world.ts';
 import { checkDryRun, isForgotten, isUnderstood, textOf, userFiles } from './end-rules.ts';
 import { countPairs, type Evidence, hasForgotten, NO_EVIDENCE, readEvidence } from './evidence.ts';
-import { addRecorded, checkCodes, checkJobs, type Open, openBefore } from './journal-rules.ts';
+import { checkCodes, checkIsQuiet, checkJobs, openBefore, RecordedLinks } from './journal-rules.ts';
 import {
   Counts,
   checkLinks,
@@ -60,7 +60,7 @@ export class Oracle {
   readonly #sent = new SentOnce();
   readonly #limit: LinkLimit | undefined;
   /** What journals said to be open when the run began: it may settle such batches beyond its `--limit`. */
-  #before: Open = { hasBatches: false, links: new Counts() };
+  #before = openBefore([]);
   /** Codes that the journal must know. */
   readonly #told = new Set<string>();
   /** What files say of links where the journal does not know all of them: the import has to find it there. */
@@ -75,7 +75,7 @@ export class Oracle {
   #areTitlesCertain: boolean;
   readonly #doubts: Doubts;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
-  readonly #recorded = new Counts();
+  readonly #recorded = new RecordedLinks();
   #hasLostJournal = false;
   /** Whether a part of the journal was missing when the run began. */
   #isDamaged = false;
@@ -103,7 +103,7 @@ export class Oracle {
     { paths, decisions }: { paths: Paths; decisions: Decisions },
   ): void {
     const { world, service, scenario } = this.#all;
-    process.onKilled = () => addRecorded(this.#recorded, world.disk.names);
+    process.onKilled = () => this.#recorded.addOpen(world.disk.names);
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
@@ -190,6 +190,7 @@ export class Oracle {
       const files = { before: this.#filesBefore, after: userFiles(world.disk) };
       checkDryRun(own, plan, files, settings.file);
     }
+    this.#recorded.endRun(process, plan, world.disk.names);
     this.#checkJournal(ofRun, process);
     // Of a request that was left open since a run has last looked at keys, nobody can tell its age once the clock is set back.
     const isUnseen = (exchange: Exchange) => exchange.run >= this.#lastLook && isLeftOpen(exchange);
@@ -289,18 +290,13 @@ export class Oracle {
 
   /** What the program was told is in its journal, whatever happened afterwards. */
   #checkJournal(ofRun: readonly Exchange[], process: Process): void {
-    const blind = this.#isDamaged ? ofRun.find(isCreate) : undefined;
-    if (blind !== undefined)
-      throw new Error(`#${blind.number} is sent although the journal can't be read`);
+    if (this.#isDamaged) checkIsQuiet(ofRun);
     for (const exchange of ofRun) {
       for (const code of toldCodes(exchange, this.#doubts)) this.#told.add(code);
     }
-    const { world } = this.#all;
-    if (process.killedAt === undefined && process.journalFailedAt !== undefined)
-      addRecorded(this.#recorded, world.disk.names);
     const path = this.#settings?.journal;
     if (typeof path !== 'string') return;
-    const file = world.disk.get(path);
+    const file = this.#all.world.disk.get(path);
     checkCodes(file, this.#told);
     checkJobs(file, ofRun, process);
   }

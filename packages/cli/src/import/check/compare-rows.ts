@@ -23,11 +23,11 @@ export async function gatherEvidence(
   { plan, isOfLines }: Layout,
 ): Promise<Evidence> {
   const { known = [], output } = settings;
-  const evidence = new Evidence(journal);
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
+  const evidence = new Evidence(journal, mayClaim);
   const isRecord = await isUnknownRecord(journal, settings);
-  // Rows and links are compared side by side only where nothing but the journal knows of links.
-  if (known.length > 0 || isRecord || mayClaim) evidence.begin('sorted');
+  // Rows and links are compared side by side only where no other file knows of links.
+  if (known.length > 0 || isRecord) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
   if (isRecord) {
     // Where the journal knows other services only, they may be results of those, but for links on the host of this one.

@@ -32,9 +32,8 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made
  */
 export const TABLES = `
   CREATE TEMP TABLE row (
-    number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, own_key INTEGER, fit INTEGER, named TEXT, doubt INTEGER, made INTEGER
+    number INTEGER PRIMARY KEY, line INTEGER, key INTEGER, content INTEGER, pair TEXT, own TEXT, fit INTEGER, named TEXT, doubt INTEGER, made INTEGER
   );
-  CREATE INDEX temp.row_own ON row (own) WHERE own IS NOT NULL;
   CREATE TEMP TABLE link (
     id INTEGER PRIMARY KEY, source INTEGER, key INTEGER, content INTEGER, pair TEXT, code TEXT, short_url TEXT, error TEXT, of_row INTEGER, made INTEGER, was_open INTEGER
   );
@@ -91,17 +90,24 @@ const MISFIT_BY_JOURNAL = `
       WHERE source = 0 AND row.fit > 0 GROUP BY number HAVING max(link.pair = row.pair) = 0
     ) WHERE wanted IN (SELECT pair FROM temp.row)
   )`;
-const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE own IS NOT NULL AND fit IS NULL';
+const FIT_ALONE = 'UPDATE temp.row SET fit = 2 WHERE +own IS NOT NULL AND fit IS NULL';
 
-/** A link that rows name is that of the first one that it was made for, word for word if any is. */
+/**
+ * A link that rows name is that of the first one that it was made for, word for word if any is. With the plus sign, rows are read as they stand:
+ * by the index, it would take twenty times as long.
+ */
 const DISOWN = `
   UPDATE temp.row SET own = NULL, named = own, made = iif(fit = 0, made, NULL) WHERE number IN (
     SELECT number FROM (
-      SELECT number, fit, row_number() OVER (PARTITION BY own_key, own ORDER BY fit DESC, number) AS n
-      FROM temp.row WHERE own IS NOT NULL
-    ) WHERE n > 1 OR fit = 0
+      SELECT number, row_number() OVER (PARTITION BY own ORDER BY fit DESC, number) AS n FROM temp.row
+      WHERE own IN (SELECT own FROM temp.row WHERE own IS NOT NULL GROUP BY own HAVING count(*) > 1)
+    ) WHERE n > 1 UNION ALL SELECT number FROM temp.row WHERE +own IS NOT NULL AND fit = 0
   )`;
-export const OWN_LINKS = [FIT_BY_JOURNAL, MISFIT_BY_JOURNAL, FIT_ALONE, DISOWN];
+
+/** An index that is there before the rows makes adding them take twice as long. */
+const INDEX_OWN = 'CREATE INDEX IF NOT EXISTS temp.row_own ON row (own) WHERE own IS NOT NULL';
+export const FORGET_ROWS = ['DROP INDEX IF EXISTS temp.row_own', 'DELETE FROM temp.row'];
+export const OWN_LINKS = [INDEX_OWN, FIT_BY_JOURNAL, MISFIT_BY_JOURNAL, FIT_ALONE, DISOWN];
 
 /** Whether another row has the link that the cells of a row name. A list of all links would be made anew for each page. */
 const isOfOther = (rows: string) =>
@@ -316,5 +322,6 @@ export const OWN_TO_ADOPT = `
   SELECT key, iif(fit = 1, -1 - (content * ${MADE_VALUES} + made % ${MADE_VALUES}), content) AS content, pair, NULL AS code, own AS short_url, NULL AS error FROM temp.row
   WHERE own IS NOT NULL AND own NOT IN (SELECT short_url FROM temp.link WHERE source = 0 AND short_url IS NOT NULL) ORDER BY number`;
 
+/** Bound: whether links that rows name count. */
 export const ANY_OTHER = `
-  SELECT 1 FROM temp.link WHERE source > 0 UNION ALL SELECT 1 FROM temp.row WHERE own IS NOT NULL LIMIT 1`;
+  SELECT 1 FROM temp.link WHERE source > 0 UNION ALL SELECT 1 FROM temp.row WHERE ? AND own IS NOT NULL LIMIT 1`;

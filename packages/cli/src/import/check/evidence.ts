@@ -3,7 +3,6 @@ import type { Journal } from '../journal/journal.ts';
 import {
   editedContent,
   fitOf,
-  hashOf,
   type LinkIdentity,
   madeNumber,
   readMadeFor,
@@ -46,6 +45,7 @@ export class Evidence {
   addRows: () => Promise<void> = async () => {};
   readonly #db: Journal['db'];
   readonly #journal: Journal;
+  readonly #mayName: boolean;
   readonly #rows: RowBuffer;
   readonly #links: RowBuffer;
   /** Links of the journal that may exist when the run begins. */
@@ -62,8 +62,10 @@ export class Evidence {
   /** Batches as they were loaded: how often something was decided about them, and their jobs. */
   readonly #loaded = new Map<number, string>();
 
-  constructor(journal: Journal) {
+  /** @param mayName - whether rows may name their links themselves */
+  constructor(journal: Journal, mayName = false) {
     this.#journal = journal;
+    this.#mayName = mayName;
     this.#db = journal.db;
     this.#db.exec(sql.TABLES);
     this.#db.function('made_rest', (content) => madeNumber({ key: 0, content: Number(content) }));
@@ -74,6 +76,7 @@ export class Evidence {
       for (const link of links) if (isOpenLink(link)) this.#open.add(link.number);
     }
     if (journal.hasLinks()) this.begin('in order');
+    else if (mayName) this.begin('sorted');
   }
 
   /**
@@ -83,15 +86,15 @@ export class Evidence {
   begin(how: 'in order' | 'sorted'): void {
     this.#flush();
     this.keepsRows = true;
-    this.#order = how === 'in order' ? new InOrder(this.#journal) : undefined;
+    this.#order = how === 'in order' ? new InOrder(this.#journal, this.#mayName) : undefined;
     this.#loaded.clear();
-    this.#db.exec('DELETE FROM temp.row');
+    for (const step of sql.FORGET_ROWS) this.#db.exec(step);
     this.#db.exec('DELETE FROM temp.link WHERE source = 0 OR of_row IS NOT NULL');
   }
 
   /** Adds all rows again, where they were not kept as it is needed by now. */
   async #keepRows(isNeeded = this.#journal.hasLinks()): Promise<void> {
-    const isSorted = this.#hasClaims || this.knowsMore;
+    const isSorted = this.#hasClaims || this.knowsMore();
     if (this.keepsRows ? !isSorted || this.#order === undefined : !isSorted && !isNeeded) return;
     this.begin(!isSorted && this.#journal.hasLinks() ? 'in order' : 'sorted');
     try {
@@ -105,8 +108,10 @@ export class Evidence {
 
   /** What the cells of a row say of another target, which was written over, does not count. */
   addRow(number: number, { line, own, doubt, made_for = '' }: Claim, identity: LinkIdentity): void {
+    if (doubt === undefined && this.#order?.take(number, identity, own)) return;
     this.#hasClaims ||= own !== undefined || doubt !== undefined;
-    if (!this.keepsRows || this.#order?.take(number, identity)) return;
+    // Rows that say more than the journal are read again, to be sorted.
+    if (!this.keepsRows || (this.#order !== undefined && this.#hasClaims)) return;
     const { key, content, pair } = identity;
     const cell = own?.made_for ?? made_for;
     const fit = fitOf(identity, cell);
@@ -115,7 +120,7 @@ export class Evidence {
     const isInDoubt = doubt !== undefined && fit !== 0;
     this.#hasOwn ||= own !== undefined;
     const ownFit = own === undefined ? null : (fit ?? null);
-    const said = [url, url && hashOf(url), ownFit, null, isInDoubt ? 1 : 0, made];
+    const said = [url, ownFit, null, isInDoubt ? 1 : 0, made];
     this.#rows.add([number, line, key, content, pair, ...said]);
     if (isInDoubt) {
       const as = fit === 1 ? editedContent(content, made ?? 0) : content;
@@ -162,8 +167,7 @@ export class Evidence {
   /** Once the service was asked: links that may exist are those that were found, or don't exist. */
   async settle(): Promise<void> {
     await this.#keepRows();
-    this.#journal.write(() => {
-      this.#flush();
+    this.#write(() => {
       this.#load();
       this.#db.exec(sql.TAKE_DOUBTS);
       this.releaseDoubts();
@@ -184,7 +188,7 @@ export class Evidence {
 
   /** Records links of files and of the service that rows have, or whose file will be replaced. */
   async adopt(inPlace: boolean): Promise<Comparison> {
-    this.#journal.write(() => {
+    this.#write(() => {
       if (!inPlace) this.#journal.add(readLinks(this.#db, sql.OWN_TO_ADOPT));
       this.#journal.drop(this.#elsewhere);
       this.#journal.add(readLinks(this.#db, sql.TO_ADOPT));
@@ -194,10 +198,10 @@ export class Evidence {
     return await this.compare();
   }
 
-  /** Whether files, the rows themselves or the service know of links. */
-  get knowsMore(): boolean {
+  /** Whether files, the service or the rows themselves know of links. What rows say is recorded in place already. */
+  knowsMore(inPlace = false): boolean {
     this.#flush();
-    return this.#db.prepare(sql.ANY_OTHER).get() !== undefined;
+    return this.#db.prepare(sql.ANY_OTHER).get(inPlace ? 0 : 1) !== undefined;
   }
 
   /** Rows that could have a link of another file or of the service. */
@@ -208,9 +212,8 @@ export class Evidence {
 
   async compare(): Promise<Comparison> {
     await this.#keepRows();
-    return this.#journal.write(() => {
+    return this.#write(() => {
       const db = this.#db;
-      this.#flush();
       this.#load();
       if (this.#hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
       const isReused = this.onSimilar === 'reuse';
@@ -257,6 +260,17 @@ export class Evidence {
     }
     this.#flush();
     for (const step of sql.CALL_ALIKE) this.#db.exec(step);
+  }
+
+  /** Where it is undone, rows and links of the journal are read again. */
+  #write<T>(work: () => T): T {
+    this.#flush();
+    try {
+      return this.#journal.write(work);
+    } catch (error) {
+      this.keepsRows = false;
+      throw error;
+    }
   }
 
   #flush(): void {

@@ -1,6 +1,7 @@
 import type { Batch, JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { LinkIdentity } from '../map/link-identity.ts';
+import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
+import type { OwnLink } from '../map/result-columns.ts';
 import type { MadeResult } from '../types.ts';
 import { RowSet } from './row-set.ts';
 
@@ -19,23 +20,27 @@ export class InOrder {
   count = 0;
   countCreated = 0;
   readonly #journal: Journal;
+  readonly #mayName: boolean;
   readonly #batches;
   #ahead: JournalLink[] = [];
   #at = 0;
   /** Where the links ahead are, by their keys. Made when a row is not that of the next link. */
   #places: Map<number, number> | undefined;
 
-  constructor(journal: Journal) {
+  /** @param mayName - whether rows may name their links themselves */
+  constructor(journal: Journal, mayName: boolean) {
     this.#journal = journal;
+    this.#mayName = mayName;
     this.#batches = settled(journal).values();
     this.#readAhead();
   }
 
-  /** Whether the row has one of the links ahead: those before it are left. */
-  take(row: number, identity: LinkIdentity): boolean {
+  /** Whether the row has one of the links ahead, and names no other one: those before it are left. */
+  take(row: number, identity: LinkIdentity, own: OwnLink | undefined): boolean {
     const at = isSame(this.#ahead[this.#at], identity) ? this.#at : this.#placeOf(identity.key);
     const link = this.#ahead[at];
     if (link === undefined || !isSame(link, identity)) return false;
+    if (own !== undefined && !isNamed(link, own)) return false;
     this.rows.add(row);
     this.links.add(link.number);
     this.count += 1;
@@ -80,8 +85,8 @@ export class InOrder {
     while (links.length < LOOK_AHEAD) {
       const { done, value } = this.#batches.next();
       if (done) break;
-      // What became of the links of a request is not read where all of them exist.
-      const areAll = value.created === value.size;
+      // What became of the links of a request is not read where all of them exist, and no row says it.
+      const areAll = value.created === value.size && !this.#mayName;
       for (const link of this.#journal.eachLink(value, !areAll)) {
         if (areAll || link.result?.status === 'created') links.push(link);
       }
@@ -98,4 +103,11 @@ function settled(journal: Journal): Batch[] {
 
 function isSame(link: JournalLink | undefined, { key, content, pair }: LinkIdentity): boolean {
   return link !== undefined && link.key === key && link.content === content && link.pair === pair;
+}
+
+/** Whether the cells of the row say of the link what an import has written. */
+function isNamed(link: JournalLink, { code, short_url, made_for }: OwnLink): boolean {
+  const { result } = link;
+  const isIt = result?.status === 'created' && result.code === code;
+  return isIt && result.short_url === short_url && made_for === madeFor(link);
 }

@@ -205,9 +205,8 @@ export class Journal {
   /** Addresses of the other services whose links it knows. */
   otherServices(): string[] {
     const alive = [...this.#batches.values()].filter(isAlive);
-    const others = new Set(alive.map(({ service }) => service));
-    others.delete(this.service);
-    return [...others].sort();
+    const services = new Set(alive.map(({ service }) => service));
+    return [...services].filter((service) => service !== this.service).sort();
   }
 
   /** Whether it knows no link of any service: then it is removed when it is closed. */

@@ -48,13 +48,14 @@ export async function* reported(report: ReportInput): AsyncGenerator<Reported> {
     if (isRejected) {
       return { status: 'rejected', error: source.rules.check(row).problem ?? '', own };
     }
-    if (own !== undefined && !found.disowned.has(number)) {
+    const isMatched = found.matched.has(number);
+    if (own !== undefined && !isMatched && !found.disowned.has(number)) {
       if (readMadeFor(own.made_for) !== null) return { status: 'created', ...own };
       // Earlier releases have not written what a link was created with: it counts as that of the row.
       const identity = linkIdentity(source.rules.link(row), settings.defaults.domain_id);
       return { status: 'created', ...own, made_for: madeFor(identity) };
     }
-    const outcome = (found.matched.has(number) ? matches(number) : sent.next().value) ?? left;
+    const outcome = (isMatched ? matches(number) : sent.next().value) ?? left;
     const isKept = outcome.status !== 'created' && !found.copied.has(number);
     return isKept ? { ...outcome, own } : outcome;
   };

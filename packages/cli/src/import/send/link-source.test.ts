@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Row } from '@shortlink/tables/basics';
 import { expect, test } from 'vitest';
 import { linkIdentity } from '../map/link-identity.ts';
@@ -57,6 +59,27 @@ test('leaves out the rows to skip, which count all the same', async () => {
   const source = sourceOf([rowsOf('a', 'b'), rowsOf('c'), rowsOf('d', 'e')], { skips });
   expect(await targetsOf(source)).toEqual(['b', 'e']);
   expect(seen).toEqual(['0a', '1b', '2c', '3d', '4e']);
+});
+
+test('keeps no piece of the input whose rows were left out, until there is one to give', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const pieces: WeakRef<Row[]>[] = [];
+  async function* read() {
+    for (let count = 0; count < 100; count += 1) {
+      const rows = rowsOf('old');
+      pieces.push(new WeakRef(rows));
+      yield rows;
+      await new Promise(setImmediate);
+    }
+    collect();
+    const kept = pieces.filter((piece) => piece.deref() !== undefined);
+    yield rowsOf(`new ${kept.length}`);
+  }
+  const skips = ({ cells }: Row) => cells[0] === 'old';
+  const source = new LinkSource(read(), rules, { skips, links: 1_000 });
+  const step = await source.next();
+  expect(Number(step.value?.toJSON().domain_id)).toBeLessThan(10);
 });
 
 test('ends after so many links, also where earlier ones are forgotten', async () => {

@@ -65,9 +65,14 @@ export class LinkSource {
 
   /** At once where a row is at hand. */
   next(): Result | Promise<Result> {
+    return this.#take() ?? this.#readOn();
+  }
+
+  /** Undefined where more rows have to be read. */
+  #take(): Result | Promise<Result> | undefined {
     while (this.#first + this.#links.length < this.#send.links) {
       const row = this.#rows[this.#next];
-      if (row === undefined) return this.#readOn();
+      if (row === undefined) return undefined;
       this.#next += 1;
       if (this.#send.skips(row, this.#number++)) continue;
       const link = new NewLink(row, this.#rules);
@@ -78,11 +83,14 @@ export class LinkSource {
   }
 
   async #readOn(): Promise<Result> {
-    const { done, value } = await this.#batches.next();
-    if (done) return await this.return();
-    this.#rows = value;
-    this.#next = 0;
-    return await this.next();
+    for (;;) {
+      const { done, value } = await this.#batches.next();
+      if (done) return await this.return();
+      this.#rows = value;
+      this.#next = 0;
+      const link = this.#take();
+      if (link !== undefined) return link;
+    }
   }
 
   async return(): Promise<Result> {

@@ -174,9 +174,10 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (![deps.signal.reason, deps.stopSignal.reason].includes(error)) failure = { error };
     }
     if (isFirst) {
+      const mayAdopt = evidence.knowsMore(settings.inPlace);
       // Rows may have links that were found before a failure.
-      if (evidence.knowsMore && isStopped()) await evidence.compare();
-      if (evidence.knowsMore) found = foundOf(checked, await evidence.adopt(settings.inPlace));
+      if (mayAdopt && isStopped()) await evidence.compare();
+      if (mayAdopt) found = foundOf(checked, await evidence.adopt(settings.inPlace));
       announce(found, checked, deps);
       unknownBefore = found.unknown;
     }
