@@ -18,7 +18,7 @@ test('histories on PostgreSQL, one statement at a time: nothing is ever wrong, a
   expect(run.stdout).toMatch(/^2 seeds, 0 failures, \d{2,} requests in /m);
   expect(run.exitCode, run.stderr).toBe(0);
   // From the seed on that shows it.
-  const seeds = ['--from', '24', '--seeds', '100'];
+  const seeds = ['--from', '48', '--seeds', '100'];
   const bug = await simulate('--postgres', '--mutants', 'commit-repeated', ...seeds);
   expect(bug.stdout).toMatch(/^commit-repeated +\d+ seeds: found/m);
   expect(bug.exitCode, bug.stderr).toBe(0);

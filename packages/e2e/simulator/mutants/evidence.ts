@@ -17,7 +17,7 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links found before a failure not recorded',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence.knowsMore && isStopped()) await evidence.compare();',
+    'if (mayAdopt && isStopped()) await evidence.compare();',
     '',
   ),
   mutant(
@@ -89,8 +89,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'links of the results not kept in the journal',
     `${SEND}/send-new-rows.ts`,
-    'if (evidence.knowsMore) found =',
-    'if (evidence.knowsMore && !isFirst) found =',
+    'if (mayAdopt) found =',
+    'if (mayAdopt && !isFirst) found =',
   ),
   mutant(
     'doubts of the results not kept in the journal',

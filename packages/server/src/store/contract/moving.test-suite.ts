@@ -245,6 +245,20 @@ export function testMoving(useStore: UseStore): void {
       expect(await linksUsed(store(), caller)).toBe(1);
     });
 
+    test('may come after one another in one step, each with more addresses of one link', async () => {
+      const { accountId } = await newCaller(store());
+      const paths = ['/one', '/two', '/three'];
+      const links = paths.map((_, last) => {
+        const aliases = paths.slice(0, last + 1).map((path) => ({ domain_id: '', path }));
+        return imported('/one', { aliases });
+      });
+      const states = [{ state: 'created' }, { state: 'extended' }, { state: 'extended' }];
+      expect(await store().importLinks({ accountId, links })).toEqual(states);
+      const [one, ...others] = await Promise.all(paths.map((path) => behind(store(), path)));
+      expect(one?.code).toMatch(CODE);
+      expect(others).toEqual([one, one]);
+    });
+
     test('never take an address that leads elsewhere, or is that of another account', async () => {
       const { caller, link } = await createLink(store());
       const { accountId } = caller;

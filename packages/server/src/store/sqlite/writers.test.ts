@@ -122,7 +122,7 @@ test('when the thread dies, the outcome of what was posted to it is unknown, and
   const store = await openSqliteStore({
     path: path(),
     publicUrl: PUBLIC_URL,
-    busyTimeoutMs: 30_000,
+    busyTimeoutMs: 5_000,
   });
   const caller = await newCaller(store);
   const create = () => store.createLink({ caller, input: newLink(), now: NOW });

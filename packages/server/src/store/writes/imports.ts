@@ -9,6 +9,7 @@ import {
 } from '../operator-store.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
+import { insertUnderNewCodes } from './insert-links.ts';
 
 interface Found {
   code: string;
@@ -18,8 +19,9 @@ interface Found {
 
 interface Plan {
   outcomes: ImportOutcome[];
-  created: Map<string, ImportedLink>;
-  aliases: (Alias & { code: string })[];
+  /** Those without a code of their own get one when they are inserted. */
+  created: (ImportedLink & Found)[];
+  aliases: (Alias & { at: Found })[];
 }
 
 const keyOf = ({ domain_id, path }: Alias) => domain_id + path;
@@ -32,7 +34,7 @@ function addressesOf({ code, domain_id, aliases }: ImportedLink): readonly Alias
 }
 
 export function* checkImport(engine: ReadEngine, input: LinkImport): Reading<ImportOutcome[]> {
-  return (yield* planImport(engine, input, () => '')).outcomes;
+  return (yield* planImport(engine, input)).outcomes;
 }
 
 export function* importLinks(
@@ -40,16 +42,18 @@ export function* importLinks(
   { accountId: account_id, links, step = { number: 0, of: 1 } }: LinkImport,
 ): Writing<ImportOutcome[]> {
   const { table } = engine;
-  const generateCode = () => codeOfStep(engine.generateCode(), step);
-  const codes = yield* freeCodes({ ...engine, generateCode }, links);
-  const plan = yield* planImport(engine, { accountId: account_id, links }, () => codes.pop() ?? '');
-  const created = [...plan.created].map(([code, link]) => ({ ...link, code, account_id }));
-  const inserted = yield* engine.insertRows(created);
+  const plan = yield* planImport(engine, { accountId: account_id, links });
+  const { created } = plan;
+  const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
+  const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
+  const newCode = codesFor(links, () => codeOfStep(engine.generateCode(), step));
+  yield* insertUnderNewCodes(engine, others, newCode);
+  const aliases = plan.aliases.map(({ at: { code }, ...alias }) => ({ ...alias, code }));
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
-      SELECT domain_id, path, code FROM ${table(['domain_id', 'path', 'code'], plan.aliases)} WHERE true
+      SELECT domain_id, path, code FROM ${table(['domain_id', 'path', 'code'], aliases)} WHERE true
     ON CONFLICT DO NOTHING RETURNING 1 AS inserted`);
-  if (inserted.size < created.length || added.length < plan.aliases.length) {
+  if (inserted.size < named.length || added.length < aliases.length) {
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
   const clicks = created.filter(({ click_count }) => click_count > 0);
@@ -62,36 +66,34 @@ export function* importLinks(
 }
 
 /** Links are taken in order, so that one of an earlier row exists for the later rows. */
-function* planImport(
-  engine: ReadEngine,
-  { accountId, links }: LinkImport,
-  drawCode: () => string,
-): Reading<Plan> {
+function* planImport(engine: ReadEngine, { accountId, links }: LinkImport): Reading<Plan> {
   const known = yield* findAddresses(engine, links.flatMap(addressesOf));
-  const plan: Plan = { outcomes: [], created: new Map(), aliases: [] };
+  const plan: Plan = { outcomes: [], created: [], aliases: [] };
   for (const link of links) {
     const addresses = addressesOf(link);
     const found = addresses.flatMap((address) => {
-      const one = known.get(keyOf(address));
-      return one === undefined ? [] : { ...one, address };
+      const at = known.get(keyOf(address));
+      return at === undefined ? [] : { at, address };
     });
     const other = yield* leadsElsewhere(found, accountId, link.target_url);
     if (other !== undefined) {
-      const { address, target_url } = other;
-      const account_id = other.account_id === accountId ? undefined : other.account_id;
-      plan.outcomes.push({ state: 'conflict', address, target_url, account_id });
+      const { address, at } = other;
+      const account_id = at.account_id === accountId ? undefined : at.account_id;
+      plan.outcomes.push({ state: 'conflict', address, target_url: at.target_url, account_id });
       continue;
     }
-    const code = found[0]?.code ?? link.code ?? drawCode();
+    const created = { ...link, code: link.code ?? '', account_id: accountId };
+    const at = found[0]?.at ?? created;
     // A link that exists under another code gets the code of this one as an alias: it may be printed.
     const wanted = found.length === 0 ? link.aliases : addresses;
     const unknown = wanted.filter((one) => one.domain_id !== ANY_DOMAIN && !known.has(keyOf(one)));
     const missing = [...new Map(unknown.map((one) => [keyOf(one), one])).values()];
     const state = missing.length === 0 ? 'exists' : 'extended';
     plan.outcomes.push({ state: found.length === 0 ? 'created' : state });
-    if (found.length === 0) plan.created.set(code, link);
-    plan.aliases.push(...missing.map((alias) => ({ ...alias, code })));
-    const here = { code, account_id: accountId, target_url: link.target_url };
+    if (found.length === 0) plan.created.push(created);
+    plan.aliases.push(...missing.map((alias) => ({ ...alias, at })));
+    const { target_url } = link;
+    const here = at.target_url === target_url ? at : { ...at, target_url };
     for (const address of addresses)
       if (!known.has(keyOf(address))) known.set(keyOf(address), here);
   }
@@ -99,16 +101,17 @@ function* planImport(
 }
 
 /** The first of these that is another account's, or leads elsewhere and always did. */
-function* leadsElsewhere<F extends Found>(
+function* leadsElsewhere<F extends { at: Found }>(
   found: readonly F[],
   accountId: string,
   target: string,
 ): Reading<F | undefined> {
   for (const one of found) {
-    if (one.account_id !== accountId) return one;
-    if (one.target_url === target) continue;
+    const { code, account_id, target_url } = one.at;
+    if (account_id !== accountId) return one;
+    if (target_url === target) continue;
     const corrected = yield* rowsOf(sql`
-      SELECT 1 AS corrected FROM corrections WHERE code = ${one.code} AND old_target = ${target}`);
+      SELECT 1 AS corrected FROM corrections WHERE code = ${code} AND old_target = ${target}`);
     if (corrected.length === 0) return one;
   }
   return undefined;
@@ -152,21 +155,13 @@ function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']
   return digits;
 }
 
-/** A new code for each link that brings none: it is not in use, and no alias, which it would keep from its link. */
-function* freeCodes(engine: Engine, links: readonly ImportedLink[]): Reading<string[]> {
-  const free = new Set<string>();
-  const count = links.filter(({ code }) => code === undefined).length;
-  if (count === 0) return [];
+/** Draws codes that are no addresses of these links, which they would keep from their links. */
+function codesFor(links: readonly ImportedLink[], generateCode: () => string): () => string {
   const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
-  const domains = [ANY_DOMAIN, ...new Set(links.map((link) => link.domain_id ?? ''))];
-  const addresses = (code: string) => domains.map((domain_id) => ({ domain_id, path: `/${code}` }));
-  for (let draw = 0; draw < MAX_CODE_DRAWS && free.size < count; draw += 1) {
-    const drawn = Array.from({ length: count - free.size }, engine.generateCode);
-    const known = yield* findAddresses(engine, drawn.flatMap(addresses));
-    for (const code of drawn) {
-      const isTaken = addresses(code).some((address) => known.has(keyOf(address)));
-      if (!isTaken && !own.has(`/${code}`)) free.add(code);
-    }
-  }
-  return [...free];
+  return () => {
+    let code = generateCode();
+    for (let draw = 1; own.has(`/${code}`) && draw < MAX_CODE_DRAWS; draw += 1)
+      code = generateCode();
+    return code;
+  };
 }

@@ -8,10 +8,7 @@ import { StoreError } from '../store-error.ts';
 
 type Inserted = StoredLink & { hostname: string | null; short_url: string };
 
-/**
- * Inserts links of one account, in order, for which slots were taken, each under a new code. The unique index says whether it is free: asking first
- * would race with other instances. Those whose code was taken, also by an alias, get another one in the next statement.
- */
+/** Inserts links of one account, in order, for which slots were taken, each under a new code. */
 export function* insertLinks(
   engine: Engine,
   account_id: string,
@@ -24,22 +21,34 @@ export function* insertLinks(
     const hostname = input.domain_id && (yield* engine.hostnameOf(input.domain_id));
     links.push({ ...input, ...made, hostname, id: newUuid() });
   }
-  let open: readonly Inserted[] = links;
-  for (let draw = 0; open.length > 0; draw += 1) {
-    if (draw === MAX_CODE_DRAWS) {
-      throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
-    }
-    const drawn = drawCodes(engine, open);
-    const inserted = yield* engine.insertRows([...drawn.values()]);
-    open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
-  }
+  yield* insertUnderNewCodes(engine, links, engine.generateCode);
   for (const link of links) link.short_url = engine.shortUrl(link.code, link.hostname);
   return links;
 }
 
+/**
+ * Gives each link a new code, and inserts it. The unique index says whether a code is free: asking first would race with other instances. Those
+ * whose code was taken, also by an alias, get another one in the next statement.
+ */
+export function* insertUnderNewCodes(
+  engine: Engine,
+  links: readonly StoredLink[],
+  generateCode: () => string,
+): Writing<void> {
+  let open = links;
+  for (let draw = 0; open.length > 0; draw += 1) {
+    if (draw === MAX_CODE_DRAWS) {
+      throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
+    }
+    const drawn = drawCodes(open, generateCode);
+    const inserted = yield* engine.insertRows([...drawn.values()]);
+    open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
+  }
+}
+
 /** Gives each link a code. Of those that draw the same code, the first one has it. */
-function drawCodes({ generateCode }: Engine, links: readonly Inserted[]): Map<string, Inserted> {
-  const drawn = new Map<string, Inserted>();
+function drawCodes(links: readonly StoredLink[], generateCode: () => string) {
+  const drawn = new Map<string, StoredLink>();
   for (const link of links) {
     link.code = generateCode();
     if (!drawn.has(link.code)) drawn.set(link.code, link);
