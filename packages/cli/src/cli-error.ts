@@ -37,15 +37,10 @@ const STOP_EXIT_CODES = {
   error: EXIT_CODES.error,
 } as const satisfies Record<StopReason, ExitCode>;
 
-type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'batches' | 'stopped'>;
+type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
 
 export function exitCodeOfImport(summary: Counts): ExitCode {
-  if (summary.stopped !== undefined) {
-    const { reason, error } = summary.stopped;
-    const mayBeRefused = reason === 'error' && summary.batches === 0;
-    const refusal = mayBeRefused ? asCliError(error) : undefined;
-    return refusal?.exitCode ?? STOP_EXIT_CODES[reason];
-  }
+  if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
   if (summary.unknown > 0) return EXIT_CODES.unknownFate;
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
 }

@@ -56,6 +56,7 @@ function expectedOf(settings: ImportSettings, { hasSummary }: CommandTraits): ob
     ...settings,
     known: known.length === 0 ? undefined : known,
     usualNames: { ...settings.usualNames, output: hasUsualOutput },
+    restart: settings.restart || undefined,
     listsRows: hasSummary,
   };
 }

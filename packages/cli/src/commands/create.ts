@@ -75,8 +75,8 @@ function refuseWrongUrls(urls: readonly string[]): void {
 }
 
 async function createLink(body: CreateLinkBody, context: Context): Promise<ExitCode> {
-  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
-  const problem = targetProblem(body.target_url, MAX_TARGET_URL_LENGTH);
+  const { targetProblem } = await import('../import/map/target-problem.ts');
+  const problem = targetProblem(body.target_url);
   if (problem !== undefined) throw usageError(`No link is created: ${problem}`);
   const shortlink = await context.client(await context.account());
   try {
@@ -97,10 +97,6 @@ async function createLink(body: CreateLinkBody, context: Context): Promise<ExitC
   }
 }
 
-function loadRules() {
-  return Promise.all([import('@shortlink/sdk'), import('../import/map/target-problem.ts')]);
-}
-
 type UrlOutcome = ReturnType<typeof outcomeOf>;
 
 /** Creates links in batches, and prints each once those before it are settled. Without `urls`, standard input has one a line. */
@@ -110,7 +106,7 @@ async function createLinks(
   context: Context,
 ): Promise<ExitCode> {
   const shortlink = await context.client(await context.account());
-  const [{ MAX_TARGET_URL_LENGTH }, { targetProblem }] = await loadRules();
+  const { targetProblem } = await import('../import/map/target-problem.ts');
   const counts = { ...NONE };
   const print = (outcome: UrlOutcome) => {
     counts[outcome.status] += 1;
@@ -120,7 +116,7 @@ async function createLinks(
   const order: (UrlOutcome | undefined)[] = [];
   async function* source(): AsyncGenerator<CreateLinkBody> {
     for await (const url of urls ?? readLines(context.io.stdin)) {
-      const error = targetProblem(url, MAX_TARGET_URL_LENGTH);
+      const error = targetProblem(url);
       order.push(error === undefined ? undefined : outcomeOf(url, 'rejected', { error }));
       if (error === undefined) yield { target_url: url, ...fields };
     }

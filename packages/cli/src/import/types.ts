@@ -34,7 +34,7 @@ export interface ImportSettings extends TableSettings {
   usualNames?: { output: boolean; rejects: boolean } | undefined;
   /** For standard input, the folder of a file that is named by the content. */
   journal: string | { folder: string };
-  restart: boolean;
+  restart?: boolean | undefined;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
   defaults: Pick<CreateLinkBody, 'tags' | 'domain_id' | 'redirect_type'>;
   /** `--add-tag`: for every row, besides its own tags or the default ones. */
@@ -118,7 +118,7 @@ export type ImportEvent =
   | { type: 'forecast'; forecast: Forecast }
   | { type: 'sending'; existing: number; links: number }
   | { type: 'resuming'; batches: number; rows: number }
-  | { type: 'batch-sent'; first: number; count: number; batch: number }
+  | { type: 'batch-sent'; first: number; count: number }
   | { type: 'batch-accepted'; first: number; count: number; jobId: string }
   | { type: 'batch-resized'; from: number; reason: string }
   | { type: 'job-progress'; jobId: string; processed: number; total: number }

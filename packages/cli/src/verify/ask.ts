@@ -13,7 +13,7 @@ export interface AskSettings {
   fetchShort: typeof fetch;
   fetchTarget: typeof fetch;
   /** Whether a short URL may be asked with GET, which may count a click. */
-  allowGet: boolean;
+  allowGet?: boolean | undefined;
   timeoutMs: number;
   maxRetries: number;
   /** Undefined is no limit. */

@@ -13,7 +13,7 @@ export interface VerifySettings {
   output: string;
   /** Then it is not written through a symbolic link. */
   isUsualOutput: boolean;
-  targets: boolean;
+  targets?: boolean;
   concurrency: number;
 }
 

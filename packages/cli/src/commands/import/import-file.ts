@@ -21,10 +21,8 @@ export interface Run {
   watch: ImportWatch;
   stop: StopSignals;
   context: Context;
-  expectNoChanges: boolean;
+  expectNoChanges?: boolean | undefined;
 }
-
-type DryRun = Omit<Run, 'expectNoChanges'>;
 
 export interface FileOutcome extends ImportOutcome {
   /** The command that creates the missing links; undefined where the same command would only stop again. */
@@ -78,7 +76,7 @@ function deciderOf({ io, printer }: Context, watch: FileWatch, signal: AbortSign
   };
 }
 
-function depsOf({ file }: ImportSettings, watch: FileWatch, run: DryRun): ImportDeps {
+function depsOf({ file }: ImportSettings, watch: FileWatch, run: Run): ImportDeps {
   const { client, context, stop } = run;
   return {
     client: client ?? NO_CLIENT,
@@ -96,7 +94,7 @@ function depsOf({ file }: ImportSettings, watch: FileWatch, run: DryRun): Import
 }
 
 /** Whether a file can be imported after the `others`, as far as files tell: nothing is written, and nobody is asked. */
-export async function canBeImported(settings: ImportSettings, run: DryRun): Promise<boolean> {
+export async function canBeImported(settings: ImportSettings, run: Run): Promise<boolean> {
   const shown = run.watch.begin(settings.file);
   try {
     const { runImport } = await import('../../import/run-import.ts');

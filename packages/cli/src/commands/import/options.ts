@@ -37,7 +37,7 @@ export interface ImportOptions extends Omit<ImportSettings, Derived>, LinkOption
   journal?: string;
   stateDir?: string;
   summary?: string;
-  expectNoChanges: boolean;
+  expectNoChanges?: boolean;
 }
 
 export function addImportOptions(command: Command): void {
@@ -180,7 +180,6 @@ const SAFETY = () => [
   option(
     '--expect-no-changes',
     'a dry run that ends with exit code 8 where the file asks for a new link',
-    { fallback: false },
   ).implies({ dryRun: true }),
   option(
     '--max-rejects <n>',
@@ -189,9 +188,7 @@ const SAFETY = () => [
   ),
   option('--journal <file>', 'record of the links that exist (default: <input>.shortlink-journal)'),
   option('--state-dir <folder>', 'folder for journal, results and rejects'),
-  option('--restart', 'create every row again; the journal is kept as <journal>.old', {
-    fallback: false,
-  }),
+  option('--restart', 'create every row again; the journal is kept as <journal>.old'),
 ];
 
 /** Parses `field=column`, once for each of `fields`. */

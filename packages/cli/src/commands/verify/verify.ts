@@ -19,8 +19,8 @@ interface VerifyOptions
     Pick<VerifySettings, 'targets' | 'concurrency'> {
   map?: TableSettings['map'];
   output?: string;
-  allowGet: boolean;
-  allowPrivate: boolean;
+  allowGet?: boolean;
+  allowPrivate?: boolean;
   resolve?: Resolved[];
   rpm?: number;
 }
@@ -48,16 +48,14 @@ export function declareVerify(program: Command, perform: Perform): void {
     },
   })
     .argument('<file...>', 'files to verify, one after the other; - is standard input')
-    .option('--targets', 'ask each target too, and report dead ones', false)
+    .option('--targets', 'ask each target too, and report dead ones')
     .option(
       '--allow-get',
       'ask a short URL with GET where its server refuses HEAD; this may count a click',
-      false,
     )
     .option(
       '--allow-private',
       'ask private addresses too, which is done anyway where the base URL has one',
-      false,
     )
     .option(
       '--resolve <[host=]server:port>',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LookupResult } from '@shortlink/sdk';
 import { formatDuration, plural } from '../../format.ts';
 import { inputError } from '../errors.ts';
@@ -43,12 +44,7 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
   deps.onEvent({ type: 'warning', message });
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, stop.aborted ? 0 : waitMs);
-    stop.addEventListener('abort', () => resolve());
-  });
-  clearTimeout(timer);
+  await sleep(waitMs, undefined, { signal: stop }).catch(() => {});
   stop.throwIfAborted();
 }
 

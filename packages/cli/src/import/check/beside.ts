@@ -132,7 +132,7 @@ async function readOther(path: string, name: string, ask: AskOfInput): Promise<v
       await readLinks(file, evidence, settings, deps);
       return;
     }
-    const journal = peekJournal({ path, baseUrl: settings.baseUrl, restart: false });
+    const journal = peekJournal({ path, baseUrl: settings.baseUrl });
     try {
       for (const batch of journal.batches()) {
         for (const link of journal.eachLink(batch)) evidence.addLink(source, link, saidOf(link));

@@ -19,7 +19,7 @@ export interface JournalSettings {
   path: string;
   baseUrl: string;
   /** Begin a new one. */
-  restart: boolean;
+  restart?: boolean | undefined;
   /** Undefined for standard input, whose journal is named by its content. */
   input?: string | undefined;
   warn?: ((message: string) => void) | undefined;

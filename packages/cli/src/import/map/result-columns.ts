@@ -190,7 +190,9 @@ export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
   const { line } = row;
   const own = ownLink(row, layout);
   const claim: Claim = { line, own, doubt: undefined, made_for: '' };
-  if (own !== undefined || !hasResults(row, layout)) return claim;
+  const isTable = row.object === undefined;
+  const hasResults = isTable ? layout.resultColumns.status !== undefined : isResult(row.object);
+  if (own !== undefined || !hasResults) return claim;
   const { short_url, status, error, made_for } = resultsOf(row, layout.resultColumns);
   if (status === 'unknown') return { ...claim, doubt: error || NO_RESPONSE, made_for };
   if (status !== 'created' || short_url !== '') return claim;
@@ -198,10 +200,6 @@ export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
     `${name}, line ${line}: the row says that its link was created, but has no short_url, so the link would be created again`,
     'Put the short URL back. If the link is to be created, clear the status too.',
   );
-}
-
-function hasResults({ object }: Row, { resultColumns }: ResultLayout): boolean {
-  return object === undefined ? resultColumns.status !== undefined : isResult(object);
 }
 
 const STATUSES: ReadonlySet<string> = new Set(ROW_STATUSES);

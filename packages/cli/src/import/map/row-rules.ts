@@ -2,7 +2,6 @@ import {
   type CreateLinkBody,
   MAX_TAG_LENGTH,
   MAX_TAGS,
-  MAX_TARGET_URL_LENGTH,
   MAX_TITLE_LENGTH,
   REDIRECT_TYPES,
 } from '@shortlink/sdk';
@@ -74,7 +73,7 @@ export function createRowRules(
     check(row) {
       const { problem } = row;
       const { mapping, problem: keyProblem } = meaningOf(row);
-      const values = valuesOf(row);
+      const values = row.object ?? row.cells;
       const link = linkOf(values, mapping);
       const redirect = read(values, mapping.redirect_type);
       return {
@@ -88,16 +87,12 @@ export function createRowRules(
           redirectProblem(redirect),
       };
     },
-    link: (row) => linkOf(valuesOf(row), meaningOf(row).mapping),
+    link: (row) => linkOf(row.object ?? row.cells, meaningOf(row).mapping),
   };
 }
 
 /** A row of a table as its cells, a line of JSON as its object: writing its values as cells would cost more than reading it. */
 type Values = Row['cells'] | NonNullable<Row['object']>;
-
-function valuesOf(row: Row): Values {
-  return row.object ?? row.cells;
-}
 
 function valueAt(values: Values, index: number | undefined, { columns }: Plan): unknown {
   if (index === undefined) return null;
@@ -123,7 +118,7 @@ function totalProblem({ cells, isSum }: Row, target: string): string | undefined
 
 function linkProblem(link: CreateLinkBody, row: Row): string | undefined {
   const { target_url, title, tags, domain_id } = link;
-  const problem = targetProblem(target_url, MAX_TARGET_URL_LENGTH);
+  const problem = targetProblem(target_url);
   if (problem !== undefined) return totalProblem(row, target_url) ?? problem;
   if (title !== undefined) {
     if (isLongerThan(MAX_TITLE_LENGTH, title)) {

@@ -1,3 +1,4 @@
+import { MAX_TARGET_URL_LENGTH } from '@shortlink/sdk';
 import { shown } from '@shortlink/tables/basics';
 
 /** Scheme and authority. A backslash before the path names two hosts: browsers read it as a slash, others as part of the host. */
@@ -42,10 +43,10 @@ function nameOf(character: string): string {
 }
 
 /** Why a cell is no target URL, or undefined. `cell` is trimmed. */
-export function targetProblem(cell: string, maxLength: number): string | undefined {
+export function targetProblem(cell: string): string | undefined {
   if (cell === '') return 'no target URL';
-  if (isLongerThan(maxLength, cell)) {
-    return `the target URL is ${characterCount(cell)} characters long, at most ${maxLength} are allowed`;
+  if (isLongerThan(MAX_TARGET_URL_LENGTH, cell)) {
+    return `the target URL is ${characterCount(cell)} characters long, at most ${MAX_TARGET_URL_LENGTH} are allowed`;
   }
   if (PLAIN_URL.test(cell)) return undefined;
   if (CONTROL_CHARACTERS.test(cell)) {

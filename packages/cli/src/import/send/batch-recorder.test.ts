@@ -111,7 +111,7 @@ describe('a batch', () => {
     expect(
       open.flatMap((batch) => journal.linksOf(batch)).map(({ target_url }) => target_url),
     ).toEqual(['https://a.example/', 'https://b.example/']);
-    expect(events).toEqual([{ type: 'batch-sent', first: 0, count: 2, batch: 1 }]);
+    expect(events).toEqual([{ type: 'batch-sent', first: 0, count: 2 }]);
     expect(journal.batch(recorder.batches.get(0)?.id ?? 0).isOpen).toBe(true);
     // Its outcome was never recorded.
     expect(counts).toEqual({ batches: 0, created: 0, failed: 0, unknown: 2 });
@@ -265,9 +265,7 @@ test('the rows that are done are counted over all batches', async () => {
   expect(events.flatMap((event) => (event.type === 'rows-done' ? event.done : []))).toEqual([
     1, 2, 3,
   ]);
-  expect(events.flatMap((event) => (event.type === 'batch-sent' ? event.batch : []))).toEqual([
-    1, 2, 3,
-  ]);
+  expect(events.filter(({ type }) => type === 'batch-sent')).toHaveLength(3);
   expect(recorder.finalCounts()).toEqual({ batches: 3, created: 1, failed: 1, unknown: 1 });
 });
 

@@ -25,7 +25,6 @@ export class BatchRecorder {
   readonly #keys = new Map<number, string>();
   /** Errors after which the outcome of a batch is unknown. */
   readonly #unknown = new Set<unknown>();
-  #sent = 0;
   #settled = 0;
   #rowsDone = 0;
 
@@ -67,8 +66,7 @@ export class BatchRecorder {
       await source.guard();
     } else if (event.type === 'sent' && batch === undefined) {
       this.#begin({ first, count });
-      this.#sent += 1;
-      deps.onEvent({ type: 'batch-sent', first, count, batch: this.#sent });
+      deps.onEvent({ type: 'batch-sent', first, count });
     } else if (batch !== undefined) recordEvent(journal, batch, event, deps);
     // Links that were refused in a larger batch end without a request.
     else if (event.type === 'completed') this.#begin({ first, count }, decisionOf(event));

@@ -34,7 +34,7 @@ export interface SendNewRows extends Ask {
 }
 
 /** What is known of the rows when sending has ended. */
-export interface Sent {
+export interface Sent extends Pick<ServiceTraits, 'canAsk'> {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: ReturnType<typeof countsOf> & Pick<ImportSummary, 'batches'>;
   found: Found;
@@ -42,8 +42,6 @@ export interface Sent {
   batches: readonly SentBatch[];
   forecast: Forecast | undefined;
   failure: { error: unknown } | undefined;
-  /** Whether the service can be asked which links exist. */
-  canAsk: boolean;
 }
 
 /** What the service is like, as far as it reports that. */

@@ -30,9 +30,9 @@ interface SettleInput extends Ask {
 /** How settling the open batches ends. */
 interface Settling {
   /** How the rows compare with what was decided; undefined where nothing was. */
-  comparison: Comparison | undefined;
+  comparison?: Comparison;
   /** What ended it early, such as a key that was refused. */
-  failure: { error: unknown } | undefined;
+  failure?: { error: unknown };
   /** Batches that were sent again. */
   repeated: Set<number>;
   /** Whether anything was decided since the rows were compared. */
@@ -53,12 +53,7 @@ export async function settleOpenBatches(input: SettleInput): Promise<Settling> {
     const rows = open.reduce((sum, { size }) => sum + size, 0);
     deps.onEvent({ type: 'resuming', batches: open.length, rows });
   }
-  const settled: Settling = {
-    comparison: undefined,
-    failure: undefined,
-    repeated: new Set(),
-    isChanged: isUnanswered || isReleased,
-  };
+  const settled: Settling = { repeated: new Set(), isChanged: isUnanswered || isReleased };
   const jobs = open.filter((batch) => jobOf(batch) !== undefined && isAlive(batch));
   await pollJobs(jobs, input, settled);
   // A row whose link was refused may ask for one of another batch, which is sent again then.
