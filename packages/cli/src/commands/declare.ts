@@ -39,13 +39,10 @@ const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 
 /** `90s`, `5m`, `26h`, `1d`, `500ms`, `1.5h`; a bare number is seconds. In milliseconds. */
 export function parseDuration(value: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(value.trim());
-  const amount = Number(match?.[1]);
-  const unit = UNITS[match?.[2]?.toLowerCase() ?? 's'];
-  if (match === null || unit === undefined || !Number.isSafeInteger(Math.ceil(amount * unit))) {
-    throw new InvalidArgumentError('A duration looks like 90s, 5m, 26h or 1d.');
-  }
-  return Math.ceil(amount * unit);
+  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(value.trim()) ?? [];
+  const ms = Math.ceil(Number(amount) * Number(UNITS[unit.toLowerCase()]));
+  if (Number.isSafeInteger(ms)) return ms;
+  throw new InvalidArgumentError('A duration looks like 90s, 5m, 26h or 1d.');
 }
 
 export function parseCount(min: number, max: number) {

@@ -79,7 +79,8 @@ function formatHelp(command: Command, helper: Help): string {
   const isRoot = command.parent === null;
   const paragraphs: string[] = [];
   const paragraph = (text: string) => paragraphs.push(wrapWords(text, width));
-  const list = (heading: string, items: readonly (readonly [term: string, text: string])[]) => {
+  const list = <T>(heading: string, all: readonly T[], write: (one: T) => [string, string]) => {
+    const items = all.map(write);
     if (items.length === 0) return;
     const termWidth = Math.max(...items.map(([term]) => term.length));
     const isNarrow = width - termWidth - 4 < LEAST_DESCRIPTION;
@@ -94,24 +95,17 @@ function formatHelp(command: Command, helper: Help): string {
   paragraphs.push(`${helper.styleTitle('Usage:')} ${helper.commandUsage(command)}`);
   paragraph(helper.commandDescription(command));
   const subs = helper.visibleCommands(command).filter((sub) => isRoot || sub.name() !== 'help');
-  const commands = subs.map(
-    (sub) => [helper.subcommandTerm(sub), helper.subcommandDescription(sub)] as const,
-  );
-  list('Commands:', commands);
-  const all = helper.visibleArguments(command);
-  list(
-    'Arguments:',
-    all.map((one) => [one.name(), helper.argumentDescription(one)]),
-  );
+  list('Commands:', subs, (sub) => [helper.subcommandTerm(sub), helper.subcommandDescription(sub)]);
+  list('Arguments:', helper.visibleArguments(command), (one) => [
+    one.name(),
+    helper.argumentDescription(one),
+  ]);
   const shown = helper.visibleOptions(command).filter(({ long }) => isRoot || long !== '--help');
   const groups = Map.groupBy(shown, ({ helpGroupHeading = 'Options:' }) =>
     isRoot ? 'Global options:' : helpGroupHeading,
   );
   for (const [heading, options] of groups) {
-    list(
-      heading,
-      options.map((one) => [helper.optionTerm(one), helper.optionDescription(one)]),
-    );
+    list(heading, options, (one) => [helper.optionTerm(one), helper.optionDescription(one)]);
   }
   const codes = exitCodesOf(command).map(([code, text]) => `${code.padStart(5)}  ${text}`);
   paragraphs.push([helper.styleTitle('Exit codes:'), ...codes].join('\n'));

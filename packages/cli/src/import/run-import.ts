@@ -22,7 +22,6 @@ import {
   openResults,
   ownFilesOf,
   refuseInPlace,
-  refuseStreamInPlace,
   writeResults,
 } from './report/results.ts';
 import {
@@ -44,7 +43,6 @@ import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 export async function runImport(settings: ImportSettings, deps: ImportDeps) {
   const startedAt = deps.now();
   const requestsBefore = deps.requestCount();
-  if (settings.inPlace) refuseStreamInPlace(settings.file);
   // Nothing is in flight while standard input is read: the first Ctrl-C ends it.
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
   const input = await openInput(settings.file, deps.stdin, stop).catch((error: unknown) => {

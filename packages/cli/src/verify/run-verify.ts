@@ -1,8 +1,7 @@
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { SCHEMELESS } from '../import/map/target-problem.ts';
 import { csvLine } from '../import/report/csv-cell.ts';
-import { NO_OWN_FILES } from '../import/report/keep-changed.ts';
+import { headerOf, NO_OWN_FILES } from '../import/report/keep-changed.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
@@ -114,21 +113,13 @@ const COLUMNS = [
   ...(['verified_target_status', 'verified_problem'] as const),
 ] satisfies (keyof Verdict)[];
 
-/** A file with a longer first line is kept. */
-const FIRST_BYTES = 64 * 1024;
-
 /** Whether a file has the columns of a report last: the next one replaces it. */
 async function isReport(path: string): Promise<boolean> {
-  for await (const bytes of createReadStream(path, { highWaterMark: FIRST_BYTES })) {
-    const [first = ''] = String(bytes)
-      .replace(/^\ufeff?(?:sep=.\r?\n)?/, '')
-      .split(/\r?\n/, 1);
-    const names = first.startsWith('{')
-      ? Array.from(first.matchAll(/"(\w+)":/g), ([, key]) => key)
-      : first.split(/\W/);
-    return names.slice(-COLUMNS.length).join() === COLUMNS.join();
-  }
-  return false;
+  const header = headerOf(path);
+  const names = header.startsWith('{')
+    ? Array.from(header.matchAll(/"(\w+)":/g), ([, key]) => key)
+    : header.split(/\W/);
+  return names.slice(-COLUMNS.length).join() === COLUMNS.join();
 }
 
 /** As CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */

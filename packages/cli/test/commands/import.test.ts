@@ -309,6 +309,15 @@ test("Excel's line sep=; is in the results and the rejects too, and they can be 
   expect(bodies()).toHaveLength(1);
 });
 
+test("rejects below Excel's line sep=; are removed once no row is rejected", async () => {
+  const { run, input, folder } = await scene('sep=;\nurl;title\nnope;B\n');
+  await run(['--max-rejects', 'all']);
+  expect(await readdir(folder)).toContain('links.csv.rejects.csv');
+  await writeFile(input, 'sep=;\nurl;title\nhttps://example.com/b;B\n');
+  expect((await run([])).exitCode).toBe(0);
+  expect(await readdir(folder)).not.toContain('links.csv.rejects.csv');
+});
+
 test('a title above the header: said, and kept by --in-place', async () => {
   const { run, input } = await scene('Campaign Q4,,\n,,\nurl,title\nhttps://example.com/a,A\n');
   const { stderr, exitCode } = await run(['--in-place']);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { fstatSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -356,19 +355,6 @@ test('results of a file that is changed while they are written are not put in pl
   const { stopped } = await world.import();
   expect(stopped?.message).toContain('was changed while');
   expect(world.files()).toEqual(['input.csv', 'input.csv.shortlink-journal']);
-});
-
-test('--in-place is refused for a pipe, which can not be replaced, before it is read', async () => {
-  execFileSync('sh', ['-c', 'mkfifo "$0"', world.path('pipe.csv')]);
-  const file = world.path('pipe.csv');
-  const settings = { file, output: file, inPlace: true };
-  const imported = world.import(settings);
-  await expect(imported).rejects.toMatchObject({
-    exitCode: 2,
-    message: expect.stringMatching(
-      /^--in-place can't be used with pipe.csv: it is no regular file/,
-    ),
-  });
 });
 
 test.each([8_000, 200_000])(

@@ -104,14 +104,14 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
 /** `server:port`, or `host=server:port` for the short URLs of one host. An IPv6 address is in brackets. */
 function parseResolve(value: string, previous: readonly Resolved[] = []): Resolved[] {
   const match = /^(?:([^=\s/]+)=)?(\[[\da-f:.]+\]|[^:=\s/[\]]+):(\d{1,5})$/i.exec(value);
-  const port = Number(match?.[3]);
+  const [, named, host, digits] = match ?? [];
+  const port = Number(digits);
   // As `fetch` writes it: in lower case, in Punycode, and without a dot at its end.
-  const name = match?.[1] && URL.parse(`http://${match[1]}`)?.hostname.replace(/\.$/, '');
-  if (match === null || (match[1] && !name) || port < 1 || port > 65_535) {
+  const name = named && URL.parse(`http://${named}`)?.hostname.replace(/\.$/, '');
+  if (host === undefined || (named && !name) || port < 1 || port > 65_535) {
     throw new InvalidArgumentError(
       'It looks like 192.0.2.10:443, or go.example.com=192.0.2.10:443 for the short URLs of one host.',
     );
   }
-  const host = match[2] ?? '';
   return [...previous, { name, host: host.replace(/^\[|\]$/g, ''), port }];
 }

@@ -84,10 +84,9 @@ export async function decideSimilar({ evidence, settings, deps }: Ask, how: stri
   if (evidence.onSimilar !== 'stop') return comparison;
   const { lines, first } = evidence.similar();
   if (lines === 0) return comparison;
-  const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
   const message =
     `${plural(lines, 'row asks', 'rows ask')} for links to targets that have some already, which could be theirs or others. ` +
-    `${how} (${shown}${lines > first.length ? ', …' : ''})`;
+    `${how} (${first})`;
   const decision = await deps.decide?.(message);
   if (decision === undefined || decision === 'stop') {
     throw inputError(

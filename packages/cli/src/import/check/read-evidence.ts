@@ -78,15 +78,17 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
   };
 }
 
-/** How many rows of a kind there are, and the first ones. */
+/** How many rows of a kind there are, and the first ones in words. */
 export interface FirstRows {
   lines: number;
-  first: { line: number; short_url: string }[];
+  first: string;
 }
 
 export function readFirst(db: Database, query: string, isAny = true): FirstRows {
   const found = isAny ? db.prepare(query).all() : [];
-  return { lines: Number(found[0]?.['lines'] ?? 0), first: found.map(lineOf) };
+  const lines = Number(found[0]?.['lines'] ?? 0);
+  const shown = found.map(lineOf).map(({ line, short_url }) => `line ${line}: ${short_url}`);
+  return { lines, first: shown.join(', ') + (lines > shown.length ? ', …' : '') };
 }
 
 /** In the order of the input. */
@@ -117,7 +119,7 @@ export function* readLinks(db: Database, query: string): Generator<LinkIdentity 
   }
 }
 
-export function lineOf({ line, short_url }: Record<string, unknown>) {
+function lineOf({ line, short_url }: Record<string, unknown>) {
   return { line: Number(line), short_url: String(short_url) };
 }
 

@@ -74,7 +74,8 @@ export async function readLinks(
         const claim = claimOf(input.name, row, layout);
         if (isInput && claim.own === undefined)
           Object.assign(claim, { doubt: NO_RESPONSE, made_for: '' });
-        if (claim.own === undefined && isUnclear(row, layout)) unclear ??= row;
+        const mayName = claim.own === undefined && urlOf(row, layout).trim() !== '';
+        if (mayName && strayText(row, layout) !== undefined) unclear ??= row;
         if (only !== undefined && claim.own?.short_url.startsWith(`${only}/`) !== true) continue;
         if (source < KNOWN_BY.beside) evidence.named.add(input.name, claim.own);
         evidence.addLink(source, linkIdentity(rules.link(row), settings.defaults.domain_id), claim);
@@ -150,11 +151,6 @@ async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layou
 export async function isFilled(path: string): Promise<boolean> {
   const stats = await stat(path).catch(() => undefined);
   return stats?.isFile() === true && stats.size > 0;
-}
-
-/** Whether a row may name a link that can't be read. */
-function isUnclear(row: Row, layout: Layout): boolean {
-  return urlOf(row, layout).trim() !== '' && strayText(row, layout) !== undefined;
 }
 
 function unclearError(name: string, row: Row, layout: Layout) {

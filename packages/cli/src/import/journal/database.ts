@@ -38,7 +38,8 @@ const LOCK_WAIT_MS = 250;
 const MAX_OPENS = 5;
 
 /** Journals of earlier releases have no room, and those releases ignore it. */
-const ROOM = 'CREATE TABLE room (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;';
+const ROOM =
+  'CREATE TABLE IF NOT EXISTS room (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;';
 
 const SCHEMA = `
   CREATE TABLE log (
@@ -166,8 +167,7 @@ function prepareSchema(db: DatabaseSync, path: string, { file = path, isCut = fa
   }
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats && stats.size < read('page_size') * read('page_count')) throw incomplete(path);
-  const room = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room'").get();
-  if (room === undefined) inTransaction(db, path, () => db.exec(ROOM));
+  db.exec(ROOM);
 }
 
 /** Creates the file where there is none, for its owner only. It gets its name once it is whole, so that one of 0 bytes was cut, as on a full disk. */

@@ -68,19 +68,17 @@ export function hasContent(path: string): boolean {
   return text !== '';
 }
 
-/** `PRAGMA application_id` of a journal without the version in its last byte: "SLJ" in ASCII. */
-export const APPLICATION = 0x534c4a;
+/** `PRAGMA application_id` of a journal without the version in its last byte. */
+const MARK = 'SLJ';
+export const APPLICATION = Buffer.from(MARK).readUIntBE(0, MARK.length);
 
 /** Where a database has its `application_id`. */
 const ID_OFFSET = 68;
 
 /** Whatever its name is. */
 export function isJournal(path: string): boolean {
-  const bytes = firstBytes(path, ID_OFFSET + 4);
-  const isDatabase = bytes.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
-  return (
-    isDatabase && bytes.length > ID_OFFSET && bytes.readUInt32BE(ID_OFFSET) >> 8 === APPLICATION
-  );
+  const text = firstBytes(path, ID_OFFSET + MARK.length).toString('latin1');
+  return text.startsWith(DATABASE_MAGIC) && text.startsWith(MARK, ID_OFFSET);
 }
 
 export function firstBytes(path: string, length: number): Buffer {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, link, stat } from 'node:fs/promises';
+import { firstBytes } from '../journal/file.ts';
 
 /** SHA-256, in hexadecimal. */
 export async function fingerprint(path: string): Promise<string> {
@@ -8,6 +9,15 @@ export async function fingerprint(path: string): Promise<string> {
   for await (const bytes of createReadStream(path, { highWaterMark: 256 * 1024 }))
     hash.update(bytes);
   return hash.digest('hex');
+}
+
+/** A longer header is none of ours. */
+const HEADER_BYTES = 64 * 1024;
+
+/** The first line of a table, behind what Excel may need before it. */
+export function headerOf(path: string): string {
+  const text = firstBytes(path, HEADER_BYTES).toString();
+  return text.replace(/^\ufeff?(?:sep=.\r?\n)?/, '').split(/\r?\n/, 1)[0] ?? '';
 }
 
 /** Which contents imports have written themselves, by their fingerprints. */

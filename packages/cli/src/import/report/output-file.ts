@@ -57,10 +57,10 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
       );
     }
     const target = await followLinks(path);
-    if (isOwnStream(target, 1)) return standardOutput(options);
+    if (ownStream(target) === '1') return standardOutput(options);
     const stats = await stat(target).catch(ignoreMissing);
     if (stats?.isDirectory()) throw inputError(`${path} is a directory`, 'Name a file in it.');
-    if (stats !== undefined && (!stats.isFile() || isOwnStream(target))) {
+    if (stats !== undefined && (!stats.isFile() || ownStream(target) !== undefined)) {
       const handle = await open(target, constants.O_WRONLY | constants.O_APPEND);
       const close = () => handle.close();
       return streamOutput(path, (bytes) => handle.writeFile(bytes), { close });
@@ -80,7 +80,7 @@ const MAX_LINKS = 40;
 async function followLinks(path: string): Promise<string> {
   let target = resolve(path);
   for (let links = 0; links < MAX_LINKS; links += 1) {
-    if (isOwnStream(target)) return target;
+    if (ownStream(target) !== undefined) return target;
     const stats = await lstat(target).catch(ignoreMissing);
     if (!stats?.isSymbolicLink()) return stats === undefined ? target : await realpath(target);
     target = resolve(dirname(target), await readlink(target));
@@ -88,11 +88,10 @@ async function followLinks(path: string): Promise<string> {
   throw inputError(`${path} can't be written: it is a chain of symbolic links without an end`);
 }
 
-/** Whether a path names an open file of this process. */
-function isOwnStream(path: string, descriptor?: number): boolean {
+/** The number of the open file of this process that a path names. */
+function ownStream(path: string): string | undefined {
   const found = /^(?:\/dev\/fd|\/proc\/(?:self|\d+)\/fd)\/(\d+)$/.exec(path)?.[1];
-  const named = path === '/dev/stdout' ? '1' : path === '/dev/stderr' ? '2' : found;
-  return named !== undefined && (descriptor === undefined || named === String(descriptor));
+  return path === '/dev/stdout' ? '1' : path === '/dev/stderr' ? '2' : found;
 }
 
 /** Time for a reader of standard output to end, once it has read what it wants. */

@@ -1,9 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { Row } from '@shortlink/tables/basics';
-import { firstBytes } from '../journal/file.ts';
 import type { Layout } from '../layout.ts';
 import { csvLine } from './csv-cell.ts';
-import { fingerprint, type OwnFiles } from './keep-changed.ts';
+import { fingerprint, headerOf, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 
 export type RejectsFile = ReturnType<typeof rejectsFile>;
@@ -39,15 +38,11 @@ export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<Outpu
   };
 }
 
-/** A file with a longer first line stays. */
-const FIRST_BYTES = 64 * 1024;
-
 /** Removes the rejects of an earlier run, unless somebody has changed them: they could be imported again. */
 export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {
     if (!ownFiles.hasWritten(await fingerprint(path))) return;
-    const [header = ''] = firstBytes(path, FIRST_BYTES).toString().split(/\r?\n/, 1);
-    if (/.line.reason$/u.test(header)) await rm(path);
+    if (/.line.reason$/u.test(headerOf(path))) await rm(path);
   } catch {
     // What can't be read or removed stays: no row depends on it.
   }

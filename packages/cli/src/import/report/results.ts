@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { type Row, systemReason } from '@shortlink/tables/basics';
 import { formatCount } from '../../format.ts';
 import type { Ask } from '../check/ask-service.ts';
@@ -126,20 +125,11 @@ export function refuseInPlace({ input: { name, packing }, layout }: ImportSource
   const { format, hasHeader } = layout.plan;
   const isTable = (format === 'csv' || format === 'tsv') && hasHeader;
   if (packing !== undefined || (!isTable && format !== 'jsonl')) {
-    throw refused(name, 'it needs a table with a header, or JSON Lines, as plain text');
+    throw inputError(
+      `--in-place can't be used with ${name}: it needs a table with a header, or JSON Lines, as plain text`,
+      'Without --in-place, the results go into a file of their own.',
+    );
   }
-}
-
-/** @throws CliError (exit code 2) for a pipe or device, which can't be replaced, before it is read */
-export function refuseStreamInPlace(file: string): void {
-  if (isStream(file)) throw refused(basename(file), 'it is no regular file');
-}
-
-function refused(name: string, why: string) {
-  return inputError(
-    `--in-place can't be used with ${name}: ${why}`,
-    'Without --in-place, the results go into a file of their own.',
-  );
 }
 
 /** Collects the rows that a summary names, from the outcome of each row. */

@@ -124,9 +124,8 @@ async function refuseCut(
 
 function refuseMoved({ lines, first }: FirstRows, name: string): void {
   if (lines === 0) return;
-  const shown = first.map(({ line, short_url }) => `line ${line}: ${short_url}`).join(', ');
   throw inputError(
-    `${plural(lines, 'row of', 'rows of')} ${name} ${lines === 1 ? 'asks' : 'ask'} for links that other rows name, as if a column had been sorted by itself (${shown}${lines > first.length ? ', …' : ''}), so nothing was sent`,
+    `${plural(lines, 'row of', 'rows of')} ${name} ${lines === 1 ? 'asks' : 'ask'} for links that other rows name, as if a column had been sorted by itself (${first}), so nothing was sent`,
     'Put what belongs together into one row again. To create other links: --on-similar create.',
   );
 }
