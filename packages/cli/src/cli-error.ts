@@ -39,7 +39,8 @@ const STOP_EXIT_CODES = {
 
 type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
 
-export function exitCodeOfImport(summary: Counts): ExitCode {
+/** Of a run that creates links. */
+export function exitCodeOf(summary: Counts): ExitCode {
   if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
   if (summary.unknown > 0) return EXIT_CODES.unknownFate;
   return summary.rejected + summary.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
@@ -71,6 +72,12 @@ export function asCliError(error: unknown): CliError | undefined {
   const { message, code, hint, cause } = error;
   const exitCode = code === 'system' ? EXIT_CODES.error : EXIT_CODES.usage;
   return new CliError(message, { code, exitCode, hint, cause });
+}
+
+/** Whether it is an error of the system with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  const found = error instanceof Error && 'code' in error && error.code;
+  return codes.some((code) => code === found);
 }
 
 /** The word is also the name of the exit code. */

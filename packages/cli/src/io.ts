@@ -42,7 +42,6 @@ export function processIo(): Io {
     for (const listener of [...listeners]) listener(cause);
   };
   const onSignal = (name: string) => interrupt(name === 'SIGHUP' ? 'closed' : 'signal');
-  // Without a listener, a signal ends the process.
   const listen = () => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.off(signal, onSignal);

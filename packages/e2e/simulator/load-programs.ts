@@ -37,7 +37,7 @@ const SERVER_PATCHES: readonly Patch[] = [
 export async function loadPrograms(patches: readonly Patch[] = []): Promise<Programs> {
   const used = loadFromSource([...SERVER_PATCHES, ...patches], standIn);
   const { runImport } = await import('../../cli/src/import/run-import.ts');
-  const { exitCodeOfImport } = await import('../../cli/src/cli-error.ts');
+  const { exitCodeOf } = await import('../../cli/src/cli-error.ts');
   const { runCommand } = await import('../../cli/src/run-command.ts');
   // What commands load when they need it: here it must be there at once.
   await import('../../cli/src/commands/import/import-files.ts');
@@ -67,7 +67,7 @@ export async function loadPrograms(patches: readonly Patch[] = []): Promise<Prog
     runImport,
     runCommand,
     createClient: (options) => new Shortlink(options),
-    exitCodeOf: exitCodeOfImport,
+    exitCodeOf,
     server,
   };
 }

@@ -1,7 +1,7 @@
 import type { BatchResultItem, CreateLinkBody } from '@shortlink/sdk';
 import { LineSplitter } from '@shortlink/tables/basics';
 import type { Command } from 'commander';
-import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
+import { CliError, EXIT_CODES, type ExitCode, exitCodeOf, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
 import { inputError } from '../import/errors.ts';
@@ -149,8 +149,7 @@ async function createLinks(
     }
   }
   reportCreated(counts, context);
-  if (counts.unknown > 0) return EXIT_CODES.unknownFate;
-  return counts.rejected + counts.failed > 0 ? EXIT_CODES.rowsFailed : EXIT_CODES.ok;
+  return exitCodeOf(counts);
 }
 
 const NONE = { created: 0, rejected: 0, failed: 0, unknown: 0 };

@@ -24,15 +24,13 @@ async function showUsage(context: Context): Promise<ExitCode> {
   const usage = await context
     .interruptible((signal) => shortlink.usage.retrieve({ signal }))
     .catch((error: unknown) => {
-      if (NotFoundError.isInstance(error)) {
-        throw new CliError(`The service at ${account.baseUrl} does not report usage.`, {
-          code: 'not_supported',
-          exitCode: EXIT_CODES.error,
-          hint: 'GET /api/v1/usage is an extension of the reference server. Other services show the usage on their own pages.',
-          cause: error,
-        });
-      }
-      throw error;
+      if (!NotFoundError.isInstance(error)) throw error;
+      throw new CliError(`The service at ${account.baseUrl} does not report usage.`, {
+        code: 'not_supported',
+        exitCode: EXIT_CODES.error,
+        hint: 'GET /api/v1/usage is an extension of the reference server. Other services show the usage on their own pages.',
+        cause: error,
+      });
     });
   context.printer.result(usage, renderUsage(usage, context.printer, Date.now()));
   return EXIT_CODES.ok;

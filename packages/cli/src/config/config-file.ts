@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { usageError } from '../cli-error.ts';
+import { hasCode, usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
@@ -42,9 +42,8 @@ async function readIfThere(path: string): Promise<{ text: string; mode: number }
     const { mode } = await stat(path);
     return { text: await readFile(path, 'utf8'), mode };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
     // The home of a user without one is often /dev/null, in which nothing can be.
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw usageError(`Can't read the config file ${path}: ${reason}`);
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { hasCode } from '../cli-error.ts';
 
 /** A hidden file beside a target. File names have at most 255 bytes. */
 export function nameBeside(target: string, end: string): string {
@@ -37,7 +38,6 @@ export async function syncFolder(path: string): Promise<void> {
     const folder = await open(path, 'r');
     await folder.sync().finally(() => folder.close());
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!CAN_NOT.includes(code)) throw error;
+    if (!hasCode(error, ...CAN_NOT)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { detectTable, type TableLayout } from '@shortlink/tables';
-import type { AddedColumns, Plan, Row } from '@shortlink/tables/basics';
+import type { AddedColumns, Plan } from '@shortlink/tables/basics';
 import { fitOf, linkIdentity, readMadeFor } from './map/link-identity.ts';
 import { findResultColumns, ownLink, type ResultColumns } from './map/result-columns.ts';
 import { createRowRules } from './map/row-rules.ts';
@@ -57,7 +57,7 @@ export async function detectLayout(
   }
 }
 
-function layoutOf({ samples, ...table }: TableLayout, name: string): Detected {
+function layoutOf({ samples, ...table }: TableLayout, name: string) {
   const { columns, format, hasHeader } = table.plan;
   const isLines = format === 'jsonl';
   const resultColumns = hasHeader && !isLines ? findResultColumns(columns, samples) : {};
@@ -69,12 +69,8 @@ function layoutOf({ samples, ...table }: TableLayout, name: string): Detected {
   // In JSON, an apostrophe before a formula is the user's own.
   const isOwnFile = !isLines && (isRejects || resultColumns.status !== undefined);
   const isOfLines = isOwnFile && TABLE_OF_LINES.test(name);
-  return { layout: { ...table, resultColumns, isRejects, isOwnFile, isOfLines }, samples };
-}
-
-interface Detected {
-  layout: Layout;
-  samples: readonly Row[];
+  const layout: Layout = { ...table, resultColumns, isRejects, isOwnFile, isOfLines };
+  return { layout, samples };
 }
 
 const SAMPLE_ROWS = 100;
@@ -83,7 +79,7 @@ type FittingField = 'target_url' | 'title' | 'tags';
 
 /** The layout whose columns are what the links of the first rows were made for, and whether any of these rows says so. */
 function fittingLayout(
-  { layout, samples }: Detected,
+  { layout, samples }: ReturnType<typeof layoutOf>,
   { map, defaults = {}, addTags, tagSeparator }: LayoutSettings,
   fields: readonly FittingField[],
 ) {

@@ -135,6 +135,18 @@ export type StopReason =
   | 'interrupted'
   | 'error';
 
+/** Why an import ended before every row had its link. */
+export interface Stopped {
+  reason: StopReason;
+  message: string;
+  hint?: string | undefined;
+  error?: unknown;
+  /** The user has to decide about the unknown rows first. */
+  mustDecide?: boolean | undefined;
+  /** A `--max-wait` that is long enough. */
+  waitMs?: number | undefined;
+}
+
 /** The line on which a row begins, and its number among the rows, both from 1. */
 interface RowPlace {
   line: number;
@@ -172,18 +184,7 @@ export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | '
   batches: number;
   requests: number;
   elapsedMs: number;
-  stopped?:
-    | {
-        reason: StopReason;
-        message: string;
-        hint?: string | undefined;
-        error?: unknown;
-        /** The user has to decide about the unknown rows first. */
-        mustDecide?: boolean | undefined;
-        /** A `--max-wait` that is long enough. */
-        waitMs?: number | undefined;
-      }
-    | undefined;
+  stopped?: Stopped | undefined;
   /** Files written; undefined where none was. */
   output: string | undefined;
   rejectsFile: string | undefined;

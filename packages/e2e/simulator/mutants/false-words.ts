@@ -140,8 +140,8 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'exit code of a stopped run by its rows',
     'cli/src/cli-error.ts',
-    'if (summary.stopped !== undefined) {',
-    "if (summary.stopped?.reason === 'rejects') {",
+    'if (summary.stopped !== undefined) return',
+    "if (summary.stopped?.reason === 'rejects') return",
   ),
   mutant(
     'results copied into place',

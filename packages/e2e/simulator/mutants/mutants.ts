@@ -11,8 +11,8 @@ const DURABILITY: readonly Mutant[] = [
   mutant(
     'journal not locked',
     `${JOURNAL}/database.ts`,
-    "db.exec('PRAGMA locking_mode = EXCLUSIVE');",
-    '',
+    'LOCK_WAIT_MS}; PRAGMA locking_mode = EXCLUSIVE`',
+    'LOCK_WAIT_MS}`',
   ),
   mutant(
     'journal always removed',

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import type { Shortlink } from '@shortlink/sdk';
-import { EXIT_CODES, exitCodeOfImport } from '../../cli-error.ts';
+import { EXIT_CODES, exitCodeOf } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import { present } from '../../format.ts';
 import { isStream } from '../../import/is-stream.ts';
@@ -138,7 +138,7 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
 async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) {
   const { argv, profileFlag: flag } = context;
   const { stopped, file, unsent, failed } = summary;
-  const exitCode = exitCodeOfImport(summary);
+  const exitCode = exitCodeOf(summary);
   if (stopped === undefined) {
     const isUnexpected = expectNoChanges && unsent > 0;
     return { exitCode: isUnexpected ? EXIT_CODES.changes : exitCode, stopped, next: undefined };

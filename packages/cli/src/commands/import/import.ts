@@ -98,12 +98,10 @@ function formatOf(name: string): OutputFormat {
   return /\.(jsonl|ndjson)$/i.test(name) ? 'jsonl' : 'csv';
 }
 
-function refuseBesideInPlace(file: string, options: ImportOptions): void {
+function refuseBesideInPlace(file: string, { output, outputFormat }: ImportOptions): void {
   if (isStream(file)) throw usageError('--in-place needs a file, not standard input or a pipe.');
-  const other = options.output !== undefined ? '--output' : '--output-format';
-  if (options.output !== undefined || options.outputFormat !== undefined) {
-    throw usageError(`--in-place and ${other} exclude each other.`);
-  }
+  const other = output !== undefined ? '--output' : outputFormat && '--output-format';
+  if (other !== undefined) throw usageError(`--in-place and ${other} exclude each other.`);
 }
 
 /** What two paths to the same file have in common, also through links. */

@@ -55,7 +55,6 @@ export async function watchImports(
         warnings: warnings as readonly string[],
         /** For this file, with polls and retries. */
         requestCount,
-        /** After the first Ctrl-C. Returns what the run still does. */
         onStopping: () => current.onStopping(),
         end: status.stop,
       };

@@ -82,8 +82,11 @@ export async function readLinks(
       }
     }
     if (last !== undefined) await refuseCut(input, last, layout);
-    if (unclear !== undefined) throw unclearError(input.name, unclear, layout);
-    return [];
+    if (unclear === undefined) return [];
+    throw inputError(
+      `${input.name}, line ${unclear.line}: ${shown(urlOf(unclear, layout))} could be the short URL of a link, or something else`,
+      'Where it is one, write it with https:// and its code, or created as the status. Otherwise take the row out.',
+    );
   } catch (error) {
     if (!(error instanceof InputError && error.hint?.includes('--encoding'))) throw error;
     throw inputError(error.message, 'Save it as CSV (UTF-8).');
@@ -151,13 +154,6 @@ async function refuseCut({ name, path, packing }: Input, row: Row, layout: Layou
 export async function isFilled(path: string): Promise<boolean> {
   const stats = await stat(path).catch(() => undefined);
   return stats?.isFile() === true && stats.size > 0;
-}
-
-function unclearError(name: string, row: Row, layout: Layout) {
-  return inputError(
-    `${name}, line ${row.line}: ${shown(urlOf(row, layout))} could be the short URL of a link, or something else`,
-    'Where it is one, write it with https:// and its code, or created as the status. Otherwise take the row out.',
-  );
 }
 
 function urlOf(row: Row, { resultColumns }: Layout): string {

@@ -61,8 +61,7 @@ export function openLocked(path: string): DatabaseSync {
     const before = inodeOf(path);
     const db = openDatabase(path);
     try {
-      db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
-      db.exec('PRAGMA locking_mode = EXCLUSIVE');
+      db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}; PRAGMA locking_mode = EXCLUSIVE`);
       db.exec('BEGIN EXCLUSIVE; COMMIT');
       // A run that has recorded nothing removes its journal: then this lock is one of a file without a name.
       if (before === inodeOf(path) || opens === MAX_OPENS) {

@@ -71,20 +71,18 @@ export function createRowRules(
 
   return {
     check(row) {
-      const { problem } = row;
-      const { mapping, problem: keyProblem } = meaningOf(row);
+      const { mapping, problem } = meaningOf(row);
       const values = row.object ?? row.cells;
       const link = linkOf(values, mapping);
-      const redirect = read(values, mapping.redirect_type);
       return {
         link,
         problem:
+          row.problem ??
           problem ??
-          keyProblem ??
           placeProblem(row, values) ??
           nestedProblem(values, mapping, plan) ??
           linkProblem(link, row) ??
-          redirectProblem(redirect),
+          redirectProblem(read(values, mapping.redirect_type)),
       };
     },
     link: (row) => linkOf(row.object ?? row.cells, meaningOf(row).mapping),

@@ -63,7 +63,8 @@ export function targetProblem(cell: string): string | undefined {
     return `not an absolute http or https URL: ${shown(cell)}${hint}`;
   }
   if (!USER_INFO.test(match[1] ?? '')) {
-    return `the target URL holds a password: ${shown(hideCredentials(cell))}`;
+    // Reasons are printed and kept in files: a password must not be among them.
+    return `the target URL holds a password: ${shown(cell.replace(/^([^/]*\/\/)[^/]*@/, '$1…@'))}`;
   }
   // Half of a surrogate pair can't be sent as UTF-8.
   const url = cell.isWellFormed() ? URL.parse(cell) : null;
@@ -72,11 +73,6 @@ export function targetProblem(cell: string): string | undefined {
     return `the target URL has ${url.href.length} bytes once it is percent-encoded, at most ${MAX_LOCATION_BYTES} are allowed`;
   }
   return undefined;
-}
-
-/** Reasons are printed and kept in files: a password must not be among them. */
-function hideCredentials(url: string): string {
-  return url.replace(/^([^/]*\/\/)[^/]*@/, '$1…@');
 }
 
 /** Whether a text has more than `limit` characters as the service counts them: by Unicode code point, which is at most two units of the string. */

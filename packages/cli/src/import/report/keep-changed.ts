@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, link, stat } from 'node:fs/promises';
+import { hasCode } from '../../cli-error.ts';
 import { firstBytes } from '../journal/file.ts';
 
 /** SHA-256, in hexadecimal. */
@@ -98,8 +99,4 @@ async function hasContent(path: string, content: string): Promise<boolean> {
 
 export function ignoreMissing(error: unknown): undefined {
   if (!hasCode(error, 'ENOENT')) throw error;
-}
-
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { hasCode } from '../../cli-error.ts';
 import { inputError, writeError } from '../errors.ts';
 import { nameBeside, partialName, removeLeftovers, syncFolder } from '../folder.ts';
-import { hasCode, ignoreMissing, keepChanged, type OwnFiles } from './keep-changed.ts';
+import { ignoreMissing, keepChanged, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
 
@@ -77,7 +78,7 @@ async function putInPlace(temporary: string, target: string): Promise<void> {
   try {
     await rename(temporary, target);
   } catch (error) {
-    if (!hasCode(error, 'EBUSY') && !hasCode(error, 'EXDEV')) throw error;
+    if (!hasCode(error, 'EBUSY', 'EXDEV')) throw error;
     await overwrite(target, async () => {
       await rename(temporary, wholeName(target));
       await syncFolder(dirname(target));

@@ -1,7 +1,7 @@
 import { RateLimitError, ShortlinkError } from '@shortlink/sdk';
 import { formatCount, plural } from '../../format.ts';
 import type { Sent } from '../send/send-new-rows.ts';
-import type { ImportSettings, ImportSummary, StopReason } from '../types.ts';
+import type { ImportSettings, ImportSummary, Stopped, StopReason } from '../types.ts';
 
 export function emptySummary({ file, dryRun }: ImportSettings): ImportSummary {
   const counts = { rows: 0, created: 0, new: 0, existing: 0, changed: 0, gone: 0, elapsedMs: 0 };
@@ -10,9 +10,7 @@ export function emptySummary({ file, dryRun }: ImportSettings): ImportSummary {
   return { file, dryRun, ...counts, ...others, ...files, forecast: undefined };
 }
 
-type Stopped = NonNullable<ImportSummary['stopped']>;
-
-/** Why an import ended before every row had its link; undefined when nothing stopped it. */
+/** Undefined when nothing stopped it. */
 export function whyStopped(
   { failure, forecast, counts, canAsk }: Sent,
   { onUnknown }: ImportSettings,
@@ -75,7 +73,7 @@ function stoppedByUnknown(unknown: number, areJobs: boolean, canAsk: boolean): S
 }
 
 /** Names the file in which the user finds the rows to decide about, once it is written. */
-export function withPlace(stopped: ImportSummary['stopped']): ImportSummary['stopped'] {
+export function withPlace(stopped: Stopped | undefined): Stopped | undefined {
   if (stopped?.mustDecide !== true) return stopped;
   return { ...stopped, message: `${stopped.message} The results file marks them as unknown.` };
 }
