@@ -38,7 +38,6 @@ export class Context {
     this.configPath = configPath(io);
   }
 
-  /** Read once. */
   config(): Promise<Config> {
     this.#config ??= readConfig(this.configPath, this.io.platform).then(({ config, warning }) => {
       for (const profile of Object.values(config.profiles)) this.printer.hide(profile.api_key);

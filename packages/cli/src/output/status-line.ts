@@ -92,10 +92,8 @@ export function fitStatus({ parts, done, total }: Omit<Status, 'task' | 'name'>,
     const highest = Math.max(...shown.map(([, rank]) => rank));
     const wantsBar = fraction !== undefined && highest > BAR_RANK;
     if (textWidth(line()) + (wantsBar ? GOOD_BAR + 1 : 0) <= width) break;
-    shown.splice(
-      shown.findLastIndex(([, rank]) => rank === highest),
-      1,
-    );
+    const left = shown.findLastIndex(([, rank]) => rank === highest);
+    shown.splice(left, 1);
   }
   const barWidth = Math.min(MAX_BAR, width - textWidth(line()) - 1);
   const hasBar = fraction !== undefined && barWidth >= MIN_BAR;

@@ -53,10 +53,12 @@ const ASCII_SIGNS: Readonly<Record<string, string>> = {
   '✗': 'x',
   '█': '#',
   '░': '.',
+  '→': '->',
   '←': '<-',
   '…': '...',
+  '·': '-',
 };
 
 export function toAscii(text: string): string {
-  return text.replaceAll(/[✓✗█░←…]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
+  return text.replaceAll(/[✓✗█░→←…·]/g, (sign) => ASCII_SIGNS[sign] ?? sign);
 }

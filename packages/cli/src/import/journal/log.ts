@@ -68,14 +68,13 @@ export class Log {
    * need room that is not kept for responses.
    */
   add(records: readonly NewRecord[], shorter = () => records): LogRecord[] {
-    if (records.some(({ kind }) => kind === 'batch')) this.room.refuseNew();
-    else if (!this.#isWriting) {
-      return this.room.use(
-        () => this.#append(records),
-        () => this.#append(shorter()),
-      );
-    }
-    return this.#append(records);
+    const isRequest = records.some(({ kind }) => kind === 'batch');
+    if (isRequest) this.room.refuseNew();
+    if (isRequest || this.#isWriting) return this.#append(records);
+    return this.room.use(
+      () => this.#append(records),
+      () => this.#append(shorter()),
+    );
   }
 
   #append(records: readonly NewRecord[]): LogRecord[] {

@@ -172,7 +172,6 @@ export function ownLink(row: Row, layout: ResultLayout): OwnLink | undefined {
 }
 
 export interface ClaimOfLink {
-  /** The link that the row itself names. */
   own: OwnLink | undefined;
   /** Why it is not known whether the link exists, where an import has written so. */
   doubt: string | undefined;

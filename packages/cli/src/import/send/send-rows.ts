@@ -24,7 +24,6 @@ export interface SendResult {
   failure: { error: unknown } | undefined;
 }
 
-/** Sends the new rows. */
 export async function sendRows(send: SendInput): Promise<SendResult> {
   const { source, settings, deps, idempotency } = send;
   const { onUnknown, concurrency, defaults } = settings;

@@ -110,11 +110,10 @@ async function pollJobs(batches: readonly Batch[], input: SettleInput, settled: 
   const byFirst = new Map<number, Batch>();
   let first = 0;
   const resume = batches.map((batch) => {
-    const { size } = batch;
-    const job = jobOf(batch) ?? '';
+    const jobId = jobOf(batch) ?? '';
     const count = batch.created + batch.unanswered;
-    const record = { state: 'accepted', first, count, job_id: job } as const;
-    deps.onEvent({ type: 'batch-accepted', first: 0, count: size, jobId: job });
+    const record = { state: 'accepted', first, count, job_id: jobId } as const;
+    deps.onEvent({ type: 'batch-accepted', first: 0, count: batch.size, jobId });
     byFirst.set(first, batch);
     first += count;
     return record;
