@@ -8,7 +8,7 @@ import type { Store } from '../store.ts';
 import { checkLimits } from './connection.ts';
 import { Connections } from './connections.ts';
 import { Database } from './database.ts';
-import { inspectPostgres, openPostgresStore } from './index.ts';
+import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
 import { postgresStore } from './postgres-store.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
@@ -42,6 +42,21 @@ test('a look at a database finds what its user may have, or what the database gr
   for (const other of others) await other.end();
   await execute(admin, `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 7`);
   expect(await most()).toBe(7);
+});
+
+test('a start whose first connection is refused waits in line, says so once, and gives up with the reason', async () => {
+  const { url } = await limitedUser(1);
+  const other = await connectTo(url);
+  const said: string[] = [];
+  const onWait = (message: string) => said.push(message);
+  const waiting = migratePostgres(url, { onWait, waitMs: 1_500 });
+  await expect(waiting).rejects.toMatchObject({ reason: 'busy' });
+  await expect(waiting).rejects.toThrow('has no connection left');
+  const words = expect.stringMatching(/^waiting for a connection: the database .* has none left$/);
+  expect(said).toEqual([words]);
+  const opening = openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  await other.end();
+  await (await opening).close();
 });
 
 /** Redirects, requests and creates of many accounts at once: how each ended. */

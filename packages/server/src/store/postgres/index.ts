@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Pool, type PoolClient } from 'pg';
 import { generateCode } from '../../domain/ids.ts';
 import { databaseName } from '../../setting-values.ts';
@@ -7,8 +8,16 @@ import type { DatabaseFacts } from '../operator-store.ts';
 import type { Store } from '../store.ts';
 import { Channel, connectionConfig, endSoon } from './connection.ts';
 import { Database } from './database.ts';
-import { type MigrateOptions, migrate, migrations, schemaVersion } from './migrate.ts';
-import { toStoreError } from './postgres-errors.ts';
+import {
+  ASK_MS,
+  type MigrateOptions,
+  migrate,
+  migrations,
+  REPORT_AFTER_MS,
+  schemaVersion,
+  WAIT_MS,
+} from './migrate.ts';
+import { isRefused, toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 
 export interface PostgresStoreOptions extends Pick<MigrateOptions, 'onWait'> {
@@ -32,19 +41,32 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
+/** Brings the schema up to date. A process that the database refuses a connection, since others have all, waits in line as calls do. */
 export async function migratePostgres(
   url: string,
-  options: Pick<MigrateOptions, 'onWait' | 'lockWaitMs' | 'mayMigrate'> = {},
+  options: Pick<MigrateOptions, 'onWait' | 'waitMs' | 'mayMigrate'> = {},
 ): Promise<MigrationReport> {
   const name = databaseName({ engine: 'postgres', url });
-  const [client, lockHolder] = [newClient(url), newClient(url)];
-  try {
-    await client.connect();
-    return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
-  } catch (error) {
-    throw toStoreError(error, name);
-  } finally {
-    await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
+  let { onWait } = options;
+  const startedAt = performance.now();
+  for (;;) {
+    const [client, lockHolder] = [newClient(url), newClient(url)];
+    try {
+      await client.connect();
+      return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
+    } catch (error) {
+      const waitedMs = performance.now() - startedAt;
+      if (!isRefused(error) || waitedMs >= (options.waitMs ?? WAIT_MS)) {
+        throw toStoreError(error, name);
+      }
+      if (waitedMs >= REPORT_AFTER_MS) {
+        onWait?.(`waiting for a connection: the database ${name} has none left`);
+        onWait = undefined;
+      }
+    } finally {
+      await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
+    }
+    await delay(ASK_MS);
   }
 }
 

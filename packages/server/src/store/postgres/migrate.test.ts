@@ -79,7 +79,7 @@ test('a wait for another process that migrates is said after a second, and given
   const said: string[] = [];
   const migrating = migratePostgres(url, {
     onWait: (message) => said.push(message),
-    lockWaitMs: 5_000,
+    waitMs: 5_000,
   });
   await expect(migrating).rejects.toMatchObject({ name: 'StoreError', reason: 'busy' });
   await expect(migrating).rejects.toThrow(`pid ${rows[0].pid}`);
@@ -99,6 +99,21 @@ test('a database that stops responding is given up', async () => {
   const migrating = migrate(client, migrations, { name: 'x', lockHolder, now: NOW });
   const error = await migrating.catch((reason: unknown) => toStoreError(reason, 'x'));
   expect(error).toMatchObject({ name: 'StoreError', reason: 'unavailable' });
+});
+
+test('a wait for another process that migrates ends when the network does', async () => {
+  const database = await newDatabase();
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  const { url, swallow } = await openProxy(database);
+  const waits = Promise.withResolvers<string>();
+  const migrating = migratePostgres(url, { onWait: waits.resolve });
+  await waits.promise;
+  // Between two of its questions, as far as possible: the next one begins a transaction.
+  swallow(true);
+  await expect(migrating).rejects.toMatchObject({ reason: 'unavailable' });
+  await other.end();
 });
 
 test('a process that has lost its lock leaves the schema to the one that has it now', async () => {

@@ -25,10 +25,10 @@ const LOOK_MS = 4_000;
 const WATCH_MS = 1_000;
 const SILENT_MS = 10_000;
 
-/** How often the lock is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
-const ASK_MS = 100;
-const REPORT_AFTER_MS = 1_000;
-const LOCK_WAIT_MS = 60_000;
+/** How often the lock, or a connection, is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
+export const ASK_MS = 100;
+export const REPORT_AFTER_MS = 1_000;
+export const WAIT_MS = 60_000;
 
 /** How long a step waits for what others have locked, in milliseconds. Requests wait behind it, so that it is tried again instead. */
 const STEP_LOCK_MS = 300;
@@ -53,11 +53,11 @@ export interface MigrateOptions {
   now: number;
   /** A connection for the lock alone, not yet open: a pooler may give two transactions of one connection to two sessions. */
   lockHolder: Client;
-  /** Receives a line for a person when another process changes the schema for longer than a second. @default nothing is said */
+  /** Receives a line for a person when another process has the lock, or all connections, for longer than a second. @default nothing is said */
   onWait?: ((message: string) => void) | undefined;
   /** `false`: nothing is changed, and a schema that would be rejects with `too_old`. @default true */
   mayMigrate?: boolean | undefined;
-  lockWaitMs?: number | undefined;
+  waitMs?: number | undefined;
 }
 
 /**
@@ -128,20 +128,20 @@ async function setUp(client: Client): Promise<void> {
 }
 
 async function lock(options: MigrateOptions): Promise<void> {
-  const { name, lockHolder: client, lockWaitMs = LOCK_WAIT_MS } = options;
+  const { name, lockHolder: client, waitMs = WAIT_MS } = options;
   let { onWait } = options;
   await client.connect();
   await setUp(client);
   const startedAt = performance.now();
   for (;;) {
-    await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
+    await look(client, 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
     const [row] = await look<{ locked: boolean }>(client, TRY_LOCK);
     if (row?.locked === true) return;
     // An index that is built concurrently waits for the end of each transaction that it has seen reading.
-    await client.query('ROLLBACK');
+    await look(client, 'ROLLBACK');
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs >= lockWaitMs) {
-      const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${lockWaitMs / 1_000} s.`;
+    if (waitedMs >= waitMs) {
+      const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${waitMs / 1_000} s.`;
       throw new StoreError('busy', `${message} Try again when it has ended.`);
     }
     if (waitedMs >= REPORT_AFTER_MS) {
