@@ -762,9 +762,10 @@ test('a command closes the database that it opened, also when it fails', async (
   expect(closed).toBe(1);
   expect(await run('accounts', 'show', 'acc_none')).toBe(1);
   expect(closed).toBe(2);
+  // A look at the database opens none that could be written to.
   facts = { version: 1, newest: 1 };
   expect(await run('doctor')).toBe(1);
-  expect(closed).toBe(3);
+  expect(closed).toBe(2);
 });
 
 test('migrate prints the versions of the schema before and after', async () => {
@@ -882,17 +883,12 @@ describe('doctor', () => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
   });
 
-  test('asks nothing of a database whose schema it does not know', async () => {
-    store.listDomains = async () => Promise.reject(new Error('no such table'));
-    expect(Object.keys(await todos({ ...good, version: 8 }))).toEqual(['schema', 'public URL']);
-  });
-
   test('finds a public URL whose host is a custom domain, too', async () => {
-    const { id } = await createAccount();
-    await store.addDomain({ hostname: 'go.example', accountId: id, now: START });
+    const domains = [{ id: 'dom_1', hostname: 'go.example', account_id: 'acc_1' }];
     const todo = { 'public host': expect.stringMatching(/SHORTLINK_PUBLIC_URL to a host of its/) };
-    expect(await todos(good, '--public-url', 'https://go.example')).toMatchObject(todo);
-    expect(await todos(good, '--public-url', 'https://sho.rt')).not.toMatchObject(todo);
+    const found = { ...good, domains };
+    expect(await todos(found, '--public-url', 'https://go.example')).toMatchObject(todo);
+    expect(await todos(found, '--public-url', 'https://sho.rt')).not.toMatchObject(todo);
   });
 
   test('says what to do about the public URL, and about a database that is not there', async () => {

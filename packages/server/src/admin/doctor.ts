@@ -38,10 +38,7 @@ type Finding = [check: string, found: string, isFine: boolean, todo: string];
 async function checkDatabase(context: CommandContext, settings: Settings): Promise<Finding[]> {
   const name = databaseName(settings.database);
   try {
-    const facts = await context.inspect(settings);
-    const findings: Finding[] = [['database', name, true, ''], ...judge(facts, settings)];
-    if (facts.version === facts.newest) findings.push(...(await checkHost(context, settings)));
-    return findings;
+    return [['database', name, true, ''], ...judge(await context.inspect(settings), settings)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [['database', name, false, `${reason} Check SHORTLINK_DATABASE_URL.`]];
@@ -49,8 +46,8 @@ async function checkDatabase(context: CommandContext, settings: Settings): Promi
 }
 
 /** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
-function judge(facts: DatabaseFacts, { databaseConnections, workers }: Settings): Finding[] {
-  const { version, newest, isPooled, clockAheadMs, connections, disk } = facts;
+function judge(facts: DatabaseFacts, settings: Settings): Finding[] {
+  const { version, newest, isPooled, clockAheadMs, connections, disk, domains = [] } = facts;
   const migrate =
     version < newest
       ? 'run shortlink-server migrate, or start the server'
@@ -59,7 +56,7 @@ function judge(facts: DatabaseFacts, { databaseConnections, workers }: Settings)
   const findings: Finding[] = [['schema', schema, version === newest, migrate]];
   if (connections !== undefined) {
     // Each worker has two at least.
-    const each = Math.max(databaseConnections, 2 * workers);
+    const each = Math.max(settings.databaseConnections, 2 * settings.workers);
     const instances = Math.floor(connections.most / each);
     const used = `${connections.used} of ${connections.most} in use, ${each} for each instance`;
     const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
@@ -80,15 +77,12 @@ function judge(facts: DatabaseFacts, { databaseConnections, workers }: Settings)
     const todo = 'make space: a backup or a migration needs as much as the database has';
     findings.push(['disk', found, free >= used + MIN_FREE_GB, todo]);
   }
-  return findings;
-}
-
-async function checkHost({ openStore }: CommandContext, settings: Settings): Promise<Finding[]> {
-  const store = await openStore(settings, false);
-  const domains = await store.listDomains().finally(() => store.close());
   const warning = sharedHostWarning(publicUrlOf(settings), domains);
-  const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
-  return warning === undefined ? [] : [['public host', warning, false, todo]];
+  if (warning !== undefined) {
+    const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
+    findings.push(['public host', warning, false, todo]);
+  }
+  return findings;
 }
 
 async function checkPublicUrl(settings: Settings): Promise<Finding> {

@@ -210,6 +210,8 @@ export interface DatabaseFacts {
   connections?: { most: number; used: number };
   /** Bytes of the database with its write-ahead log, and those that are free on its disk. */
   disk?: { used: number; free: number };
+  /** Custom domains; none of a schema that this program doesn't know. */
+  domains?: readonly Domain[];
 }
 
 /** The account after a change. A new plan brings its own limits; `limits` replace some of them. */

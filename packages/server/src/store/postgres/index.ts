@@ -5,6 +5,8 @@ import { databaseName } from '../../setting-values.ts';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
+import { allDomains } from '../queries/accounts.ts';
+import { readAsync } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { Channel, connectionConfig, endSoon } from './connection.ts';
 import { Database } from './database.ts';
@@ -19,6 +21,7 @@ import {
 } from './migrate.ts';
 import { isRefused, toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
+import type { Run } from './statement.ts';
 
 export interface PostgresStoreOptions extends Pick<MigrateOptions, 'onWait'> {
   /** `postgres://user:password@host:port/database`. The database must exist. */
@@ -93,14 +96,14 @@ export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   try {
     client = await pool.connect();
     client.on('error', () => undefined);
-    const { isPooled } = await Channel.open(client, 'read', name);
-    const version = await schemaVersion(client, name);
+    const channel = await Channel.open(client, 'read', name);
+    const [version, newest] = [await schemaVersion(client, name), migrations.at(-1)?.version ?? 0];
+    const run: Run = (statement) => channel.single(statement);
     const askedAt = Date.now();
     const { now, ...connections } = (await client.query(FACTS)).rows[0];
     return {
-      version,
-      newest: migrations.at(-1)?.version ?? 0,
-      isPooled,
+      ...{ version, newest, isPooled: channel.isPooled },
+      domains: version === newest ? await readAsync(allDomains(), run) : [],
       clockAheadMs: Math.round(now - (askedAt + Date.now()) / 2),
       connections,
     };

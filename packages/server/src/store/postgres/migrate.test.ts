@@ -378,7 +378,13 @@ test('a look at a database changes nothing, and finds its schema, clock and conn
   expect(found).toMatchObject({ version: 0, newest, isPooled: false });
   expect(Math.abs(found.clockAheadMs ?? Number.NaN)).toBeLessThan(1_000);
   expect(found.connections?.most).toBeGreaterThan(found.connections?.used ?? Number.NaN);
+  expect(found.domains).toEqual([]);
   expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
+  const { accountId } = await newCaller(store);
+  const domain = await store.addDomain({ hostname: 'go.example', accountId, now: NOW });
+  await store.close();
+  expect((await inspectPostgres(url)).domains).toEqual([domain]);
 });
 
 test('a look at a database of another program leaves no connection open, which would keep the process alive', async () => {

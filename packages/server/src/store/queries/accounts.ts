@@ -1,7 +1,7 @@
 import type { Reads } from '../engine.ts';
 import { type DomainUse, isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import type { Account, Domain } from '../store.ts';
-import { rowOf, rowsOf, sql, sqlText } from './reading.ts';
+import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
   limits: string;
@@ -47,13 +47,7 @@ export const accountReads = {
     };
   },
 
-  *listDomains(_, { removed } = { removed: false }) {
-    const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
-      SELECT id, hostname, account_id, removed_at FROM domains ORDER BY domains.rowid`);
-    return rows
-      .filter(({ removed_at }) => removed || removed_at === null)
-      .map(({ removed_at, ...one }) => (removed_at === null ? one : { ...one, removed: true }));
-  },
+  listDomains: (_, which) => allDomains(which),
 
   *domainUse(_, hostname) {
     const use = yield* rowOf<DomainUse>(sql`
@@ -78,6 +72,14 @@ export const accountReads = {
     return new Map(counts.map(({ account_id, ...count }) => [account_id, count]));
   },
 } satisfies Reads;
+
+export function* allDomains({ removed } = { removed: false }): Reading<Domain[]> {
+  const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`
+    SELECT id, hostname, account_id, removed_at FROM domains ORDER BY domains.rowid`);
+  return rows
+    .filter(({ removed_at }) => removed || removed_at === null)
+    .map(({ removed_at, ...one }) => (removed_at === null ? one : { ...one, removed: true }));
+}
 
 function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };

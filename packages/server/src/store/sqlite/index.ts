@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
+import { allDomains } from '../queries/accounts.ts';
 import type { Store } from '../store.ts';
 import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
@@ -29,7 +30,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
   if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
   if (!mayMigrate) checkExists(path);
-  const reader = openFile({ path, busyTimeoutMs });
+  const reader = openFile({ path, busyTimeoutMs, mayMigrate });
   try {
     if (mayMigrate) checkWritable(path);
     prepare(reader);
@@ -56,7 +57,8 @@ export function inspectSqlite(file: string): DatabaseFacts {
     const { bavail, bsize } = statfsSync(dirname(path));
     const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
     const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
-    return { version: schemaVersion(db), newest: migrations.at(-1)?.version ?? 0, disk };
+    const [version, newest] = [schemaVersion(db), migrations.at(-1)?.version ?? 0];
+    return { version, newest, disk, domains: version === newest ? db.read(allDomains()) : [] };
   } finally {
     db.close();
   }

@@ -16,7 +16,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { sql } from '../queries/reading.ts';
 import { Database } from './database.ts';
-import { inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
+import { backupSqlite, inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
+import { migrate, migrations } from './migrate.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -88,6 +89,42 @@ test.each([
   expect((await stat(path())).mode & 0o777).toBe(0o755);
   expect(await content()).toEqual(before);
   expect(await readdir(dirname(path()))).toEqual(['shortlink.db']);
+});
+
+test.each([
+  ['an empty file', 0, 'is empty'],
+  ['the database of an earlier version', 1, 'has schema version 1'],
+])(
+  '%s that a command may not migrate keeps its rights and its content',
+  async (_, steps, words) => {
+    await writeFile(path(), '');
+    if (steps > 0) {
+      const db = new Database({ path: path() });
+      migrate(db, migrations.slice(0, steps), NOW);
+      db.close();
+    }
+    await chmod(path(), 0o640);
+    const before = await readFile(path());
+    const opening = openSqliteStore({ path: path(), publicUrl: PUBLIC_URL, migrate: false });
+    await expect(opening).rejects.toThrow(words);
+    expect(await readFile(path())).toEqual(before);
+    expect((await stat(path())).mode & 0o777).toBe(0o640);
+    expect(await readdir(dirname(path()))).toEqual(['shortlink.db']);
+  },
+);
+
+test('a look at a database, such as a copy of a backup, changes nothing and finds its domains', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const { accountId } = await newCaller(store);
+  const domain = await store.addDomain({ hostname: 'go.example', accountId, now: NOW });
+  const copy = join(dirname(path()), 'copy.db');
+  await backupSqlite(path(), copy);
+  await store.close();
+  await chmod(copy, 0o640);
+  const before = await readFile(copy);
+  expect(inspectSqlite(copy).domains).toEqual([domain]);
+  expect(await readFile(copy)).toEqual(before);
+  expect((await stat(copy)).mode & 0o777).toBe(0o640);
 });
 
 test('a file that is no database is refused as before', async () => {

@@ -2,7 +2,7 @@ import { accessSync, appendFileSync, chmodSync, constants, existsSync, statSync 
 import { resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
-import { schemaVersion } from './migrate.ts';
+import { migrations, schemaVersion } from './migrate.ts';
 
 /** Pages the write-ahead log may grow to, 16 MB: each page is copied once, however often random codes touch it. At 1,000, a third of a job is copying. */
 const CHECKPOINT_PAGES = 4_000;
@@ -26,14 +26,20 @@ export function checkWritable(path: string): void {
   }
 }
 
-/** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that is not ours stays as it is. */
-export function openFile({ path, busyTimeoutMs }: { path: string; busyTimeoutMs: number }) {
+interface FileOptions {
+  path: string;
+  busyTimeoutMs: number;
+  mayMigrate?: boolean | undefined;
+}
+
+/** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that can't be used stays as it is. */
+export function openFile({ path, busyTimeoutMs, mayMigrate }: FileOptions) {
   // One that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
   // write-ahead log of a database that is open.
   if (path !== ':memory:' && !existsSync(path))
     attempt(() => appendFileSync(path, '', { mode: 0o600 }));
   const prepare = (db: Database) => {
-    schemaVersion(db);
+    schemaVersion(db, migrations, mayMigrate);
     for (const file of [path, `${path}-wal`, `${path}-shm`]) attempt(() => makePrivate(file));
     // A backup lets the log grow. Without a limit it keeps that size.
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
