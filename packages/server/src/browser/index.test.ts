@@ -69,8 +69,11 @@ test('writes the file after each request that changed something, and after one t
   await page.close();
 });
 
-test('a service in memory that has ended responds that it can not be used', async () => {
-  const page = await startPageService({ wasm });
+test.each([
+  ['in memory', undefined],
+  ['with a file', 'kept'],
+])('a service %s that has ended responds that it can not be used', async (_, database) => {
+  const page = await start({ database });
   await page.close();
   const headers = { 'X-Api-Key': page.apiKey };
   const response = await page.fetch(`${page.url}/api/v1/usage`, { headers });

@@ -21,20 +21,27 @@ export async function openDatabase(now: number, name?: string, wasm?: Wasm) {
     const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
     const memory = new OpenMemory(saved.length > 0 ? saved : null);
     let savedChanges: unknown = 0;
+    let isOpen = true;
+    const close = () => {
+      isOpen = false;
+      memory.close();
+    };
     const save = async () => {
-      if (file === undefined) return;
+      if (file === undefined || !isOpen) return;
       const changes = memory.exec('SELECT total_changes()')[0]?.values[0]?.[0];
       if (changes === savedChanges) return;
+      const content = new Uint8Array(memory.export());
       // Closing replaces the file as a whole, or not at all.
       const writable = await file.createWritable();
-      await writable.write(new Uint8Array(memory.export()));
+      await writable.write(content);
       await writable.close();
       savedChanges = changes;
     };
     let saving = Promise.resolve();
     const prepare = (db: Database) => migrate(db, migrations, now, true, () => undefined);
+    const connect = () => ({ ...toConnection(memory), close });
     return {
-      db: new Database({ path: name ?? ':memory:', connect: () => toConnection(memory), prepare }),
+      db: new Database({ path: name ?? ':memory:', connect, prepare }),
       /** Resolves once all that was committed is in its file; at once without one. */
       save: () => (saving = saving.catch(() => undefined).then(save)),
       /** Lets another page open the file. */
@@ -96,7 +103,7 @@ function lock(name: string): Promise<() => void> {
   });
 }
 
-function toConnection(memory: Memory): SqliteConnection {
+function toConnection(memory: Memory): Omit<SqliteConnection, 'close'> {
   memory.run('PRAGMA journal_mode = MEMORY');
   return {
     exec: (sql) => void memory.run(sql),
@@ -115,6 +122,5 @@ function toConnection(memory: Memory): SqliteConnection {
       };
       return { all, run };
     },
-    close: () => memory.close(),
   };
 }
