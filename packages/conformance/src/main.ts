@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import {
   type ConformanceOptions,
+  type ConformanceReport,
   htmlReport,
   junitReport,
   PROTOCOL_VERSION,
@@ -11,7 +12,7 @@ import {
   textReport,
 } from './index.ts';
 import { jsonReport } from './reports/text.ts';
-import { PLANS, type PlanName } from './session.ts';
+import { isPlanName, PLAN_NAMES } from './session.ts';
 
 const HELP = `Usage: npx @shortlink/conformance --base-url URL --api-key KEY [options]
 
@@ -68,12 +69,10 @@ async function readOptions(flags: Flags): Promise<ConformanceOptions> {
   const apiKey = flags['api-key'] ?? SHORTLINK_API_KEY;
   if (!baseUrl)
     throw new Error('Give the address of the service: --base-url or SHORTLINK_BASE_URL.');
-  if (!/^https?:\/\/./.test(baseUrl))
-    throw new Error(`--base-url: "${baseUrl}" is no http or https address.`);
   if (!apiKey) throw new Error('Give a key of the service: --api-key or SHORTLINK_API_KEY.');
   const { plan } = flags;
-  if (plan !== undefined && plan !== 'custom' && !(plan in PLANS)) {
-    throw new Error(`--plan: "${plan}" is none of community, pro, avance, custom.`);
+  if (plan !== undefined && !isPlanName(plan)) {
+    throw new Error(`--plan: "${plan}" is none of ${PLAN_NAMES.join(', ')}.`);
   }
   const seconds = (name: 'max-wait' | 'timeout') => {
     const value = wholeNumber(flags, name);
@@ -82,7 +81,7 @@ async function readOptions(flags: Flags): Promise<ConformanceOptions> {
   return {
     baseUrl,
     apiKey,
-    plan: plan as PlanName | undefined,
+    plan,
     budgetLinks: wholeNumber(flags, 'budget-links'),
     budgetRequests: wholeNumber(flags, 'budget-requests'),
     readKey: flags['read-key'],
@@ -120,9 +119,20 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(`protocol ${PROTOCOL_VERSION}\n`);
     return 0;
   }
-  const options = await readOptions(flags);
-  // A run takes minutes. A report that can't be written is said before it.
-  for (const file of [flags.junit, flags.html]) if (file !== undefined) await appendFile(file, '');
+  try {
+    // A run takes minutes. A report that can't be written is said before it.
+    for (const file of [flags.junit, flags.html]) if (file !== undefined) await writeFile(file, '');
+    const report = await check(await readOptions(flags));
+    process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
+    await writeReports(flags, report);
+    return report.isPassed ? 0 : 1;
+  } catch (error) {
+    await writeReports(flags, notChecked((error as Error).message)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function check(options: ConformanceOptions): Promise<ConformanceReport> {
   let checked = 0;
   const onVerdict = () => {
     checked += 1;
@@ -130,10 +140,22 @@ async function main(args: string[]): Promise<number> {
   };
   const report = await runConformance({ ...options, onVerdict });
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
-  if (flags.junit !== undefined) await writeFile(flags.junit, junitReport(report));
-  if (flags.html !== undefined) await writeFile(flags.html, htmlReport(report));
-  return report.isPassed ? 0 : 1;
+  return report;
+}
+
+/** A report of what ended the run, so that none of an earlier run stands for it. */
+function notChecked(reason: string): ConformanceReport {
+  const statement = { id: 'run', section: 'The run', text: 'The service can be checked.' };
+  return {
+    ...{ protocolVersion: PROTOCOL_VERSION, baseUrl: 'no service', plan: undefined, stale: [] },
+    verdicts: [{ ...statement, result: 'fails', reason, exchanges: [], isExpected: false }],
+    ...{ requestsSent: 0, linksCreated: 0, isPassed: false },
+  };
+}
+
+async function writeReports({ junit, html }: Flags, report: ConformanceReport): Promise<void> {
+  if (junit !== undefined) await writeFile(junit, junitReport(report));
+  if (html !== undefined) await writeFile(html, htmlReport(report));
 }
 
 try {

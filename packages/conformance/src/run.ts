@@ -8,7 +8,7 @@ import {
   versionStatements,
 } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
-import { Session, type SessionOptions, withoutKeys } from './session.ts';
+import { isPlanName, PLAN_NAMES, Session, type SessionOptions, withoutKeys } from './session.ts';
 import {
   type Exchange,
   Fails,
@@ -69,6 +69,34 @@ export interface ConformanceReport {
   isPassed: boolean;
 }
 
+type Kind = readonly [accepted: string, accepts: (value: unknown) => boolean];
+const TEXT: Kind = ['a string', (value) => typeof value === 'string' && value !== ''];
+const COUNT: Kind = ['a number from 0 on', (value) => typeof value === 'number' && value >= 0];
+const CALL: Kind = ['a function', (value) => typeof value === 'function'];
+const LIST: Kind = ['an array', Array.isArray];
+
+/** What each option has to be. Plain JavaScript checks no types, and a run takes minutes. */
+const KINDS: Readonly<Record<keyof ConformanceOptions, Kind>> = {
+  baseUrl: ['an http or https address', (value) => /^https?:\/\/./.test(String(value))],
+  plan: [`one of ${PLAN_NAMES.join(', ')}`, isPlanName],
+  isCoreOnly: ['true or false', (value) => typeof value === 'boolean'],
+  ...{ apiKey: TEXT, readKey: TEXT, expected: LIST, domainIds: LIST },
+  ...{ budgetRequests: COUNT, budgetLinks: COUNT, maxWaitMs: COUNT, timeoutMs: COUNT },
+  ...{ fetch: CALL, sleep: CALL, onVerdict: CALL },
+};
+
+function checkOptions(options: Readonly<Record<string, unknown>>): void {
+  const kinds: Readonly<Record<string, Kind>> = KINDS;
+  const other = Object.keys(options).find((name) => !Object.hasOwn(kinds, name));
+  if (other !== undefined) throw new TypeError(`There is no option ${other}.`);
+  for (const [name, [accepted, accepts]] of Object.entries(kinds)) {
+    const value = options[name];
+    const isLeftOut = value === undefined && name !== 'baseUrl' && name !== 'apiKey';
+    if (isLeftOut || accepts(value)) continue;
+    throw new TypeError(`${name} is ${show(value)}; expected ${accepted}`);
+  }
+}
+
 /** The run can't begin: the service can't be reached, doesn't accept the key, or lets it create no link. */
 export class CannotRunError extends Error {
   override name = 'CannotRunError';
@@ -79,6 +107,7 @@ export class CannotRunError extends Error {
  * protocol deletes none: use an account for tests.
  *
  * @throws {CannotRunError} the service can't be reached, doesn't accept the key, or lets it create no link
+ * @throws {TypeError} an option is not what it has to be
  *
  * @example
  * ```ts
@@ -87,6 +116,7 @@ export class CannotRunError extends Error {
  * ```
  */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
+  checkOptions({ ...options });
   const session = new Session(options);
   await begin(session);
   const wanted = statements.filter(({ isAddition }) => !(isAddition && options.isCoreOnly));

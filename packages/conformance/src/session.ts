@@ -26,14 +26,18 @@ export interface SessionOptions {
   sleep?: ((ms: number) => Promise<void>) | undefined;
 }
 
-export type PlanName = 'community' | 'pro' | 'avance' | 'custom';
-
 /** What each plan allows, as the protocol lists it. */
 export const PLANS = {
   community: { minute: 15, day: 100, month: 2_000, links: 15, keys: 1, batch: 100 },
   pro: { minute: 60, day: 10_000, month: 200_000, links: 1_000, keys: 3, batch: 100 },
   avance: { minute: 120, day: 50_000, month: 1_000_000, links: 6_000, keys: 10, batch: 5_000 },
 } as const;
+
+export const PLAN_NAMES = ['community', 'pro', 'avance', 'custom'] as const;
+export type PlanName = (typeof PLAN_NAMES)[number];
+
+export const isPlanName = (plan: unknown): plan is PlanName =>
+  PLAN_NAMES.some((name) => name === plan);
 
 /** What a request is beside its method and path. */
 interface RequestOptions {
@@ -77,7 +81,7 @@ export class Session {
   plan: PlanName | undefined;
   /** What `GET /api/v1/usage` said at the start, if the service has it. */
   usage: Exchange | undefined;
-  #known = new Map<string, Promise<Exchange>>();
+  #known = new Map<string, unknown>();
 
   constructor(options: SessionOptions) {
     this.options = { ...options, baseUrl: options.baseUrl.replace(/\/+$|\/api\/v1\/*$/g, '') };
@@ -113,8 +117,7 @@ export class Session {
     if (usage.response.status === 200 && Object.keys(fieldsOf(usage)).length > 0) {
       this.usage = usage;
       const { plan } = fieldsOf(usage);
-      const isName = plan === 'custom' || (typeof plan === 'string' && plan in PLANS);
-      if (isName) this.plan ??= plan as PlanName;
+      if (isPlanName(plan)) this.plan ??= plan;
     }
   }
 
@@ -131,8 +134,9 @@ export class Session {
   }
 
   /** Sends a request once however many statements need it. Its failure is theirs too. */
-  once(name: string, send: () => Promise<Exchange>): Promise<Exchange> {
-    const known = this.#known.get(name) ?? send();
+  once<T extends Exchange | Exchange[]>(name: string, send: () => Promise<T>): Promise<T> {
+    // Each name belongs to one `send`.
+    const known = (this.#known.get(name) as Promise<T> | undefined) ?? send();
     this.#known.set(name, known);
     return known;
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
   CannotRunError,
+  type ConformanceOptions,
   htmlReport,
   junitReport,
   runConformance,
@@ -280,6 +281,27 @@ test.each([
 ])('%s can not be checked', async (_, options, message) => {
   const running = run(new TinyService(COMMUNITY), options);
   await expect(running).rejects.toThrow(CannotRunError);
+  await expect(running).rejects.toThrow(message);
+});
+
+test.each([
+  [undefined, 'baseUrl is nothing; expected an http or https address'],
+  [{}, 'baseUrl is nothing; expected an http or https address'],
+  [{ baseUrl: 'tiny.example' }, 'baseUrl is "tiny.example"; expected an http or https address'],
+  [{ baseUrl }, 'apiKey is nothing; expected a string'],
+  [{ baseUrl, apiKey: '' }, 'apiKey is ""; expected a string'],
+  [{ baseUrl, apiKey: 'key', plan: 'toString' }, 'plan is "toString"; expected one of community,'],
+  [{ baseUrl, apiKey: 'key', budgetLinks: '5' }, 'budgetLinks is "5"; expected a number'],
+  [{ baseUrl, apiKey: 'key', timeoutMs: -1 }, 'timeoutMs is -1; expected a number'],
+  [{ baseUrl, apiKey: 'key', fetch: 5 }, 'fetch is 5; expected a function'],
+  [
+    { baseUrl, apiKey: 'key', expected: 'created-at' },
+    'expected is "created-at"; expected an array',
+  ],
+  [{ baseUrl, apiKey: 'key', budget: 5 }, 'There is no option budget.'],
+])('%j are no options of a run', async (options, message) => {
+  const running = runConformance(options as ConformanceOptions);
+  await expect(running).rejects.toThrow(TypeError);
   await expect(running).rejects.toThrow(message);
 });
 

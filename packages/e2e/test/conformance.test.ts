@@ -103,6 +103,24 @@ test('the program ends with 2 and one sentence where it can not check anything',
   }
 });
 
+test('a report of an earlier run does not stand for one that could not begin', async () => {
+  const files = ['report.xml', 'report.html'];
+  const run = await programOn('no-such-key');
+  for (const [args, sentence] of [
+    [[], 'does not accept the API key (401).'],
+    [['--plan', 'gold'], '--plan: &quot;gold&quot; is none of'],
+  ] as const) {
+    for (const file of files) await writeFile(world.path(file), 'all statements hold');
+    const { exitCode } = await run('--junit', 'report.xml', '--html', 'report.html', ...args);
+    expect(exitCode).toBe(2);
+    const [junit, html] = await Promise.all(
+      files.map((file) => readFile(world.path(file), 'utf8')),
+    );
+    expect(junit).toContain('tests="1" failures="1"');
+    for (const report of [junit, html]) expect(report).toContain(sentence);
+  }
+});
+
 test('the program takes a second key and custom domains, and its own key before that of the environment', async () => {
   const { account, key } = await world.caller('custom');
   const { key: readKey } = await world.key(account.id, 'analytics:read');

@@ -75,15 +75,7 @@ export const acceptedJob = (session: Session) =>
   });
 
 /** Polls the job until it is complete, and returns every poll. */
-export function jobPolls(session: Session): Promise<Exchange[]> {
-  let polls = pollsOf.get(session);
-  if (polls === undefined) {
-    polls = pollJob(session);
-    pollsOf.set(session, polls);
-  }
-  return polls;
-}
-const pollsOf = new WeakMap<Session, Promise<Exchange[]>>();
+export const jobPolls = (session: Session) => session.once('polls', () => pollJob(session));
 
 async function pollJob(session: Session): Promise<Exchange[]> {
   const accepted = await acceptedJob(session);
@@ -93,12 +85,8 @@ async function pollJob(session: Session): Promise<Exchange[]> {
   while (polls.length < 30) {
     const poll = await session.send('GET', JOBS + encodeURIComponent(job_id));
     polls.push(poll);
-    demand(
-      poll.response.status === 200,
-      `the job's poll is ${poll.response.status}`,
-      accepted,
-      poll,
-    );
+    const { status } = poll.response;
+    demand(status === 200, `the job's poll is ${status}`, accepted, poll);
     if (fieldsOf(poll)['status'] !== 'processing') return polls;
     const seconds = Number(poll.response.headers['retry-after'] ?? 1);
     // Each wait is longer than the one before, up to ten seconds: a job may take minutes.
@@ -135,9 +123,20 @@ function created(exchange: Exchange): Exchange {
   throw new Fails(`a valid request is refused with ${exchange.response.status}`, [exchange]);
 }
 
-export function demandStatus(exchange: Exchange, wanted: number): void {
+export function demandStatus(exchange: Exchange, wanted: number): Exchange {
   const { status } = exchange.response;
   demand(status === wanted, `the status is ${status}, not ${wanted}`, exchange);
+  return exchange;
+}
+
+/** Sends links, with a target where `fields` has none, and demands that each is refused with 400. */
+export async function demandInvalid(session: Session, fields: object[]): Promise<Exchange[]> {
+  const attempts: Exchange[] = [];
+  for (const some of fields) {
+    const body = { target_url: session.target('invalid'), ...some };
+    attempts.push(demandStatus(await session.send('POST', LINKS, { body, links: 1 }), 400));
+  }
+  return attempts;
 }
 
 /** Demands a refusal: a status from 400 to 499. */

@@ -12,6 +12,7 @@ import {
 import {
   BATCH,
   bareLink,
+  demandInvalid,
   demandStatus,
   isOfProtocol,
   isPlanLimit,
@@ -137,11 +138,8 @@ export const errorStatements: Statement[] = [
       for (const exchange of errors) {
         const error = errorOf(exchange);
         const isText = typeof error === 'string' && error !== '';
-        demand(
-          isText,
-          `error is ${show(error)} in a response with ${exchange.response.status}`,
-          exchange,
-        );
+        const { status } = exchange.response;
+        demand(isText, `error is ${show(error)} in a response with ${status}`, exchange);
       }
       if (errors.length === 0) throw new NotShown('no request of this run was refused');
       return errors.slice(0, 1);
@@ -153,12 +151,7 @@ export const errorStatements: Statement[] = [
     text: 'A resource limit also has `upgrade: true`, and no other error has.',
     runs: 'last',
     check: async (session) => {
-      const limit = await planLimit(session);
-      demand(
-        limit.response.status === 403,
-        `the status is ${limit.response.status}, not 403`,
-        limit,
-      );
+      const limit = demandStatus(await planLimit(session), 403);
       demand(isPlanLimit(limit), `upgrade is ${show(fieldsOf(limit)['upgrade'])}`, limit);
       for (const exchange of session.exchanges) {
         const isOther =
@@ -175,18 +168,11 @@ export const errorStatements: Statement[] = [
     section: 'Errors',
     text: '400 for a `target_url` that is missing or invalid.',
     check: async (session) => {
-      const attempts: Exchange[] = [];
-      for (const target_url of [undefined, '', 'no address', 42, null]) {
-        const attempt = await session.send('POST', LINKS, { body: { target_url }, links: 1 });
-        const { status } = attempt.response;
-        demand(
-          status === 400,
-          `the status for target_url ${show(target_url)} is ${status}, not 400`,
-          attempt,
-        );
-        attempts.push(attempt);
-      }
-      return attempts;
+      const bad = [undefined, '', 'no address', 42, null];
+      return demandInvalid(
+        session,
+        bad.map((target_url) => ({ target_url })),
+      );
     },
   },
   {
@@ -199,11 +185,8 @@ export const errorStatements: Statement[] = [
       if (!isPlanLimit(limit)) throw new NotShown('no limit of the plan was reached', [limit]);
       const message = messageOf(limit);
       const counts = new Set(message.match(/\d+/g));
-      demand(
-        counts.size >= 2 || /\d\D+\d/.test(message),
-        `the message has no two counts: ${show(message)}`,
-        limit,
-      );
+      const hasTwo = counts.size >= 2 || /\d\D+\d/.test(message);
+      demand(hasTwo, `the message has no two counts: ${show(message)}`, limit);
       demand(/upgrad/i.test(message), `the message advises no upgrade: ${show(message)}`, limit);
       return [limit];
     },
