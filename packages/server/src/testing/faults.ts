@@ -38,6 +38,8 @@ export class FaultScript {
   add(rule: FaultRule): void {
     refuseOthers('fault', [String(rule.fault?.kind)], ['answer', 'drop', 'delay']);
     if (rule.fault.kind === 'answer') answer(rule.fault);
+    if (rule.fault.kind === 'drop')
+      refuseOthers('moment', [String(rule.fault.when)], ['before', 'after']);
     const { skip = 0, times = 1 } = rule;
     if (times > 0) this.#rules.push({ ...rule, skip, times });
   }

@@ -57,6 +57,9 @@ test.each([
   [{ plan: 'Community' }, 'There is no plan Community: community, pro, avance, custom'],
   [{ limits: { rpm: 5 } }, 'There is no limit rpm: requests_per_minute, '],
   [{ limits: { api_keys: 0 } }, 'The account may have no key'],
+  [{ limits: { links: -1 } }, 'The limit links is -1; expected a whole number, or null for none'],
+  [{ limits: { batch_size: '5' } }, 'The limit batch_size is 5; expected a whole number'],
+  [{ permissions: ['links:write'] }, 'There is no permission links:write: shortlinks:write, '],
 ])('%j is refused, and leaves no port open', async (options, words) => {
   const ports = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
@@ -68,10 +71,16 @@ test.each([
   await expect.poll(ports).toBe(0);
 });
 
+test('a limit that is undefined is that of the plan', async () => {
+  await start({ plan: 'pro', limits: { links: undefined } } as object);
+  expect((await get('/api/v1/usage')).links).toEqual({ used: 0, limit: 1_000 });
+});
+
 test.each([
   [{ fault: { kind: 'dropp' } }, 'There is no fault dropp: answer, drop, delay'],
   [{ kind: 'answer', status: 429 }, 'There is no fault undefined: answer, drop, delay'],
   [{ fault: { kind: 'answer' } }, 'status'],
+  [{ fault: { kind: 'drop' } }, 'There is no moment undefined: before, after'],
   [{ fault: { kind: 'answer', status: 204 } }, 'status'],
 ])('%j is no fault', async (rule, words) => {
   await start();

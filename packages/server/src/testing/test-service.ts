@@ -1,4 +1,10 @@
-import { type Permission, PLAN_LIMITS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
+import {
+  PERMISSIONS,
+  type Permission,
+  PLAN_LIMITS,
+  type Plan,
+  type PlanLimits,
+} from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { createService, type Service } from '../service.ts';
 import type { Store } from '../store/store.ts';
@@ -97,8 +103,15 @@ export async function startTestService(
 async function prepareAccount(store: Store, options: TestServiceOptions) {
   const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
   refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
-  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(PLAN_LIMITS.custom));
-  const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...options.limits } };
+  refuseOthers('permission', permissions, PERMISSIONS);
+  const given = Object.entries(options.limits ?? {}).filter(([, limit]) => limit !== undefined);
+  const names = given.map(([name]) => name);
+  refuseOthers('limit', names, Object.keys(PLAN_LIMITS.custom));
+  for (const [name, limit] of given) {
+    if (limit === null || (Number.isInteger(limit) && limit >= 0)) continue;
+    throw new TypeError(`The limit ${name} is ${limit}; expected a whole number, or null for none`);
+  }
+  const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
   const [known] = await store.listAccounts();
   const { id: accountId } =
     known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
