@@ -21,27 +21,20 @@ export async function openDatabase(now: number, name?: string, wasm?: Wasm) {
     const saved = new Uint8Array((await (await file?.getFile())?.arrayBuffer()) ?? []);
     const memory = new OpenMemory(saved.length > 0 ? saved : null);
     let savedChanges: unknown = 0;
-    let isOpen = true;
-    const close = () => {
-      isOpen = false;
-      memory.close();
-    };
     const save = async () => {
-      if (file === undefined || !isOpen) return;
+      if (file === undefined) return;
       const changes = memory.exec('SELECT total_changes()')[0]?.values[0]?.[0];
       if (changes === savedChanges) return;
-      const content = new Uint8Array(memory.export());
       // Closing replaces the file as a whole, or not at all.
       const writable = await file.createWritable();
-      await writable.write(content);
+      await writable.write(new Uint8Array(memory.export()));
       await writable.close();
       savedChanges = changes;
     };
     let saving = Promise.resolve();
     const prepare = (db: Database) => migrate(db, migrations, now, true, () => undefined);
-    const connect = () => ({ ...toConnection(memory), close });
     return {
-      db: new Database({ path: name ?? ':memory:', connect, prepare }),
+      db: new Database({ path: name ?? ':memory:', connect: () => toConnection(memory), prepare }),
       /** Resolves once all that was committed is in its file; at once without one. */
       save: () => (saving = saving.catch(() => undefined).then(save)),
       /** Lets another page open the file. */
@@ -103,7 +96,7 @@ function lock(name: string): Promise<() => void> {
   });
 }
 
-function toConnection(memory: Memory): Omit<SqliteConnection, 'close'> {
+function toConnection(memory: Memory): SqliteConnection {
   memory.run('PRAGMA journal_mode = MEMORY');
   return {
     exec: (sql) => void memory.run(sql),
@@ -122,5 +115,6 @@ function toConnection(memory: Memory): Omit<SqliteConnection, 'close'> {
       };
       return { all, run };
     },
+    close: () => memory.close(),
   };
 }

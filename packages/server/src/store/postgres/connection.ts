@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientConfig, type PoolClient, types } from 'pg';
+import { type ClientBase, type ClientConfig, type PoolClient, types } from 'pg';
 import type { Statement } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { PREPARE_BEGIN } from './numbered-write.ts';
@@ -77,13 +77,13 @@ const READ_BACK = `SELECT ${limitsOf('read').map(
 )}`;
 
 /** A connection with its time limits. Behind a pooler they are set in each transaction, which may run in another session of the database. */
-export class Channel {
-  readonly client: PoolClient;
+export class Channel<C extends ClientBase = PoolClient> {
+  readonly client: C;
   readonly isPooled: boolean;
   readonly isReadOnly: boolean;
   readonly #use: Use;
 
-  private constructor(client: PoolClient, use: Use, seen: { pid: number; is_read_only: boolean }) {
+  private constructor(client: C, use: Use, seen: { pid: number; is_read_only: boolean }) {
     this.client = client;
     this.#use = use;
     // A pooler gives its clients process numbers of its own.
@@ -92,7 +92,7 @@ export class Channel {
   }
 
   /** @throws StoreError when the time limits don't hold */
-  static async open(client: PoolClient, use: Use, name: string): Promise<Channel> {
+  static async open<C extends ClientBase>(client: C, use: Use, name: string): Promise<Channel<C>> {
     const { rows } = await client.query<{ pid: number; is_read_only: boolean }>(WHO_IS_THERE);
     const channel = new Channel(client, use, rows[0] ?? { pid: 0, is_read_only: true });
     if (channel.isReadOnly && use === 'write') return channel;

@@ -1,27 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Client, Pool, type PoolClient } from 'pg';
 import { generateCode } from '../../domain/ids.ts';
 import { databaseName } from '../../setting-values.ts';
 import { shortUrlMaker } from '../links.ts';
-import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
 import { allDomains } from '../queries/accounts.ts';
 import { readAsync } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
-import { Channel, connectionConfig, endSoon } from './connection.ts';
+import { Channel, endSoon } from './connection.ts';
 import { Database } from './database.ts';
 import {
-  ASK_MS,
   type MigrateOptions,
-  migrate,
+  migratePostgres,
   migrations,
-  REPORT_AFTER_MS,
+  newClient,
   schemaVersion,
-  WAIT_MS,
 } from './migrate.ts';
-import { isRefused, toStoreError } from './postgres-errors.ts';
+import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
-import type { Run } from './statement.ts';
+
+export { migratePostgres };
 
 export interface PostgresStoreOptions extends Pick<MigrateOptions, 'onWait'> {
   /** `postgres://user:password@host:port/database`. The database must exist. */
@@ -44,42 +40,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** Brings the schema up to date. A process that the database refuses a connection, since others have all, waits in line as calls do. */
-export async function migratePostgres(
-  url: string,
-  options: Pick<MigrateOptions, 'onWait' | 'waitMs' | 'mayMigrate'> = {},
-): Promise<MigrationReport> {
-  const name = databaseName({ engine: 'postgres', url });
-  let { onWait } = options;
-  const startedAt = performance.now();
-  for (;;) {
-    const [client, lockHolder] = [newClient(url), newClient(url)];
-    try {
-      await client.connect();
-      return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
-    } catch (error) {
-      const waitedMs = performance.now() - startedAt;
-      if (!isRefused(error) || waitedMs >= (options.waitMs ?? WAIT_MS)) {
-        throw toStoreError(error, name);
-      }
-      if (waitedMs >= REPORT_AFTER_MS) {
-        onWait?.(`waiting for a connection: the database ${name} has none left`);
-        onWait = undefined;
-      }
-    } finally {
-      await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
-    }
-    await delay(ASK_MS);
-  }
-}
-
-function newClient(url: string): Client {
-  const client = new Client(connectionConfig(url));
-  // The statement that is under way learns of the loss.
-  client.on('error', () => undefined);
-  return client;
-}
-
 /** An ordinary user sees how many sessions others have, but not of which kind each is. */
 const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
   least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -90,27 +50,22 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
 /** Looks at a database without changing it. */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName({ engine: 'postgres', url });
-  const pool = new Pool({ ...connectionConfig(url, 'read'), max: 1 });
-  pool.on('error', () => undefined);
-  let client: PoolClient | undefined;
+  const client = newClient(url, 'read');
   try {
-    client = await pool.connect();
-    client.on('error', () => undefined);
+    await client.connect();
     const channel = await Channel.open(client, 'read', name);
     const [version, newest] = [await schemaVersion(client, name), migrations.at(-1)?.version ?? 0];
-    const run: Run = (statement) => channel.single(statement);
+    const domains =
+      version === newest ? await readAsync(allDomains(), (one) => channel.single(one)) : [];
     const askedAt = Date.now();
     const { now, ...connections } = (await client.query(FACTS)).rows[0];
     return {
-      ...{ version, newest, isPooled: channel.isPooled },
-      domains: version === newest ? await readAsync(allDomains(), run) : [],
+      ...{ version, newest, isPooled: channel.isPooled, connections, domains },
       clockAheadMs: Math.round(now - (askedAt + Date.now()) / 2),
-      connections,
     };
   } catch (error) {
     throw toStoreError(error, name);
   } finally {
-    client?.release(true);
-    await endSoon(pool.end());
+    await endSoon(client.end());
   }
 }

@@ -1,11 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, ClientBase } from 'pg';
+import { Client, type ClientBase } from 'pg';
+import { databaseName } from '../../setting-values.ts';
 import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
-import { IDLE_IN_TRANSACTION_TIMEOUT_MS } from './connection.ts';
+import {
+  connectionConfig,
+  endSoon,
+  IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  type Use,
+} from './connection.ts';
 import { migrations } from './migrations.ts';
-import { isConflict, isLockTimeout } from './postgres-errors.ts';
+import { isConflict, isLockTimeout, isRefused, toStoreError } from './postgres-errors.ts';
 
 export { migrations };
 
@@ -26,9 +32,9 @@ const WATCH_MS = 1_000;
 const SILENT_MS = 10_000;
 
 /** How often the lock, or a connection, is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
-export const ASK_MS = 100;
-export const REPORT_AFTER_MS = 1_000;
-export const WAIT_MS = 60_000;
+const ASK_MS = 100;
+const REPORT_AFTER_MS = 1_000;
+const WAIT_MS = 60_000;
 
 /** How long a step waits for what others have locked, in milliseconds. Requests wait behind it, so that it is tried again instead. */
 const STEP_LOCK_MS = 300;
@@ -58,6 +64,39 @@ export interface MigrateOptions {
   /** `false`: nothing is changed, and a schema that would be rejects with `too_old`. @default true */
   mayMigrate?: boolean | undefined;
   waitMs?: number | undefined;
+}
+
+/** Brings the schema up to date. A process that the database refuses a connection, since others have all, waits in line as calls do. */
+export async function migratePostgres(
+  url: string,
+  options: Pick<MigrateOptions, 'onWait' | 'waitMs' | 'mayMigrate'> = {},
+): Promise<MigrationReport> {
+  const name = databaseName({ engine: 'postgres', url });
+  let refusal: unknown;
+  const attempt = async () => {
+    const [client, lockHolder] = [newClient(url), newClient(url)];
+    try {
+      await client.connect();
+      return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
+    } catch (error) {
+      if (!isRefused(error)) throw toStoreError(error, name);
+      refusal = error;
+      return undefined;
+    } finally {
+      await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
+    }
+  };
+  const what = () => `waiting for a connection: the database ${name} has none left`;
+  const report = await waitFor(attempt, what, options);
+  if (report === undefined) throw toStoreError(refusal, name);
+  return report;
+}
+
+export function newClient(url: string, use?: Use): Client {
+  const client = new Client(connectionConfig(url, use));
+  // The statement that is under way learns of the loss.
+  client.on('error', () => undefined);
+  return client;
 }
 
 /**
@@ -129,25 +168,37 @@ async function setUp(client: Client): Promise<void> {
 
 async function lock(options: MigrateOptions): Promise<void> {
   const { name, lockHolder: client, waitMs = WAIT_MS } = options;
-  let { onWait } = options;
   await client.connect();
   await setUp(client);
-  const startedAt = performance.now();
-  for (;;) {
+  const attempt = async () => {
     await look(client, 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
     const [row] = await look<{ locked: boolean }>(client, TRY_LOCK);
-    if (row?.locked === true) return;
+    if (row?.locked === true) return row;
     // An index that is built concurrently waits for the end of each transaction that it has seen reading.
     await look(client, 'ROLLBACK');
+    return undefined;
+  };
+  const what = async () =>
+    `waiting for ${await holderOfLock(client)}, which is changing the schema of the database ${name}`;
+  if ((await waitFor(attempt, what, options)) !== undefined) return;
+  const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${waitMs / 1_000} s.`;
+  throw new StoreError('busy', `${message} Try again when it has ended.`);
+}
+
+/** Tries again and again until there is a result, and says after a second what it waits for. `undefined`: it has waited long enough. */
+async function waitFor<T>(
+  attempt: () => Promise<T | undefined>,
+  what: () => string | Promise<string>,
+  { onWait, waitMs = WAIT_MS }: Pick<MigrateOptions, 'onWait' | 'waitMs'>,
+): Promise<T | undefined> {
+  const startedAt = performance.now();
+  for (let isSaid = onWait === undefined; ; ) {
+    const result = await attempt();
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs >= waitMs) {
-      const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${waitMs / 1_000} s.`;
-      throw new StoreError('busy', `${message} Try again when it has ended.`);
-    }
-    if (waitedMs >= REPORT_AFTER_MS) {
-      const holder = await holderOfLock(client);
-      onWait?.(`waiting for ${holder}, which is changing the schema of the database ${name}`);
-      onWait = undefined;
+    if (result !== undefined || waitedMs >= waitMs) return result;
+    if (waitedMs >= REPORT_AFTER_MS && !isSaid) {
+      onWait?.(await what());
+      isSaid = true;
     }
     await delay(ASK_MS);
   }
