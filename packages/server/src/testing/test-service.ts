@@ -1,10 +1,4 @@
-import {
-  PERMISSIONS,
-  type Permission,
-  PLAN_LIMITS,
-  type Plan,
-  type PlanLimits,
-} from '@shortlink/sdk/wire';
+import * as wire from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { createService, type Service } from '../service.ts';
 import type { Store } from '../store/store.ts';
@@ -13,11 +7,11 @@ import { type FaultRule, FaultScript, fetchWithFaults, refuseOthers } from './fa
 /** What a service for tests is like. */
 export interface TestServiceOptions {
   /** Plan of the account. @default 'custom', which has no limit but 10,000 links a batch */
-  plan?: Plan | undefined;
+  plan?: wire.Plan | undefined;
   /** Limits that replace the plan's own. @default none */
-  limits?: Partial<PlanLimits> | undefined;
+  limits?: Partial<wire.PlanLimits> | undefined;
   /** Permissions of the key. @default ['shortlinks:write'] */
-  permissions?: readonly Permission[] | undefined;
+  permissions?: readonly wire.Permission[] | undefined;
   /** What goes wrong, in order. @default nothing */
   faults?: readonly FaultRule[] | undefined;
   /** The service's clock, in milliseconds since the epoch, to walk over the edge of a window. @default Date.now */
@@ -91,7 +85,9 @@ export async function startTestService(
     };
     /** The same without a socket: a connection that is cut is an error. */
     const fetch = (request: Request): Promise<Response> =>
-      Promise.resolve(answer(request, { incoming: { socket: { destroy } } })).finally(save);
+      Promise.resolve(answer(request, { incoming: { socket: { destroy } } })).finally(
+        () => closing.signal.aborted || save?.(),
+      );
     return { subject, answer, fetch };
   } catch (error) {
     await close().catch(() => undefined);
@@ -102,16 +98,15 @@ export async function startTestService(
 /** The one account, as the options have it, and its one key. */
 async function prepareAccount(store: Store, options: TestServiceOptions) {
   const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
-  refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
-  refuseOthers('permission', permissions, PERMISSIONS);
+  refuseOthers('plan', [plan], Object.keys(wire.PLAN_LIMITS));
+  refuseOthers('permission', permissions, wire.PERMISSIONS);
   const given = Object.entries(options.limits ?? {}).filter(([, limit]) => limit !== undefined);
-  const names = given.map(([name]) => name);
-  refuseOthers('limit', names, Object.keys(PLAN_LIMITS.custom));
+  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(wire.PLAN_LIMITS.custom));
   for (const [name, limit] of given) {
     if (limit === null || (Number.isInteger(limit) && limit >= 0)) continue;
     throw new TypeError(`The limit ${name} is ${limit}; expected a whole number, or null for none`);
   }
-  const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
+  const planned = { plan, limits: { ...wire.PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
   const [known] = await store.listAccounts();
   const { id: accountId } =
     known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
