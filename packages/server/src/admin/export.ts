@@ -34,7 +34,7 @@ export function registerExport(links: AdminCommand): void {
       const exportTo: Fill = async (write) => {
         await write(header);
         let exported = 0;
-        await store.exportLinks({ accountId: account }, async (links) => {
+        await store.exportLinks(account, async (links) => {
           await write(links.map(line).join(''));
           exported += links.length;
         });

@@ -2,7 +2,6 @@ import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  dateOf,
   exceeds,
   rateLimitHeaders,
   refusingWindow,
@@ -53,9 +52,8 @@ test('every moment lies in its windows, and the next window begins where one end
 test('days and months are counted from any moment in them', () => {
   const now = Date.UTC(2026, 0, 1, 5);
   expect(startOfDay(now)).toBe(Date.UTC(2026, 0, 1));
-  expect(startOfDay(now, 1)).toBe(Date.UTC(2025, 11, 31));
+  expect(startOfDay(Date.UTC(2026, 0) - 1)).toBe(Date.UTC(2025, 11, 31));
   expect(startOfMonth(now)).toBe(Date.UTC(2026, 0));
-  expect(dateOf(now)).toBe('2026-01-01');
 });
 
 const NOW = Date.UTC(2026, 2, 10, 12, 30);

@@ -32,17 +32,13 @@ export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWi
   ];
 }
 
-/** Midnight UTC at or before `now`, `daysBefore` days earlier. */
-export function startOfDay(now: number, daysBefore = 0): number {
-  return (Math.floor(now / DAY_MS) - daysBefore) * DAY_MS;
-}
+/** Midnight UTC at or before `now`. */
+export const startOfDay = (now: number) => Math.floor(now / DAY_MS) * DAY_MS;
 
 export function startOfMonth(now: number, monthsAfter = 0): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAfter);
 }
-
-export const dateOf = (now: number) => new Date(now).toISOString().slice(0, 10);
 
 export const requestLimit = (limits: PlanLimits, window: WindowName) =>
   limits[`requests_per_${window}`];

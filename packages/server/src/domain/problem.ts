@@ -122,14 +122,12 @@ export function planLimitReached({ limit, used, allowed }: ReachedLimit): Proble
 
 export function planLimitWords({ limit, used, allowed }: ReachedLimit): string {
   const [u, a] = [count(used), count(allowed)];
-  switch (limit) {
-    case 'links':
-      return `Short link limit reached: ${u} used, ${a} allowed by the plan.`;
-    case 'batch_size':
-      return `Batch too large: ${u} links sent, ${a} per batch allowed by the plan.`;
-    case 'api_keys':
-      return `API key limit reached: ${u} used, ${a} allowed by the plan.`;
-  }
+  const words: Record<wire.PlanLimitName, string> = {
+    links: `Short link limit reached: ${u} used, ${a} allowed by the plan.`,
+    batch_size: `Batch too large: ${u} links sent, ${a} per batch allowed by the plan.`,
+    api_keys: `API key limit reached: ${u} used, ${a} allowed by the plan.`,
+  };
+  return words[limit];
 }
 
 export const count = (value: number) => value.toLocaleString('en-US');

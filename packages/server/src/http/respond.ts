@@ -67,10 +67,7 @@ const PREFLIGHT_HEADERS: Readonly<ResponseHeaders> = {
 };
 
 /** API responses are private data: never stored by a cache. */
-const API_HEADERS: Readonly<ResponseHeaders> = {
-  ...CORS_HEADERS,
-  'Cache-Control': 'no-store',
-};
+const API_HEADERS: Readonly<ResponseHeaders> = { ...CORS_HEADERS, 'Cache-Control': 'no-store' };
 
 /** Responds to the preflight of a browser (Fetch standard, CORS protocol), and puts on other responses what they all have. */
 export function apiHeaders() {

@@ -53,7 +53,7 @@ export interface OperatorStore {
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
   /** Gives all links, or an account's, of one moment, in the order of their codes, some at a time. It waits for each promise of `onLinks`. */
   exportLinks(
-    search: ExportSearch,
+    accountId: string | undefined,
     onLinks: (links: readonly ExportedLink[]) => Promise<void>,
   ): Promise<void>;
   /** `undefined` for an unknown code. */
@@ -97,10 +97,6 @@ export interface Alias {
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
   | { state: 'conflict'; address: Alias; target_url: string; account_id?: string | undefined };
-
-export interface ExportSearch {
-  accountId?: string | undefined;
-}
 
 /** A link with all that is kept of it. `is_active` is its own state, whatever that of its account and its domain. */
 export interface ExportedLink extends wire.Link {
@@ -215,15 +211,10 @@ export interface DatabaseFacts {
 }
 
 /** The account after a change. A new plan brings its own limits; `limits` replace some of them. */
-export function changedAccount(account: Account, { name, plan, limits }: AccountChange): Account {
-  const planned =
-    plan !== undefined && plan !== account.plan ? wire.PLAN_LIMITS[plan] : account.limits;
-  return {
-    ...account,
-    name: name ?? account.name,
-    plan: plan ?? account.plan,
-    limits: { ...planned, ...limits },
-  };
+export function changedAccount(account: Account, change: AccountChange): Account {
+  const { name = account.name, plan = account.plan, limits } = change;
+  const planned = plan === account.plan ? account.limits : wire.PLAN_LIMITS[plan];
+  return { ...account, name, plan, limits: { ...planned, ...limits } };
 }
 
 /** A link after a correction, and whether that is another one. */

@@ -1,11 +1,5 @@
-import type {
-  BatchResultItem,
-  Link,
-  Permission,
-  Plan,
-  PlanLimits,
-  Usage,
-} from '@shortlink/sdk/wire';
+import type * as wire from '@shortlink/sdk/wire';
+import type { Link } from '@shortlink/sdk/wire';
 import type { WindowState } from '../domain/limits.ts';
 import type { ReachedLimit } from '../domain/problem.ts';
 import type { LookupEntry, ValidLink } from '../domain/validate-link.ts';
@@ -36,7 +30,7 @@ export interface Store extends OperatorStore {
   /** The same for up to 100 links: all or none, in the order of `input`. More than the plan's batch size are refused, and counted as refused. */
   createBatch(
     request: CreateRequest<readonly NewLink[]>,
-  ): Promise<CreateOutcome<BatchResultItem[]>>;
+  ): Promise<CreateOutcome<wire.BatchResultItem[]>>;
   /** Checks the batch size, takes the quota slots and stores the job, in one step. With `runNow`, an idle store also creates its links in it. */
   createJob(request: CreateJobRequest): Promise<CreateOutcome<AcceptedJob>>;
 
@@ -78,7 +72,7 @@ export interface Store extends OperatorStore {
   addClicks(clicks: ReadonlyMap<string, number>, write?: ClickWrite): Promise<void>;
 
   /** What the account uses of its plan; of each key, 30 days and the last refusals, newest first; and its most clicked links. */
-  usage(accountId: string, now: number): Promise<Usage>;
+  usage(accountId: string, now: number): Promise<wire.Usage>;
   /** Deletes what is past its retention, in bounded steps between which other writes get their turn. `signal` ends it after the present one. */
   prune(now: number, signal?: AbortSignal): Promise<void>;
   /** Changes since the one with this number, 0 for all; creates and clicks are none. Numbers follow the order of commits: nothing is missed. Reads only. */
@@ -109,8 +103,8 @@ export interface LinkChanges {
 export interface Account {
   id: string;
   name: string;
-  plan: Plan;
-  limits: PlanLimits;
+  plan: wire.Plan;
+  limits: wire.PlanLimits;
   /** ISO 8601 in UTC; absent while the account is enabled. */
   disabled_at?: string | undefined;
 }
@@ -119,7 +113,7 @@ export interface ApiKey {
   id: string;
   account_id: string;
   name: string;
-  permissions: Permission[];
+  permissions: wire.Permission[];
   /** When the key ends, ISO 8601 in UTC; absent when it doesn't. */
   expires_at?: string | undefined;
   replaced_by?: string | undefined;
@@ -137,9 +131,9 @@ export interface Domain {
 export interface Caller {
   keyId: string;
   accountId: string;
-  permissions: readonly Permission[];
-  plan: Plan;
-  limits: PlanLimits;
+  permissions: readonly wire.Permission[];
+  plan: wire.Plan;
+  limits: wire.PlanLimits;
   /** The key is rejected from then on, in milliseconds since the epoch; absent when it doesn't end. */
   expiresAt?: number | undefined;
   disabled?: boolean | undefined;

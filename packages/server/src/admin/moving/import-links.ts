@@ -223,7 +223,7 @@ class Import {
 
   /** No index finds the id of a link, so all of them are gone through once. */
   async #lookForIds(): Promise<void> {
-    await this.#store.exportLinks({}, async (links) => {
+    await this.#store.exportLinks(undefined, async (links) => {
       for (const { id, code } of links) {
         const place = this.#index.find(id, code);
         if (place !== undefined) this.#problem(place, `its id ${id} is that of link ${code}`);

@@ -1,7 +1,7 @@
 import { startOfDay } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
 import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
-import type { ExportedLink, ExportSearch } from '../operator-store.ts';
+import type { ExportedLink } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import { readAsync, sql, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
@@ -52,7 +52,7 @@ export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
 
     listLinks: (search) =>
       db.snapshot((run) => readAsync(storeReads.listLinks(engine, search), run), 'search'),
-    exportLinks: (search, onLinks) => exportLinks(db, engine, search, onLinks),
+    exportLinks: (accountId, onLinks) => exportLinks(db, engine, accountId, onLinks),
     // A node that lags behind may not know the newest jobs and links.
     pendingJobs: () => db.readPrimary(storeReads.pendingJobs()),
     unfinishedJobs: (accountId) => db.readPrimary(storeReads.unfinishedJobs(engine, accountId)),
@@ -99,7 +99,7 @@ function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
 async function exportLinks(
   db: Database,
   engine: Engine,
-  search: ExportSearch,
+  accountId: string | undefined,
   onLinks: (links: readonly ExportedLink[]) => Promise<void>,
 ): Promise<void> {
   let after = '';
@@ -109,7 +109,7 @@ async function exportLinks(
     // Whoever takes the links may be slow.
     await run(sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`);
     for (;;) {
-      const links = await readAsync(exportPage(engine, search, after), run);
+      const links = await readAsync(exportPage(engine, accountId, after), run);
       const last = links.at(-1);
       if (last === undefined) return;
       taken = onLinks(links);

@@ -1,11 +1,6 @@
 import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
-import {
-  type Correction,
-  type ExportedLink,
-  type ExportSearch,
-  isoTime,
-} from '../operator-store.ts';
+import { type Correction, type ExportedLink, isoTime } from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
 import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
@@ -93,7 +88,7 @@ const EXPORTED_TOGETHER = 1_000;
 /** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
 export function* exportPage(
   { shortUrl, table }: ReadEngine,
-  { accountId }: ExportSearch,
+  accountId: string | undefined,
   after: string,
 ): Reading<ExportedLink[]> {
   const ofAccount =

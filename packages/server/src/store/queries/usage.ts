@@ -1,5 +1,5 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
-import { dateOf, requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
+import { requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import type { ReadEngine } from '../engine.ts';
 import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import { REFUSAL_RETENTION_MS } from '../retention.ts';
@@ -78,7 +78,7 @@ function* keyUsages(accountId: string, now: number): Reading<KeyUsage[]> {
 type DayRow = Omit<KeyDay, 'date'> & { day: number };
 
 function toDay({ day, requests, refused, links }: DayRow): KeyDay {
-  return { date: dateOf(day), requests, refused, links };
+  return { date: new Date(day).toISOString().slice(0, 10), requests, refused, links };
 }
 
 /**

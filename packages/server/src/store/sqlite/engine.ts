@@ -65,11 +65,7 @@ function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
 }
 
 /** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
-const operations = {
-  ...storeWrites,
-  ...admissions,
-  ...{ pruneSome, probe },
-};
+const operations = { ...storeWrites, ...admissions, pruneSome, probe };
 
 interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'refund'> {
   /** Deletes a bounded number of rows; `done` is false when there are more. */

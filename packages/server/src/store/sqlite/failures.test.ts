@@ -97,7 +97,7 @@ test('what was stored is there after the file was closed and opened again', asyn
   await first.admit(caller, NOW);
   const outcome = await first.createLink({ caller, input: newLink(), now: NOW });
   if (!outcome.ok) throw new Error(outcome.reason);
-  await first.exportLinks({}, async () => undefined);
+  await first.exportLinks(undefined, async () => undefined);
   // Nobody reads an old state any more, so that all of the write-ahead log can be carried over.
   const checkpoint = new Database({ path: path() });
   expect(checkpoint.get('PRAGMA wal_checkpoint(TRUNCATE)')).toMatchObject({ busy: 0 });

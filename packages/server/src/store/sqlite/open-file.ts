@@ -26,14 +26,9 @@ export function checkWritable(path: string): void {
   }
 }
 
-interface FileOptions {
-  path: string;
-  busyTimeoutMs: number;
-  mayMigrate?: boolean | undefined;
-}
-
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that can't be used stays as it is. */
-export function openFile({ path, busyTimeoutMs, mayMigrate }: FileOptions) {
+export function openFile(file: { path: string; busyTimeoutMs: number; mayMigrate?: boolean }) {
+  const { path, busyTimeoutMs, mayMigrate } = file;
   // One that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
   // write-ahead log of a database that is open.
   if (path !== ':memory:' && !existsSync(path))

@@ -192,7 +192,7 @@ test('the export of an account reads the addresses of its own links only', async
     `INSERT INTO aliases (domain_id, path, code) SELECT '', '/old/' || code, code FROM links`,
   );
   const rows: number[] = [];
-  read(exportPage(reader, { accountId: few.accountId }, ''), (statement) => {
+  read(exportPage(reader, few.accountId, ''), (statement) => {
     const found = db.all<object>(statement);
     rows.push(found.length);
     return found;

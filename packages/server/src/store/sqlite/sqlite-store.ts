@@ -5,7 +5,6 @@ import { generateCode } from '../../domain/ids.ts';
 import type { ReadEngine } from '../engine.ts';
 import { type ShortUrl, shortUrlMaker } from '../links.ts';
 import { readMethods, storeReads } from '../methods.ts';
-import type { ExportSearch } from '../operator-store.ts';
 import { exportPage } from '../queries/aliases.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
@@ -58,11 +57,11 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       return found;
     },
 
-    exportLinks: async (search, onLinks) => {
+    exportLinks: async (accountId, onLinks) => {
       const db = openReader?.();
       try {
         db?.exec('BEGIN');
-        const pages = exportPages(db ?? reader, engine, search);
+        const pages = exportPages(db ?? reader, engine, accountId);
         // A database in memory has one connection, so all is read before anybody else can write.
         for (const links of db === undefined ? [...pages] : pages) await onLinks(links);
       } finally {
@@ -85,9 +84,9 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
   };
 }
 
-function* exportPages(db: Database, engine: ReadEngine, search: ExportSearch) {
+function* exportPages(db: Database, engine: ReadEngine, accountId: string | undefined) {
   for (let after = ''; ; ) {
-    const links = db.read(exportPage(engine, search, after));
+    const links = db.read(exportPage(engine, accountId, after));
     const last = links.at(-1);
     if (last === undefined) return;
     yield links;

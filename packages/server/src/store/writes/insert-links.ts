@@ -72,18 +72,9 @@ export function hostnameLookup(): Engine['hostnameOf'] {
 
 export function createdLink(link: Inserted): Link {
   const { id, code, short_url, target_url, title, redirect_type, is_active, tags } = link;
-  return {
-    id,
-    code,
-    short_url,
-    target_url,
-    title,
-    redirect_type,
-    is_active,
-    click_count: 0,
-    tags: [...tags],
-    created_at: new Date(link.created_at).toISOString(),
-  };
+  const created_at = new Date(link.created_at).toISOString();
+  const shown = { id, code, short_url, target_url, title, redirect_type, is_active };
+  return { ...shown, click_count: 0, tags: [...tags], created_at };
 }
 
 export function toResultItem({ target_url, code, short_url }: Inserted): BatchResultItem {
