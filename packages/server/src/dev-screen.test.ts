@@ -9,3 +9,8 @@ test('a line of the log is made readable, and one of the runtime is shown as it 
   }
   expect(readableLogLine('\u001b[2J')).toBe('\\u001b[2J\n');
 });
+
+test('a line that a worker could not write to its end is shown as it is', () => {
+  const line = '{"level":"info","time":"2026-11-29T10:20:30.000Z","msg":"worker se';
+  expect(readableLogLine(line)).toBe(`${line}\n`);
+});

@@ -30,12 +30,13 @@ const LEVEL_FORMATS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
 /** A line of the log for a person: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
 export function readableLogLine(json: string): string {
-  // The runtime of a worker writes what it warns of, or dies of, to the same stream.
-  if (!json.startsWith('{"level":')) return `${terminalSafe(json.trimEnd())}\n`;
+  const line = json.startsWith('{"level":') ? parse(json) : undefined;
+  // The runtime of a worker writes what it warns of, or dies of, to the same stream, and may cut a line off.
+  if (line === undefined) return `${terminalSafe(json.trimEnd())}\n`;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     styleText(format, text, { stream: stderr });
   // The ids of a request are left out: nobody looks for them on a screen.
-  const { level, time, msg = '', method, path, status, ms, err, ...rest } = JSON.parse(json);
+  const { level, time, msg = '', method, path, status, ms, err, ...rest } = line;
   const { request_id, account_id, key_id, ...fields } = rest;
   const at = paint('dim', new Date(time).toTimeString().slice(0, 8));
   if (method !== undefined && path !== undefined && status !== undefined) {
@@ -49,4 +50,12 @@ export function readableLogLine(json: string): string {
   const stack = err === undefined ? '' : `\n${err.stack ?? err.message ?? ''}`;
   const details = stack.split('\n').map(terminalSafe).join('\n    ');
   return `${at}  ${word}${terminalSafe(msg + shown.join(''))}${details}\n`;
+}
+
+function parse(json: string) {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
