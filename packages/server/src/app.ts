@@ -1,5 +1,5 @@
 import { ROUTES } from '@shortlink/sdk/wire';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { admit, authenticate, requirePermission } from './http/admit.ts';
@@ -31,14 +31,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   );
 
   app.use(observe(options, outage));
-  app.use(
-    methodNotAllowedMiddleware({
-      app,
-      onMethodNotAllowed: (c, allowed) => {
-        throw methodNotAllowed(c.req.method, allowed);
-      },
-    }),
-  );
+  const onMethodNotAllowed = (c: Context, allowed: string[]) => {
+    throw methodNotAllowed(c.req.method, allowed);
+  };
+  app.use(methodNotAllowedMiddleware({ app, onMethodNotAllowed }));
   app.use('/api/*', apiHeaders());
 
   // The order of the checks: 401, 429, 403, then what the body and the handler find.

@@ -34,11 +34,8 @@ export function respondToError(deps: AppOptions, outage: OutageLog): ErrorHandle
   return (error, c) => respondToProblem(c, problemOf(error, c.get('requestId')), deps);
 }
 
-export function respondToProblem(
-  c: Context<AppEnv>,
-  { status, body, headers }: Problem,
-  urls: AppOptions,
-): Response {
+export function respondToProblem(c: Context<AppEnv>, problem: Problem, urls: AppOptions): Response {
+  const { status, body, headers } = problem;
   Object.assign(c.get('responseHeaders'), headers);
   return visitorResponse(c, status, urls) ?? respondJson(c, body, status);
 }
@@ -88,11 +85,7 @@ function pageOf({ title, text }: { title: string; text: string }): string {
 }
 
 /** What a person in a browser gets: a page, or a redirect where the operator wants one. `undefined` for programs. */
-function visitorResponse(
-  c: Context<AppEnv>,
-  status: number,
-  { notFoundUrl }: AppOptions,
-): Response | undefined {
+function visitorResponse(c: Context<AppEnv>, status: number, { notFoundUrl }: AppOptions) {
   const { method, path } = c.req;
   const page = PAGES[status];
   const isOpen = (method === 'GET' || method === 'HEAD') && !path.startsWith(`${API_PREFIX}/`);
@@ -123,9 +116,7 @@ export function root(urls: AppOptions) {
   };
 }
 
+const HTML = /^\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*$)|$)/i;
+
 /** Browsers accept `text/html`; programs accept nothing in particular, or a wildcard. */
-function acceptsHtml(accept = ''): boolean {
-  return accept
-    .split(',')
-    .some((range) => /^\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*$)|$)/i.test(range));
-}
+const acceptsHtml = (accept = '') => accept.split(',').some((range) => HTML.test(range));

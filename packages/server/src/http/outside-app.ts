@@ -29,12 +29,8 @@ const MAX_HOST_BYTES = 300;
 const AUTHORITY = /^https?:\/\/+([^/?#]*)/;
 
 /** What the app can't see. RFC 9112 section 3.2: a request of HTTP/1.1 has exactly one `Host`. Of two, a proxy in front may take the other one. */
-export function hostProblem({
-  rawHeaders,
-  httpVersion,
-  headers,
-  url,
-}: IncomingMessage): string | undefined {
+export function hostProblem(request: IncomingMessage): string | undefined {
+  const { rawHeaders, httpVersion, headers, url } = request;
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
