@@ -193,4 +193,13 @@ export function testRedirects(useStore: UseStore): void {
     expect(risen?.map((link) => link.code)).toEqual([expected[0]?.[0], last]);
     expect(risen?.map((link) => link.click_count)).toEqual([2_030, 1_001]);
   });
+
+  test('links with as many clicks are shown in the order of their codes', async () => {
+    const caller = await newCaller(store());
+    const batch = await store().createBatch({ caller, input: newLinks(12), now: NOW });
+    const codes = batch.ok ? batch.value.map((item) => item.code ?? '') : [];
+    await store().addClicks(new Map(codes.map((code) => [code, 3])));
+    const { top_links = [] } = await store().usage(caller.accountId, NOW);
+    expect(top_links.map(({ code }) => code)).toEqual(codes.toSorted().slice(0, 10));
+  });
 }
