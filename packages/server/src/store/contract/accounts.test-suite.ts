@@ -131,6 +131,10 @@ export function testAccounts(useStore: UseStore): void {
     expect(await store().addDomain({ ...again, accountId: other.accountId })).toBeUndefined();
     const second = await store().addDomain({ hostname: 'a.example', accountId, now: NOW });
     expect(await store().listDomains()).toEqual([first, second]);
+    // One that was removed meanwhile keeps its place.
+    await store().removeDomain({ ...again, force: true });
+    await store().addDomain({ ...again, accountId });
+    expect(await store().listDomains()).toEqual([first, second]);
   });
 
   test("ownedDomains picks the account's own", async () => {

@@ -144,6 +144,22 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(await refusals(NOW + 8 * DAY)).toEqual([]);
   });
 
+  test('a refusal a week ago to the minute, and a day of use 400 days ago, are still kept', async () => {
+    const caller = await newCaller(store(), { requests_per_minute: 1 });
+    const minute = NOW - (NOW % 60_000);
+    for (let n = 0; n < 2; n += 1) await store().admit(caller, minute);
+    const seen = async (now: number) => {
+      await store().prune(now);
+      const { keys } = await store().usage(caller.accountId, now);
+      return [keys[0]?.recent_refusals?.length, keys[0]?.history.length];
+    };
+    expect(await seen(minute + 7 * DAY)).toEqual([1, 1]);
+    expect(await seen(minute + 7 * DAY + 1)).toEqual([0, 1]);
+    const midnight = NOW - (NOW % DAY);
+    expect(await seen(midnight + 401 * DAY - 1)).toEqual([0, 1]);
+    expect(await seen(midnight + 401 * DAY)).toEqual([0, 0]);
+  });
+
   test('usage of an unknown account rejects', async () => {
     await expect(store().usage('acc_nobody', NOW)).rejects.toThrow('acc_nobody');
   });

@@ -366,7 +366,8 @@ export function testOperators(useStore: UseStore): void {
       const stranger = await newCaller(store());
       await createLink(stranger, { target_url: one.target_url, title: one.title });
       const find = (query: string) => store().listLinks({ accountId, query, limit: 10 });
-      for (const query of ['example.COM', 'a_b%', 'spring "s', one.code]) {
+      const codes = [one.code, one.code.toLowerCase(), one.code.toUpperCase()];
+      for (const query of ['example.COM', 'a_b%', 'spring "s', ...codes]) {
         expect(await find(query), query).toEqual([one]);
       }
       expect(await find('example')).toHaveLength(2);

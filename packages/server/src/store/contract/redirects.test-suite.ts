@@ -194,6 +194,17 @@ export function testRedirects(useStore: UseStore): void {
     expect(risen?.map((link) => link.click_count)).toEqual([2_030, 1_001]);
   });
 
+  test('a link comes among the most clicked ones with more clicks than the last of them', async () => {
+    const caller = await newCaller(store());
+    const batch = await store().createBatch({ caller, input: newLinks(21), now: NOW });
+    const [late = '', ...codes] = batch.ok ? batch.value.map((item) => item.code ?? '') : [];
+    await store().addClicks(new Map(codes.map((code, n) => [code, 2 * n + 1])));
+    await store().addClicks(new Map([[late, 30]]));
+    const { top_links = [] } = await store().usage(caller.accountId, NOW);
+    const clicks = top_links.map(({ click_count }) => click_count);
+    expect(clicks).toEqual([39, 37, 35, 33, 31, 30, 29, 27, 25, 23]);
+  });
+
   test('links with as many clicks are shown in the order of their codes', async () => {
     const caller = await newCaller(store());
     const batch = await store().createBatch({ caller, input: newLinks(12), now: NOW });
