@@ -415,6 +415,16 @@ export function testMoving(useStore: UseStore): void {
     });
   });
 
+  test('a link is imported with its code where an address on another domain looks like it', async () => {
+    const { accountId } = await newCaller(store());
+    const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+    const aliases = [{ domain_id: domain?.id ?? '', path: '/Xk3pQ9z' }];
+    const first = imported('/first', { domain_id: domain?.id ?? null, aliases });
+    await store().importLinks({ accountId, links: [first] });
+    const links = [imported('/second', { code: 'Xk3pQ9z' })];
+    expect(await store().importLinks({ accountId, links })).toEqual([{ state: 'created' }]);
+  });
+
   describe('an export', () => {
     const all = async (accountId?: string) => {
       const links: ExportedLink[] = [];

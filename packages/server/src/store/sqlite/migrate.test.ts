@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { NOW, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
+import { NOW, newCaller, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import type { Migration } from '../migration.ts';
+import { sql } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate, migrations, schemaVersion } from './migrate.ts';
@@ -107,4 +108,23 @@ test("another program's database is refused, and left alone", async () => {
   });
   expect(db.all(`SELECT name FROM sqlite_schema`)).toEqual([{ name: 'recipes' }]);
   db.close();
+});
+
+test('of the domains that an older database has twice, an account gets the one back that it had last', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const { accountId } = await newCaller(store);
+  const db = new Database({ path: path() });
+  for (const [id, removedAt] of [
+    ['dom_a', 1],
+    ['dom_b', 3],
+    ['dom_c', 2],
+  ] as const) {
+    db.run(sql`
+      INSERT INTO domains (id, hostname, account_id, created_at, removed_at)
+      VALUES (${id}, ${`go.example/${id}`}, ${accountId}, 0, ${removedAt})`);
+  }
+  db.close();
+  const domain = await store.addDomain({ hostname: 'go.example', accountId, now: NOW });
+  expect(domain?.id).toBe('dom_b');
+  await store.close();
 });
