@@ -33,8 +33,8 @@ export const PLANS = {
   avance: { minute: 120, day: 50_000, month: 1_000_000, links: 6_000, keys: 10, batch: 5_000 },
 } as const;
 
-export const PLAN_NAMES = ['community', 'pro', 'avance', 'custom'] as const;
-export type PlanName = (typeof PLAN_NAMES)[number];
+export type PlanName = 'community' | 'pro' | 'avance' | 'custom';
+export const PLAN_NAMES: readonly PlanName[] = ['community', 'pro', 'avance', 'custom'];
 
 export const isPlanName = (plan: unknown): plan is PlanName =>
   PLAN_NAMES.some((name) => name === plan);

@@ -1,4 +1,5 @@
-import * as wire from '@shortlink/sdk/wire';
+import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
+import { PERMISSIONS, PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { createService, type Service } from '../service.ts';
 import type { Store } from '../store/store.ts';
@@ -7,11 +8,11 @@ import { type FaultRule, FaultScript, fetchWithFaults, refuseOthers } from './fa
 /** What a service for tests is like. */
 export interface TestServiceOptions {
   /** Plan of the account. @default 'custom', which has no limit but 10,000 links a batch */
-  plan?: wire.Plan | undefined;
+  plan?: Plan | undefined;
   /** Limits that replace the plan's own. @default none */
-  limits?: Partial<wire.PlanLimits> | undefined;
+  limits?: Partial<PlanLimits> | undefined;
   /** Permissions of the key. @default ['shortlinks:write'] */
-  permissions?: readonly wire.Permission[] | undefined;
+  permissions?: readonly Permission[] | undefined;
   /** What goes wrong, in order. @default nothing */
   faults?: readonly FaultRule[] | undefined;
   /** The service's clock, in milliseconds since the epoch, to walk over the edge of a window. @default Date.now */
@@ -98,15 +99,15 @@ export async function startTestService(
 /** The one account, as the options have it, and its one key. */
 async function prepareAccount(store: Store, options: TestServiceOptions) {
   const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
-  refuseOthers('plan', [plan], Object.keys(wire.PLAN_LIMITS));
-  refuseOthers('permission', permissions, wire.PERMISSIONS);
+  refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
+  refuseOthers('permission', permissions, PERMISSIONS);
   const given = Object.entries(options.limits ?? {}).filter(([, limit]) => limit !== undefined);
-  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(wire.PLAN_LIMITS.custom));
+  refuseOthers('limit', Object.keys(options.limits ?? {}), Object.keys(PLAN_LIMITS.custom));
   for (const [name, limit] of given) {
     if (limit === null || (Number.isInteger(limit) && limit >= 0)) continue;
     throw new TypeError(`The limit ${name} is ${limit}; expected a whole number, or null for none`);
   }
-  const planned = { plan, limits: { ...wire.PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
+  const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
   const [known] = await store.listAccounts();
   const { id: accountId } =
     known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
