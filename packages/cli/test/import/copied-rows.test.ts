@@ -248,3 +248,52 @@ test('a link that a row before has is not that of its copy, in a file of thousan
   expect(await world.import()).toMatchObject({ created: 1, existing: 5_010 });
   expect(new Set(world.table().map((cells) => cells.at(-3))).size).toBe(5_012);
 });
+
+/** Cells of a filled file, by line. */
+const edit = (change: (lines: string[][]) => void) => {
+  const lines = world
+    .read('input.csv')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+  change(lines);
+  world.write('input.csv', `${lines.map((cells) => cells.join()).join('\n')}\n`);
+};
+
+describe('of a filled file with its journal', () => {
+  test.each<[string, (lines: string[][]) => void]>([
+    ['equal rows whose links changed places', (lines) => lines.splice(1, 0, ...lines.splice(2, 1))],
+    ['one of several equal rows is gone', (lines) => lines.splice(2, 1)],
+    [
+      'short URLs have another address by now',
+      (lines) => {
+        for (const cells of lines) cells[2] = cells[2]?.replace('s.example', 'sho.rt') ?? '';
+      },
+    ],
+  ])('each row keeps what it names: %s', async (_, change) => {
+    world.write('input.csv', `url\n${[1, 1, 1, 2].map((n) => `${url(n)}\n`).join('')}`);
+    await world.import(inPlace('input.csv'));
+    edit(change);
+    const changed = world.read('input.csv');
+    expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 0, changed: 0 });
+    expect(world.read('input.csv')).toBe(changed);
+  });
+
+  test('an equal row that was written above the others gets a link of its own', async () => {
+    world.write('input.csv', `url\n${url(1)}\n${url(1)}\n`);
+    await world.import(inPlace('input.csv'));
+    edit((lines) => lines.splice(1, 0, [url(1), '', '', '', '', '']));
+    expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 1, existing: 2 });
+    expect(inRows().map(([, code]) => code)).toEqual(['0000003', '0000001', '0000002']);
+  });
+
+  test('what a row says its link was created with counts, whatever the journal says', async () => {
+    world.write('input.csv', `url,title\n${url(1)},A\n`);
+    await world.import(inPlace('input.csv'));
+    const other = madeFor(linkIdentity({ target_url: url(1), title: 'B' }, undefined));
+    edit((lines) => lines[1]?.splice(6, 1, other));
+    const changed = world.read('input.csv');
+    expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 1, changed: 1 });
+    expect(world.read('input.csv')).toBe(changed);
+  });
+});

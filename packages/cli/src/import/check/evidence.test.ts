@@ -146,3 +146,24 @@ test.each([
   expect(await evidence.compare()).toMatchObject({ existing: 1, unknown });
   journal.close();
 });
+
+test('rows that could not be written at once are not forgotten', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  const identity = linkIdentity({ target_url: 'https://example.com/1' }, undefined);
+  evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, identity);
+  const own = { code: 'c1', short_url: 'https://s.example/c1', made_for: '' };
+  evidence.addLink(KNOWN_BY.service, identity, { own, doubt: undefined });
+  const full = () => {
+    throw new Error('disk full');
+  };
+  for (const _ of ['row', 'link']) {
+    vi.spyOn(StatementSync.prototype, 'run').mockImplementationOnce(full);
+    await expect(evidence.compare()).rejects.toThrow('disk full');
+    vi.restoreAllMocks();
+  }
+  expect(await evidence.compare()).toMatchObject({ existing: 1 });
+  journal.close();
+});

@@ -106,8 +106,8 @@ function isSame(link: JournalLink | undefined, { key, content, pair }: LinkIdent
 }
 
 /** Whether the cells of the row say of the link what an import has written. */
-function isNamed(link: JournalLink, { code, short_url, made_for }: OwnLink): boolean {
+function isNamed(link: JournalLink, { short_url, made_for }: OwnLink): boolean {
   const { result } = link;
-  const isIt = result?.status === 'created' && result.code === code;
-  return isIt && result.short_url === short_url && made_for === madeFor(link);
+  const isIt = result?.status === 'created' && result.short_url === short_url;
+  return isIt && made_for === madeFor(link);
 }

@@ -159,12 +159,12 @@ export class RowBuffer {
   flush(): void {
     const rows = this.#rows;
     if (rows.length === 0) return;
-    this.#rows = [];
     const places = () => rows.map((row) => `(${row.map(() => '?').join()})`).join();
     const insert =
       this.#inserts.get(rows.length) ??
       this.#db.prepare(`INSERT INTO ${this.#table} VALUES ${places()}`);
     this.#inserts.set(rows.length, insert);
     insert.run(...rows.flat());
+    this.#rows = [];
   }
 }
