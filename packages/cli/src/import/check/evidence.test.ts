@@ -167,3 +167,31 @@ test('rows that could not be written at once are not forgotten', async () => {
   expect(await evidence.compare()).toMatchObject({ existing: 1 });
   journal.close();
 });
+
+test('a comparison that the disk has undone is made again with all links and doubts', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const [known, doubted] = [1, 2].map((n) =>
+    linkIdentity({ target_url: `https://example.com/${n}` }, undefined),
+  );
+  if (known === undefined || doubted === undefined) throw new Error('two links');
+  const link = { status: 'created', code: 'c1', short_url: 'https://s.example/c1' } as const;
+  const own = { code: 'c2', short_url: 'https://s.example/c2', made_for: '' };
+  journal.add([{ ...known, ...link }]);
+  const evidence = new Evidence(journal);
+  evidence.addRows = async () => {
+    evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, known);
+    evidence.addRow(1, { line: 3, own: undefined, doubt: 'lost' }, doubted);
+    evidence.addRow(2, { line: 4, own, doubt: undefined }, known);
+  };
+  await evidence.addRows();
+  const { exec } = journal.db;
+  journal.db.exec = (query) => {
+    if (query !== 'COMMIT') return exec.call(journal.db, query);
+    journal.db.exec = exec;
+    throw new Error('disk full');
+  };
+  await expect(evidence.compare()).rejects.toThrow('disk full');
+  expect(await evidence.compare()).toMatchObject({ existing: 2, unknown: 1 });
+  journal.close();
+});
