@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
 
@@ -29,4 +30,13 @@ test('--restart creates every row again, also where its journal is gone', async 
   await world.import({ idempotency: true });
   await world.import({ idempotency: true, restart: true, journal: world.path('fresh') });
   expect(world.service.targets.size).toBe(4);
+});
+
+test('of equal rows, the first ones keep the links that results name', async () => {
+  world.write('input.csv', 'url\nhttps://a.example\n');
+  await world.import();
+  rmSync(world.path('input.csv.shortlink-journal'));
+  world.write('input.csv', 'url\nhttps://a.example\nhttps://a.example\n');
+  expect(await world.import()).toMatchObject({ created: 1, existing: 1 });
+  expect(world.table().map((cells) => cells[1])).toEqual(['code', '0000001', '0000002']);
 });

@@ -195,3 +195,48 @@ test('a comparison that the disk has undone is made again with all links and dou
   expect(await evidence.compare()).toMatchObject({ existing: 2, unknown: 1 });
   journal.close();
 });
+
+test.each([
+  ['a row that may have a link goes before another one', 1, 1],
+  ['a link that exists is given before one that may exist', 2, 2],
+])('rows of one target are in doubt only where no link is left: %s', async (_, links, existing) => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const [sent, edited] = ['sent', 'edited'].map((title) =>
+    linkIdentity({ target_url: 'https://example.com/1', title }, undefined),
+  );
+  if (sent === undefined || edited === undefined) throw new Error('two links');
+  if (links > 1) journal.add([{ ...sent, status: 'unknown', error: 'lost' }]);
+  for (let n = 1; n <= links; n += 1) {
+    const link = {
+      status: 'created',
+      code: `c${n}`,
+      short_url: `https://s.example/c${n}`,
+    } as const;
+    journal.add([{ ...sent, ...link }]);
+  }
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, edited);
+  const doubt = { own: undefined, doubt: 'lost', made_for: madeFor(sent) };
+  evidence.addRow(1, { line: 3, ...doubt }, edited);
+  expect(await evidence.compare()).toMatchObject({ existing, unknown: 0 });
+  journal.close();
+});
+
+test.each(['in order', 'sorted'] as const)(
+  'a row with the key of another target by chance has not its link: %s',
+  async (how) => {
+    const path = join(await testFolder(), 'journal');
+    const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+    const known = linkIdentity({ target_url: 'https://example.com/1' }, undefined);
+    const link = { status: 'created', code: 'c1', short_url: 'https://s.example/c1' } as const;
+    journal.add([{ ...known, ...link }]);
+    const evidence = new Evidence(journal);
+    evidence.begin(how);
+    const other = { ...known, pair: 'https://example.com/2' };
+    evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, other);
+    expect(await evidence.compare()).toMatchObject({ existing: 0, gone: 1 });
+    journal.close();
+  },
+);
