@@ -181,6 +181,28 @@ describe('what the journal knows of a row goes before what the file says', () =>
     expect(await world.import(settings)).toMatchObject(outcome);
   });
 
+  test.each([
+    ['was refused', true, { created: 1, unknown: 0 }],
+    ['was forgotten, which says nothing of it,', false, { created: 0, unknown: 1 }],
+  ])(
+    'where its link %s by a run that has not written the file',
+    async (_, idempotency, outcome) => {
+      const settings = { ...inPlace('input.csv'), idempotency };
+      world.write('input.csv', 'url,title\nhttps://example.com/1,A\n');
+      world.service.fault = () => ({ type: 'lost', created: false });
+      await world.import(settings);
+      world.service.fault = () => ({ type: 'answer', status: 422, body: { error: 'no' } });
+      world.onEvent = ({ type }) => {
+        if (type === 'compared') world.hardStop.abort();
+      };
+      await world.import({ ...settings, onUnknown: 'retry' });
+      expect(world.read('input.csv')).toContain('unknown');
+      world.onEvent = () => undefined;
+      world.service.fault = () => undefined;
+      expect(await world.import(settings)).toMatchObject(outcome);
+    },
+  );
+
   test('so that a second row with the same link is new', async () => {
     const settings = inPlace('input.csv');
     world.write('input.csv', 'url,title\nhttps://example.com/1,A\n');

@@ -161,14 +161,14 @@ const UNMATCH_OTHERS = `
 
 /**
  * The doubt of a row itself is the same as one that the journal has, or had when the file was written, for this row or for another one: as many
- * as were made with the same.
+ * as were made with the same. The journal knows by now that links of source -1, which the last file may doubt, do not exist.
  */
 const DROP_KNOWN_DOUBTS = `
   DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match) OR id IN (
     SELECT id FROM (
       SELECT id, key, made, row_number() OVER (PARTITION BY key, made ORDER BY of_row IN (SELECT number FROM temp.match) DESC, id) AS n
       FROM temp.link WHERE of_row IS NOT NULL
-    ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source = 0 AND made IS NOT NULL AND (short_url IS NULL OR ${IS_UNNAMED}) GROUP BY key, made) USING (key, made)
+    ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source <= 0 AND made IS NOT NULL AND (short_url IS NULL OR ${IS_UNNAMED}) GROUP BY key, made) USING (key, made)
     WHERE n <= known
   )`;
 const MATCH_OWN_DOUBTS =

@@ -89,7 +89,7 @@ export class Evidence {
     this.#order = how === 'in order' ? new InOrder(this.#journal, this.#mayName) : undefined;
     this.#loaded.clear();
     for (const step of sql.FORGET_ROWS) this.#db.exec(step);
-    this.#db.exec('DELETE FROM temp.link WHERE source = 0 OR of_row IS NOT NULL');
+    this.#db.exec('DELETE FROM temp.link WHERE source <= 0 OR of_row IS NOT NULL');
   }
 
   /** Adds all rows again, where they were not kept as it is needed by now. */
@@ -251,11 +251,12 @@ export class Evidence {
       if (this.#loaded.has(id)) this.#db.prepare(sql.DROP_BATCH).run(firstLink, firstLink + size);
       this.#loaded.set(id, state);
       if (this.#order?.hasAll(batch)) continue;
+      const isOver = batch.doubtedBy === 'last file' && batch.unanswered === 0;
       for (const link of this.#journal.eachLink(batch)) {
         const { number } = link;
         const isKnown = this.#elsewhere.has(number) || this.#order?.links.has(number);
-        if (isLink(link) && !isKnown)
-          this.#links.add(valuesOf(link, this.#open.has(number), batch.wasDoubted));
+        if ((isLink(link) || isOver) && !isKnown)
+          this.#links.add(valuesOf(link, this.#open.has(number), batch.doubtedBy !== undefined));
       }
     }
     this.#flush();

@@ -1,5 +1,5 @@
 import type { Batch, JournalLink } from '../journal/batches.ts';
-import type { Journal } from '../journal/journal.ts';
+import { type Journal, urlOf } from '../journal/journal.ts';
 import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
 import type { OwnLink } from '../map/result-columns.ts';
 import type { MadeResult } from '../types.ts';
@@ -39,8 +39,7 @@ export class InOrder {
   take(row: number, identity: LinkIdentity, own: OwnLink | undefined): boolean {
     const at = isSame(this.#ahead[this.#at], identity) ? this.#at : this.#placeOf(identity.key);
     const link = this.#ahead[at];
-    if (link === undefined || !isSame(link, identity)) return false;
-    if (own !== undefined && !isNamed(link, own)) return false;
+    if (link === undefined || !isSame(link, identity) || (own && !isNamed(link, own))) return false;
     this.rows.add(row);
     this.links.add(link.number);
     this.count += 1;
@@ -107,7 +106,5 @@ function isSame(link: JournalLink | undefined, { key, content, pair }: LinkIdent
 
 /** Whether the cells of the row say of the link what an import has written. */
 function isNamed(link: JournalLink, { short_url, made_for }: OwnLink): boolean {
-  const { result } = link;
-  const isIt = result?.status === 'created' && result.short_url === short_url;
-  return isIt && made_for === madeFor(link);
+  return urlOf(link.result) === short_url && made_for === madeFor(link);
 }

@@ -1,4 +1,4 @@
-import type { JournalLink } from '../journal/batches.ts';
+import { isLink, type JournalLink } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LinkIdentity, madeNumber, writeMadeFor } from '../map/link-identity.ts';
 import { type Existing, type LinkResult, type MadeResult, NO_RESPONSE } from '../types.ts';
@@ -131,7 +131,7 @@ export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false
       ? [result.code, result.short_url, null]
       : [null, null, result?.error ?? null];
   const made = wasOpen || wasDoubted || known[1] === null ? madeNumber(link) : null;
-  return [number, 0, key, content, pair, ...known, null, made, wasOpen ? 1 : 0];
+  return [number, isLink(link) ? 0 : -1, key, content, pair, ...known, null, made, wasOpen ? 1 : 0];
 }
 
 /** One call for each of millions of rows would be slow. */

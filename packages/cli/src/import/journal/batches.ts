@@ -39,8 +39,8 @@ export interface Batch {
   unanswered: number;
   /** Ids of the records with the outcome of its links. */
   decided: number[];
-  /** Whether a file that was written since may say that its links may exist. */
-  wasDoubted?: boolean;
+  /** The file that may say that its links may exist: the one that was written last, or another one before it. */
+  doubtedBy?: 'last file' | 'earlier file' | undefined;
 }
 
 export type SentAt = Pick<Batch, 'sentAt' | 'uptimeMs'>;
@@ -172,7 +172,8 @@ export function changeBatch(batch: Batch, { id, kind, info }: LogRecord): void {
   if (kind === 'again') Object.assign(batch, { again: info });
   if (kind === 'accepted') batch.job = String(info['job']);
   if (kind === 'accepted' || kind === 'expired') batch.mayRepeat = false;
-  if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });
+  if (kind === 'release')
+    Object.assign(batch, { isOpen: false, unanswered: 0, doubtedBy: undefined });
   if (kind === 'results')
     Object.assign(batch, { job: undefined, lostJob: undefined, error: undefined }, info);
   if (kind === 'release' || kind === 'results') batch.decided.push(id);

@@ -216,8 +216,7 @@ export class Journal {
 
   /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
-    const jobs = this.openBatches().filter(({ job }) => job !== undefined);
-    return jobs.reduce((sum, { size }) => sum + size, 0);
+    return this.openBatches().reduce((sum, { job, size }) => sum + (job ? size : 0), 0);
   }
 
   willWrite(content: string): void {
@@ -286,7 +285,8 @@ export class Journal {
     if (kind === 'owner') this.owner = String(info['input']);
     else if (kind === 'written') {
       this.written = [...this.written, String(info['content'])].slice(-MAX_WRITTEN);
-      for (const known of this.#batches.values()) known.wasDoubted ||= known.unanswered > 0;
+      for (const known of this.#batches.values())
+        known.doubtedBy = known.unanswered > 0 ? 'last file' : known.doubtedBy && 'earlier file';
     } else if (kind === 'batch') {
       const begun = beginBatch(record, this.#nextLink);
       this.#batches.set(record.id, begun);
@@ -295,6 +295,6 @@ export class Journal {
   }
 }
 
-function urlOf(result: LinkResult | undefined): string | undefined {
+export function urlOf(result: LinkResult | undefined): string | undefined {
   return result?.status === 'created' ? result.short_url : undefined;
 }
