@@ -297,3 +297,11 @@ describe('of a filled file with its journal', () => {
     expect(world.read('input.csv')).toBe(changed);
   });
 });
+
+test('equal rows keep the order of their links where a row before them is gone', async () => {
+  world.write('input.csv', `url\n${[1, 2, 2].map((n) => `${url(n)}\n`).join('')}`);
+  await world.import();
+  world.write('input.csv', `url\n${url(2)}\n${url(2)}\n`);
+  expect(await world.import()).toMatchObject({ created: 0, existing: 2, gone: 1 });
+  expect(world.table().map((cells) => cells[1])).toEqual(['code', '0000002', '0000003']);
+});

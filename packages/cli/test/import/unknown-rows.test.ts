@@ -102,6 +102,19 @@ test('unknown rows are not sent either where the file has another name now', asy
   expect(world.read('renamed.csv.results.csv')).toBe(world.read('input.csv'));
 });
 
+test.each([
+  [true, { existing: 2, created: 0 }],
+  [false, { existing: 0, created: 2 }],
+])(
+  'of unknown rows a service that can be asked says whether their links exist: %s',
+  async (created, outcome) => {
+    const settings = await fillIn('input.csv', created);
+    world.service.features = ['lookup'];
+    expect(await world.import(settings)).toMatchObject({ ...outcome, unknown: 0 });
+    expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  },
+);
+
 test('unknown rows are counted by a dry run', async () => {
   const settings = await fillIn('input.csv');
   const dry = { ...settings, dryRun: true };

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { testFolder } from '../../../test/test-io.ts';
+import type { Journal } from '../journal/journal.ts';
 import { openJournal } from '../journal/open-journal.ts';
 import { linkIdentity, madeFor } from '../map/link-identity.ts';
 import { Evidence } from './evidence.ts';
@@ -240,3 +241,76 @@ test.each(['in order', 'sorted'] as const)(
     journal.close();
   },
 );
+
+describe('links of equal rows', () => {
+  const at = (n: number) => ({ code: `c${n}`, short_url: `https://s.example/c${n}` });
+  const equal = linkIdentity({ target_url: 'https://example.com/1' }, undefined);
+  const inDoubt = { own: undefined, doubt: 'lost', made_for: madeFor(equal) };
+  const isNew = { own: undefined, doubt: undefined };
+  const begun = { sentAt: '', idempotencyKey: undefined, domain: undefined };
+  const links = [{ target_url: 'https://example.com/1' }];
+  let path: string;
+  let journal: Journal;
+  beforeEach(async () => {
+    path = join(await testFolder(), 'journal');
+    journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  });
+  afterEach(() => journal.close());
+
+  test('a doubt of a row is not one of a link that another row names', async () => {
+    const batch = journal.begin({ links, ...begun });
+    journal.willWrite('a file that says unknown');
+    journal.decide(batch, { results: [{ status: 'created', ...at(1) }], isFinal: true });
+    const evidence = new Evidence(journal);
+    evidence.begin('sorted');
+    evidence.addRow(0, { line: 2, own: { ...at(1), made_for: '' }, doubt: undefined }, equal);
+    evidence.addRow(1, { line: 3, ...inDoubt }, equal);
+    expect(await evidence.compare()).toMatchObject({ existing: 1, unknown: 1 });
+  });
+
+  test('what results doubt is a link that was learned in this run, and the other row is new', async () => {
+    const batch = journal.begin({ links, ...begun });
+    const evidence = new Evidence(journal);
+    evidence.begin('sorted');
+    evidence.addLink(KNOWN_BY.results, equal, inDoubt);
+    for (const n of [0, 1]) evidence.addRow(n, { line: n + 2, ...isNew }, equal);
+    journal.decide(batch, { results: [{ status: 'created', ...at(1) }], isFinal: true });
+    expect(await evidence.compare()).toMatchObject({ existing: 1, unknown: 0 });
+  });
+
+  test('what the journal and two files doubt is one link', async () => {
+    journal.begin({ links, ...begun });
+    const evidence = new Evidence(journal);
+    evidence.begin('sorted');
+    for (const source of [KNOWN_BY.results, KNOWN_BY.known])
+      evidence.addLink(source, equal, inDoubt);
+    for (const n of [0, 1]) evidence.addRow(n, { line: n + 2, ...isNew }, equal);
+    expect(await evidence.compare()).toMatchObject({ existing: 0, unknown: 1 });
+  });
+
+  test('a job that still runs does not say of which row a link is', async () => {
+    const batch = journal.begin({ links: [...links, ...links], ...begun });
+    const link = { status: 'created', ...at(1) } as const;
+    const lacking = { status: 'unknown', error: 'not done yet' } as const;
+    journal.decide(batch, { results: [link, lacking], isFinal: false, job: 'job-1' });
+    const evidence = new Evidence(journal);
+    for (const n of [0, 1]) evidence.addRow(n, { line: n + 2, ...isNew }, equal);
+    expect(await evidence.compare()).toMatchObject({ existing: 1, unknown: 1 });
+    journal.decide(batch, { results: [{ status: 'failed', error: 'no' }, link], isFinal: true });
+    expect(await evidence.compare()).toMatchObject({ existing: 1, unknown: 0 });
+    expect(evidence.matches()(0)).toMatchObject(at(1));
+  });
+
+  test('a doubt of a file that the service has settled is recorded once, however often it is asked', async () => {
+    const evidence = new Evidence(journal);
+    evidence.begin('sorted');
+    evidence.addLink(KNOWN_BY.results, equal, inDoubt);
+    evidence.addRow(0, { line: 2, ...isNew }, equal);
+    await evidence.compare();
+    const own = { ...at(1), made_for: '' };
+    evidence.addLink(KNOWN_BY.service, equal, { own, doubt: undefined });
+    for (const _ of ['once', 'again']) await evidence.settle();
+    expect(await evidence.compare()).toMatchObject({ existing: 1, gone: 0 });
+    expect(journal.batches().map(({ created }) => created)).toEqual([1]);
+  });
+});
