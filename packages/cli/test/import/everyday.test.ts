@@ -661,3 +661,17 @@ describe('the lock', () => {
     expect(world.read('letter.txt')).toBe('Dear Sir or Madam');
   });
 });
+
+test.each([
+  ['this run', 2],
+  ['an earlier run', 9],
+])('rows whose request was lost in %s and sent again are listed as new', async (_, lost) => {
+  world.writeRows(3);
+  const settings = { idempotency: true, batchSize: 1, concurrency: 1, listsRows: true } as const;
+  world.service.fault = (n) => (n < lost ? { type: 'lost', created: true } : undefined);
+  const first = await world.import(settings);
+  world.service.fault = () => undefined;
+  const { created, lists } = lost === 2 ? first : await world.import(settings);
+  expect(created).toBe(3);
+  expect(lists?.new.map(({ row }) => row)).toEqual([1, 2, 3]);
+});

@@ -40,3 +40,13 @@ test('of equal rows, the first ones keep the links that results name', async () 
   expect(await world.import()).toMatchObject({ created: 1, existing: 1 });
   expect(world.table().map((cells) => cells[1])).toEqual(['code', '0000001', '0000002']);
 });
+
+test('rows that differ by their redirect type only have the links that they had, in any order', async () => {
+  const rows = ['302', '302', '301', '301'].map((type) => `https://a.example,${type}\n`);
+  const file = (lines: readonly string[]) => `url,redirect_type\n${lines.join('')}`;
+  world.write('input.csv', file(rows));
+  await world.import();
+  rmSync(world.path('input.csv.shortlink-journal'));
+  world.write('input.csv', file(rows.toReversed()));
+  expect(await world.import()).toMatchObject({ created: 0, existing: 4, changed: 0 });
+});
