@@ -268,6 +268,25 @@ describe('links of equal rows', () => {
     expect(await evidence.compare()).toMatchObject({ existing: 1, unknown: 1 });
   });
 
+  test.each([
+    ['is still in doubt where its request is open', ['failed', 'unknown'], false, 2],
+    ['is still in doubt where a file was written since', ['failed'], true, 1],
+    ['is new where no file says so yet', ['failed'], false, 0],
+  ] as const)(
+    'a row that doubts a link that was refused %s',
+    async (_, statuses, isTold, unknown) => {
+      const batch = journal.begin({ links: statuses.flatMap(() => links), ...begun });
+      journal.willWrite('a file that says unknown');
+      const results = statuses.map((status) => ({ status, error: status }));
+      journal.decide(batch, { results, isFinal: unknown < 2 });
+      if (isTold) journal.willWrite('a file that says failed');
+      const evidence = new Evidence(journal);
+      evidence.begin('sorted');
+      for (const n of statuses.keys()) evidence.addRow(n, { line: n + 2, ...inDoubt }, equal);
+      expect(await evidence.compare()).toMatchObject({ existing: 0, unknown });
+    },
+  );
+
   test('what results doubt is a link that was learned in this run, and the other row is new', async () => {
     const batch = journal.begin({ links, ...begun });
     const evidence = new Evidence(journal);
