@@ -83,6 +83,19 @@ describe('short URLs that begin with another address by now are no other links',
   });
 });
 
+test('nor where the new address is a folder of the old one, whose short URLs stand between the others', async () => {
+  const codes = ['a1', 'm2', 'z3', 'b4'];
+  world.service.codeOf = (number) => codes[number] ?? '';
+  world.service.features = undefined;
+  world.write('input.csv', file(row(1), row(2), row(3)));
+  await world.import();
+  const results = world.read('input.csv.results.csv');
+  world.write('input.csv.results.csv', results.replaceAll('s.example/', 's.example/go/'));
+  world.write('input.csv', file(row(1), row(2), row(3), row(1)));
+  expect(await world.import()).toMatchObject({ existing: 3, created: 1 });
+  expect(codesOf()).toEqual(codes);
+});
+
 test('of two links with one target, only that with the code is the one that results name by another address', async () => {
   world.write('input.csv', file(row(1)));
   await world.import();

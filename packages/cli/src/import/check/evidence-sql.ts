@@ -60,7 +60,8 @@ export const TABLES = `
 
 /**
  * The public address of a service may change. A link with the target and the code of another one is the same link, and gets the short URL that a
- * cell of the input names, or else the best source. If the first and the last short URL in order have one address, all have, and nothing is done.
+ * cell of the input names, or else the best source. If the first and the last short URL in order have one address, all have, unless some have a
+ * longer path, and nothing is done.
  */
 export const CALL_ALIKE = [
   "substr(own, 1 + length(rtrim(own, replace(own, '/', '')))) AS code, own AS url, -1 AS source FROM temp.row WHERE own IS NOT NULL",
@@ -68,7 +69,7 @@ export const CALL_ALIKE = [
 ].map(
   (known) => `
     UPDATE temp.link SET short_url = known.url FROM (SELECT key, pair, ${known}) AS known
-    WHERE (SELECT rtrim(min(url), replace(min(url), '/', '')) <> rtrim(max(url), replace(max(url), '/', '')) FROM (SELECT own AS url FROM temp.row UNION ALL SELECT short_url FROM temp.link))
+    WHERE (SELECT rtrim(min(url), replace(min(url), '/', '')) <> rtrim(max(url), replace(max(url), '/', '')) OR max(url LIKE '%//%/%/%') > min(url LIKE '%//%/%/%') FROM (SELECT own AS url FROM temp.row UNION ALL SELECT short_url FROM temp.link))
       AND link.key = known.key AND link.code = known.code AND link.pair = known.pair
       AND link.source > known.source AND link.short_url <> known.url`,
 );
