@@ -287,6 +287,16 @@ describe('of a filled file with its journal', () => {
     expect(inRows().map(([, code]) => code)).toEqual(['0000003', '0000001', '0000002']);
   });
 
+  test('the journal says that a title was edited where made_for is gone', async () => {
+    world.write('input.csv', `url,title\n${url(1)},A\n${url(2)},B\n`);
+    await world.import(inPlace('input.csv'));
+    edit((lines) => {
+      lines[1]?.splice(1, 1, 'edited');
+      for (const cells of lines.slice(1)) cells[6] = '';
+    });
+    expect(await world.import(inPlace('input.csv'))).toMatchObject({ existing: 2, changed: 1 });
+  });
+
   test('what a row says its link was created with counts, whatever the journal says', async () => {
     world.write('input.csv', `url,title\n${url(1)},A\n`);
     await world.import(inPlace('input.csv'));
