@@ -130,6 +130,8 @@ const FAILED: { name: string; variant: Variant; seeds: [rule: string, seed: numb
       ['a request is looked up a minute after its last attempt', 93004180],
       ['links that were found before a look-up failed are known to the next run', 98206435],
       ['rows stay in doubt where what a look-up has found could not be recorded', 613301040],
+      ['no other row has a link in doubt that a part of a look-up has found', 93005018],
+      ['links are read again where the disk has undone a comparison', 97006220],
       [
         'the results of a run whose look-up fails half-way name the links that it has created',
         9728,

@@ -146,13 +146,19 @@ export function checkJobs(
 export class RecordedLinks extends Counts {
   #hasFailed = false;
 
-  /** A power cut may bring back what a run has removed whose journal could not be written. */
+  /** A power cut may bring back what a run has removed whose journal could not be written, and take away what that was told. */
   endRun(
     { killedAt, journalFailedAt }: Process,
-    { losesPowerAfter }: RunPlan,
-    names: Iterable<[string, FileNode]>,
+    { losesPowerAfter, killAt }: RunPlan,
+    names: ReadonlyMap<string, FileNode>,
+    told: Set<string>,
   ): void {
     this.#hasFailed ||= journalFailedAt !== undefined;
+    if (this.#hasFailed && (losesPowerAfter || (killedAt !== undefined && killAt?.isPowerCut))) {
+      const journals = [...names].flatMap(([path, file]) => (isJournal(path) ? [file] : []));
+      const known = new Set(journals.flatMap((journal) => [...recordedCodes(journal)]));
+      for (const code of told) if (!known.has(code)) told.delete(code);
+    }
     const isKnown = journalFailedAt === undefined && !(this.#hasFailed && losesPowerAfter);
     if (killedAt === undefined && !isKnown) this.addOpen(names);
   }

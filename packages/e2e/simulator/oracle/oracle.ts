@@ -190,7 +190,7 @@ export class Oracle {
       const files = { before: this.#filesBefore, after: userFiles(world.disk) };
       checkDryRun(own, plan, files, settings.file);
     }
-    this.#recorded.endRun(process, plan, world.disk.names);
+    this.#recorded.endRun(process, plan, world.disk.names, this.#told);
     this.#checkJournal(ofRun, process);
     // Of a request that was left open since a run has last looked at keys, nobody can tell its age once the clock is set back.
     const isUnseen = (exchange: Exchange) => exchange.run >= this.#lastLook && isLeftOpen(exchange);

@@ -303,6 +303,7 @@ const settleBy = (columns: string) => `
     FROM free_link WHERE source = ${KNOWN_BY.service} AND id NOT IN (SELECT found FROM temp.settled)
   ) AS other USING (${columns}, n) JOIN temp.link ON link.id = other.id ORDER BY open.id`;
 export const SETTLE = [settleBy('key, pair, content'), settleBy('key, pair, words')];
+export const DROP_FOUND = `DELETE FROM temp.link WHERE source = ${KNOWN_BY.service}`;
 /** Bound in these: the numbers of the links of a batch, from the first to the one after the last. */
 export const ASKS_FOR = 'SELECT 1 FROM temp.match WHERE link >= ? AND link < ? LIMIT 1';
 export const DROP_BATCH = 'DELETE FROM temp.link WHERE id >= ? AND id < ?';

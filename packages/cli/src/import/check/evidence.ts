@@ -152,6 +152,12 @@ export class Evidence {
     return this.#db.prepare(sql.DROP_ALL_DOUBTS).run().changes > 0;
   }
 
+  /** Forgets links that only the service has named. */
+  forgetFound(): void {
+    this.#flush();
+    this.#db.exec(sql.DROP_FOUND);
+  }
+
   /** By the last comparison. */
   asksFor({ firstLink, size }: Batch): boolean {
     return this.#db.prepare(sql.ASKS_FOR).get(firstLink, firstLink + size) !== undefined;

@@ -162,7 +162,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       if (!isStopped() && isFirst) found = await findOut(input, service, found);
       else if (!isStopped() && service.canAsk) {
         // Links that other rows could have are those of this run itself by now. A look-up that fails may have taken the rows apart.
-        await askService(input).finally(async () => {
+        await askAgain(input).finally(async () => {
           if (!deps.signal.aborted) found = foundOf(checked, await evidence.compare());
         });
       }
@@ -201,6 +201,14 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   const counts = { ...countsOf(input, found, result, unknownBefore), batches };
   const { canAsk } = service;
   return { counts, found, batches: result?.batches ?? [], forecast, failure, canAsk };
+}
+
+/** Once requests of this run are in doubt, links that a part of the look-up has found are theirs. */
+async function askAgain(ask: Ask): Promise<void> {
+  await askService(ask).catch((error: unknown) => {
+    ask.evidence.forgetFound();
+    throw error;
+  });
 }
 
 function hasLinkOrReject({ source, checked, found }: SendNewRows) {
