@@ -11,8 +11,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'rows not compared again after a failed look-up',
     `${SEND}/send-new-rows.ts`,
-    'await askService(input).finally(async () => {',
-    'await askService(input).then(async () => {',
+    'await askAgain(input).finally(async () => {',
+    'await askAgain(input).then(async () => {',
   ),
   mutant(
     'links found before a failure not recorded',
