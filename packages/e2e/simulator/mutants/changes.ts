@@ -44,8 +44,8 @@ export const CHANGES: readonly Mutant[] = [
   mutant(
     'codes of a job forgotten with its request',
     `${JOURNAL}/batches.ts`,
-    "if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0 });",
-    "if (kind === 'release') Object.assign(batch, { isOpen: false, unanswered: 0, size: 0, created: 0 });",
+    'Object.assign(batch, { isOpen: false, unanswered: 0, doubtedBy: undefined });',
+    'Object.assign(batch, { isOpen: false, unanswered: 0, size: 0, created: 0 });',
   ),
   mutant(
     'one key for all batches',
