@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LookupResult } from '@shortlink/sdk';
 import { formatDuration, plural } from '../../format.ts';
 import { inputError } from '../errors.ts';
@@ -44,7 +43,12 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
   deps.onEvent({ type: 'warning', message });
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
-  await sleep(waitMs, undefined, { signal: stop }).catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, stop.aborted ? 0 : waitMs);
+    stop.addEventListener('abort', () => resolve());
+  });
+  clearTimeout(timer);
   stop.throwIfAborted();
 }
 
