@@ -46,8 +46,10 @@ export function* importLinks(
   const { created } = plan;
   const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
   const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
-  const newCode = codesFor(links, () => codeOfStep(engine.generateCode(), step));
-  yield* insertUnderNewCodes(engine, others, newCode);
+  if (others.length > 0) {
+    const newCode = codesFor(links, () => codeOfStep(engine.generateCode(), step));
+    yield* insertUnderNewCodes(engine, others, newCode);
+  }
   const aliases = plan.aliases.map(({ at: { code }, ...alias }) => ({ ...alias, code }));
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
