@@ -162,7 +162,7 @@ const UNMATCH_OTHERS = `
 
 /**
  * The doubt of a row itself is the same as one that the journal has, or had when the file was written, for this row or for another one: as many
- * as were made with the same. The journal knows by now that links of source -1, which the last file may doubt, do not exist.
+ * as were made with the same. Links of source -1 were refused after the last file was written, which may still call them unknown.
  */
 const DROP_KNOWN_DOUBTS = `
   DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match) OR id IN (
