@@ -65,11 +65,8 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
 }
 
 const ASKED = {
-  place: 'int',
-  number: 'bigint',
-  target_url: 'text',
-  domain_id: 'text',
-  after: 'uuid',
+  ...{ place: 'int', number: 'bigint', target_url: 'text', domain_id: 'text', after: 'uuid' },
+  code: 'text',
 };
 
 export function* findLinks(
@@ -78,23 +75,19 @@ export function* findLinks(
   entries: readonly LookupEntry[],
   most: number,
 ): Reading<Link[][]> {
-  const codes = entries.map((entry) => ('code' in entry ? [entry.code] : []));
-  const asked = entries.flatMap((entry, place) => {
-    if ('code' in entry) return [];
+  const asked = entries.map((entry, place) => {
+    if ('code' in entry) return { place, code: entry.code };
     const number = entry.number ?? targetNumber({ ...entry, account_id });
-    return [{ ...entry, after: entry.after ?? NO_ID, place, number }];
+    return { ...entry, after: entry.after ?? NO_ID, place, number };
   });
-  const found = yield* rowsOf<{ place: number; code: string }>(sql`
-    SELECT place, code
-    FROM ${listOf(ASKED, asked)}, LATERAL (
-        SELECT code, id FROM links WHERE target_number = number AND id > after
-          AND account_id = ${account_id} AND domain_id IS NOT DISTINCT FROM listed.domain_id AND target_url = listed.target_url
-        ORDER BY id LIMIT ${most}) AS links
+  const rows = yield* rowsOf<{ place: number } & LinkRow>(sql`
+    SELECT place, link.* FROM ${listOf(ASKED, asked)}, LATERAL (
+      (${SELECT_LINK} WHERE target_number = number AND link_details.id > after AND link_details.account_id = ${account_id}
+          AND domain_id IS NOT DISTINCT FROM listed.domain_id AND target_url = listed.target_url
+        ORDER BY link_details.id LIMIT ${most})
+      UNION ALL ${SELECT_LINK} WHERE code = listed.code AND link_details.account_id = ${account_id}) AS link
     ORDER BY place, id`);
-  for (const { place, code } of found) codes[place]?.push(code);
-  const rows = yield* rowsOf<LinkRow>(sql`
-    ${SELECT_LINK} WHERE code = ANY(${arrayOf(codes.flat())}::text[])
-      AND link_details.account_id = ${account_id}`);
-  const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
-  return codes.map((of) => of.map((code) => links.get(code)).filter((link) => link !== undefined));
+  const links: Link[][] = entries.map(() => []);
+  for (const row of rows) links[row.place]?.push(toLink(shortUrl, row));
+  return links;
 }

@@ -187,7 +187,7 @@ export const migrations: readonly Migration[] = [
     -- Titles are JSON strings here, and null is the empty one.
     CREATE OR REPLACE VIEW link_details AS
       SELECT code, id, account_id, domain_id, target_url, title, redirect_type, is_active, tags, created_at,
-        (SELECT coalesce(sum(clicks), 0)::bigint FROM link_clicks WHERE link_clicks.code = links.code) AS click_count
+        (SELECT coalesce(sum(clicks), 0)::bigint FROM link_clicks WHERE link_clicks.code = links.code) AS click_count, target_number
       FROM links;
   `,
     concurrently: {
