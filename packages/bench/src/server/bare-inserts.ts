@@ -23,6 +23,9 @@ function* steps(): Generator<LinkToMove[]> {
 const LINK_COLUMNS =
   'code, id, account_id, target_url, title, redirect_type, tags, created_at, target_number';
 
+/** As far from the one before as the numbers that the server makes of targets, which are hashes of 32 bits. */
+const targetNumber = (number: number) => Math.imul(number, 0x9e37_79b1) >>> 0;
+
 function intoSqlite(): void {
   const db = new DatabaseSync(url.replace(/^sqlite:/, ''), { enableForeignKeyConstraints: false });
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -37,7 +40,8 @@ function intoSqlite(): void {
     db.exec('BEGIN IMMEDIATE');
     for (const { code, id, targetUrl, title, tags, createdAt, clicks, paths } of step) {
       number += 1;
-      insertLink.run(code, id, account, targetUrl, title, JSON.stringify(tags), createdAt, number);
+      const target = targetNumber(number);
+      insertLink.run(code, id, account, targetUrl, title, JSON.stringify(tags), createdAt, target);
       for (const path of paths) insertAlias.run(domain, path, code);
       if (clicks > 0) insertClicks.run(code, clicks);
     }
@@ -66,7 +70,7 @@ async function intoPostgres(): Promise<void> {
         ...[account, column(step, 'code'), column(step, 'id'), column(step, 'targetUrl')],
         ...[step.map(({ title }) => JSON.stringify(title))],
         ...[step.map(({ tags }) => JSON.stringify(tags)), column(step, 'createdAt')],
-        step.map(() => ++number),
+        step.map(() => targetNumber(++number)),
       ],
     });
     await client.query({
