@@ -61,7 +61,16 @@ export function processIo(): Io {
     };
   };
   const out = Object.assign(stdout, { isPipe: stdout instanceof Socket && !stdout.isTTY });
-  return { stdin, stdout: out, stderr, env, platform, home: homedir(), onInterrupt };
+  return { stdin, stdout: out, stderr, env, platform, home: homeFolder(), onInterrupt };
+}
+
+/** In a container, the user may be a number only: without a name, and without HOME. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
 }
 
 /**
