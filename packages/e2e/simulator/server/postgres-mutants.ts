@@ -1,6 +1,6 @@
 import { type Mutant, one } from './mutant.ts';
 
-const NUMBERED = 'store/postgres/numbered-write.ts';
+const CONNECTION = 'store/postgres/connection.ts';
 const DATABASE = 'store/postgres/database.ts';
 const ENGINE = 'store/postgres/engine.ts';
 const CHANGES = 'store/postgres/migrations.ts';
@@ -9,29 +9,29 @@ const CHANGES = 'store/postgres/migrations.ts';
 export const postgresMutants: Record<string, Mutant> = {
   'commit-repeated': one(
     'A transaction whose COMMIT had no response is carried out once more although it is committed.',
-    NUMBERED,
+    CONNECTION,
     'results.at(-1)?.rowCount === 1',
     'results.length > 0',
   ),
   'commit-under-another-number': one(
     'A transaction whose COMMIT had no response is repeated under a new number.',
     DATABASE,
-    'open?.write ?? repeated ?? this.#writers.next()',
-    'repeated ?? this.#writers.next()',
+    'open?.write ?? repeated ?? this.#nextWrite()',
+    'repeated ?? this.#nextWrite()',
   ),
   'outcome-by-transaction-number': {
     bug: 'Whether a transaction is committed is asked by its transaction number, which a standby that takes over gives to another one.',
     patches: [
       {
         file: `server/src/${DATABASE}`,
-        find: '      if (!(await begin(channel, write))) {',
+        find: '      if (!(await channel.beginWrite(write))) {',
         replace: `      if (open !== undefined) {
         const ofXid = \`SELECT CASE WHEN '\${open.xid}'::xid8 < pg_snapshot_xmax(pg_current_snapshot())
           THEN pg_xact_status('\${open.xid}'::xid8) END AS status\`;
         const { rows } = await channel.client.query(ofXid);
         if (rows[0].status === 'committed') return open.value;
       }
-      if (!(await begin(channel, write))) {`,
+      if (!(await channel.beginWrite(write))) {`,
       },
       {
         file: `server/src/${DATABASE}`,
@@ -43,7 +43,7 @@ export const postgresMutants: Record<string, Mutant> = {
   },
   'number-used-twice': one(
     'A writer gives each of its transactions the same number.',
-    NUMBERED,
+    DATABASE,
     'number: number + 1, now',
     'number: 1, now',
   ),

@@ -1,9 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientBase, type ClientConfig, type PoolClient, types } from 'pg';
-import type { Statement } from '../queries/reading.ts';
+import {
+  type ClientBase,
+  type ClientConfig,
+  escapeLiteral,
+  type PoolClient,
+  type QueryResult,
+  types,
+} from 'pg';
+import { recordWrite } from '../links.ts';
+import { type Statement, sql } from '../queries/reading.ts';
+import type { ClickWrite } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { PREPARE_BEGIN } from './numbered-write.ts';
-import { prepared } from './statement.ts';
+import { prepared, toPostgres } from './statement.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
@@ -72,6 +80,9 @@ const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
 /** Statements that wait for the lock of another transaction read what that one wrote, whatever the default of the database is. */
 const EACH_STATEMENT = 'ISOLATION LEVEL READ COMMITTED';
 
+/** Makes the statement of {@link Channel.beginWrite}, once for each connection: to plan it costs more than to run it. */
+const PREPARE_BEGIN = `PREPARE shortlink_begin (text, bigint, bigint) AS ${toPostgres(recordWrite({ writer: '', number: 0, now: 0 }).text)}`;
+
 const READ_BACK = `SELECT ${limitsOf('read').map(
   ([name]) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::int AS ${name}`,
 )}`;
@@ -80,22 +91,22 @@ const READ_BACK = `SELECT ${limitsOf('read').map(
 export class Channel<C extends ClientBase = PoolClient> {
   readonly client: C;
   readonly isPooled: boolean;
-  readonly isReadOnly: boolean;
   readonly #use: Use;
 
-  private constructor(client: C, use: Use, seen: { pid: number; is_read_only: boolean }) {
+  private constructor(client: C, use: Use, pid: number | undefined) {
     this.client = client;
     this.#use = use;
     // A pooler gives its clients process numbers of its own.
-    this.isPooled = !('processID' in client) || client.processID !== seen.pid;
-    this.isReadOnly = seen.is_read_only;
+    this.isPooled = !('processID' in client) || client.processID !== pid;
   }
 
-  /** @throws StoreError when the time limits don't hold */
+  /** @throws StoreError when the time limits don't hold, and to write to a node that only reads, such as the old one after a failover */
   static async open<C extends ClientBase>(client: C, use: Use, name: string): Promise<Channel<C>> {
     const { rows } = await client.query<{ pid: number; is_read_only: boolean }>(WHO_IS_THERE);
-    const channel = new Channel(client, use, rows[0] ?? { pid: 0, is_read_only: true });
-    if (channel.isReadOnly && use === 'write') return channel;
+    if (use === 'write' && rows[0]?.is_read_only !== false) {
+      throw new StoreError('read_only', `The database ${name} can be read, but not written.`);
+    }
+    const channel = new Channel(client, use, rows[0]?.pid);
     const prepare = use === 'write' ? `; ${PREPARE_BEGIN}` : '';
     const isolation = `SET SESSION CHARACTERISTICS AS TRANSACTION ${EACH_STATEMENT}`;
     if (channel.isPooled) await channel.begin();
@@ -109,6 +120,28 @@ export class Channel<C extends ClientBase = PoolClient> {
   async begin(mode = EACH_STATEMENT, use = this.#use): Promise<void> {
     const limits = this.isPooled || use !== this.#use ? `; ${setLimits('LOCAL', use)}` : '';
     await this.client.query(`BEGIN ${mode}${limits}`);
+  }
+
+  /** Begins a transaction and records its number, in one exchange. `false`: it was committed before, and this one must do nothing. */
+  async beginWrite(write: ClickWrite): Promise<boolean> {
+    if (this.isPooled) {
+      await this.begin();
+      return (await this.run(recordWrite(write))).length === 1;
+    }
+    const { writer, number, now } = write;
+    const text = `BEGIN; EXECUTE shortlink_begin(${escapeLiteral(writer)}, ${number}, ${now})`;
+    // Several statements in one text have several results, which the driver's types leave out.
+    const results = (await this.client.query(text)) as unknown as QueryResult[];
+    return results.at(-1)?.rowCount === 1;
+  }
+
+  /**
+   * Ends the transaction that found a write committed. It writes, so that its own commit waits for a synchronous standby: a primary whose
+   * standby was cut off shows transactions that the standby doesn't have, once their sessions were ended.
+   */
+  async confirmWrite({ writer }: ClickWrite): Promise<void> {
+    await this.run(sql`UPDATE click_writes SET written_at = written_at WHERE writer = ${writer}`);
+    await this.commit();
   }
 
   async commit(): Promise<void> {

@@ -22,8 +22,7 @@ export interface ConnectionsOptions {
   /** Connections at most. Idle ones are closed after 10 s. */
   max: number;
   maxWaitMs: number;
-  /** Throws for a connection that was just made and must not be used. */
-  onConnected: (channel: Channel) => void;
+  onConnected: () => void;
   /** Receives the outcome of each call: `undefined`, or the StoreError that it ended with. */
   onOutcome: (error: unknown) => void;
   /** Called when the database refuses the first connection: others of this process should end one of theirs. */
@@ -156,7 +155,7 @@ export class Connections {
       if (known === undefined) {
         try {
           const channel = await Channel.open(client, use, name);
-          onConnected(channel);
+          onConnected();
           this.#channels.set(client, { channel, generation });
           return channel;
         } catch (error) {

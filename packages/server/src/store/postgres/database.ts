@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { newUuid } from '../../domain/ids.ts';
 import { databaseName } from '../../setting-values.ts';
 import { type Reading, readAsync, type Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 import { type Channel, driverLimit, type Use } from './connection.ts';
 import { Connections } from './connections.ts';
-import { begin, confirm, Writers } from './numbered-write.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
 import { type Run, withoutNul } from './statement.ts';
 
@@ -18,6 +18,9 @@ const WAIT_MS = { read: 2_000, write: 3_000 } as const;
 /** How long the outcome of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
 const OUTCOME_WAIT_MS = 10_000;
 const OUTCOME_RETRY_MS = 100;
+
+/** Writes under one name. Each leaves an old version of its row, which later ones pass over while a snapshot, such as that of `pg_dump`, is open. */
+const WRITES_OF_A_WRITER = 2_000;
 
 /** Failures that say that the database as a whole can't be used. */
 const OUTAGES: readonly StoreErrorReason[] = ['unavailable', 'read_only', 'full', 'corrupt'];
@@ -36,7 +39,8 @@ export class Database {
   readonly name: string;
   readonly #reads: Connections;
   readonly #writes: Connections;
-  readonly #writers = new Writers();
+  /** The last writes of those writers that write nothing at present. Each has one transaction at a time: only the outcome of its last one is known. */
+  readonly #idleWriters: ClickWrite[] = [];
   readonly #outcomeWaitMs: number;
   readonly #failing = new Map<'read' | 'write', StoreErrorReason>();
   #wasReadOnly = false;
@@ -51,7 +55,7 @@ export class Database {
         maxWaitMs: options.maxWaitMs ?? WAIT_MS[use],
         onOutcome: (error) => this.#learn(use, error),
         onStarved: () => (use === 'read' ? this.#writes : this.#reads).giveOne(),
-        onConnected: (channel) => use === 'write' && this.#checkWritable(channel),
+        onConnected: () => use === 'write' && this.#onWritable(),
       });
     // Reads and writes have their own, so that writes which wait for a lock never keep a redirect waiting.
     const reads = Math.max(1, Math.floor(connections / 3));
@@ -109,16 +113,17 @@ export class Database {
     let open: { write: ClickWrite; value: T } | undefined;
     const carryOut = async (channel: Channel): Promise<T | undefined> => {
       const isNew = open === undefined && repeated === undefined;
-      const write = open?.write ?? repeated ?? this.#writers.next();
-      if (!(await begin(channel, write))) {
-        await confirm(channel, write);
+      const write = open?.write ?? repeated ?? this.#nextWrite();
+      if (!(await channel.beginWrite(write))) {
+        await channel.confirmWrite(write);
         return open?.value;
       }
       try {
         const value = await act((statement) => channel.run(statement));
         open = { write, value };
         await channel.commit();
-        if (isNew) this.#writers.giveBack(write);
+        // Not for a write that may still be open: its row would have to be waited for.
+        if (isNew && write.number < WRITES_OF_A_WRITER) this.#idleWriters.push(write);
         return value;
       } catch (error) {
         if (!isConnectionLost(error)) open = undefined;
@@ -145,14 +150,15 @@ export class Database {
     await Promise.all([this.#reads.close(), this.#writes.close()]);
   }
 
-  /** After a failover, an old node that only reads gets no writes. Once a writable one responds, all that read are replaced: they may see old data. */
-  #checkWritable({ isReadOnly }: Channel): void {
-    if (isReadOnly) {
-      throw new StoreError('read_only', `The database ${this.name} can be read, but not written.`);
-    }
-    if (!this.#wasReadOnly) return;
+  #nextWrite(): ClickWrite {
+    const { writer, number } = this.#idleWriters.pop() ?? { writer: newUuid(), number: 0 };
+    return { writer, number: number + 1, now: Date.now() };
+  }
+
+  /** After a failover, once a node that takes writes responds, all connections that read are replaced: they may see old data. */
+  #onWritable(): void {
+    if (this.#wasReadOnly) this.#reads.renew();
     this.#wasReadOnly = false;
-    this.#reads.renew();
   }
 
   #learn(kind: 'read' | 'write', error: unknown): void {
