@@ -42,8 +42,9 @@ const STEP_LOCK_MS = 300;
 /** PostgreSQL ends a step when this process is paused. */
 const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${STEP_LOCK_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
-/** How often a change of a table is tried that others are using, a second apart. */
-const LOCK_TRIES = 30;
+/** How often, and how long, a change of a table is tried that others are using, in milliseconds. */
+const STEP_ASK_MS = 1_000;
+const STEP_WAIT_MS = 40_000;
 
 const VERSION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -72,24 +73,22 @@ export async function migratePostgres(
   options: Pick<MigrateOptions, 'onWait' | 'waitMs' | 'mayMigrate'> = {},
 ): Promise<MigrationReport> {
   const name = databaseName({ engine: 'postgres', url });
-  let refusal: unknown;
   const attempt = async () => {
     const [client, lockHolder] = [newClient(url), newClient(url)];
     try {
       await client.connect();
       return await migrate(client, migrations, { ...options, name, lockHolder, now: Date.now() });
-    } catch (error) {
-      if (!isRefused(error)) throw toStoreError(error, name);
-      refusal = error;
-      return undefined;
     } finally {
       await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
     }
   };
-  const what = () => `waiting for a connection: the database ${name} has none left`;
-  const report = await waitFor(attempt, what, options);
-  if (report === undefined) throw toStoreError(refusal, name);
-  return report;
+  const say = () =>
+    options.onWait?.(`waiting for a connection: the database ${name} has none left`);
+  try {
+    return await waitFor(attempt, isRefused, { waitMs: options.waitMs, say });
+  } catch (error) {
+    throw toStoreError(error, name);
+  }
 }
 
 export function newClient(url: string, use?: Use): Client {
@@ -167,46 +166,48 @@ async function setUp(client: Client): Promise<void> {
 }
 
 async function lock(options: MigrateOptions): Promise<void> {
-  const { name, lockHolder: client, waitMs = WAIT_MS } = options;
+  const { name, lockHolder: client, onWait, waitMs = WAIT_MS } = options;
   await client.connect();
   await setUp(client);
+  let holder = '';
   const attempt = async () => {
     await look(client, 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
     const [row] = await look<{ locked: boolean }>(client, TRY_LOCK);
-    if (row?.locked === true) return row;
+    if (row?.locked === true) return;
+    const [other] = await look<{ pid: number }>(client, HOLDER_OF_LOCK);
+    holder = other ? `another process (PostgreSQL's pid ${other.pid})` : 'another process';
     // An index that is built concurrently waits for the end of each transaction that it has seen reading.
     await look(client, 'ROLLBACK');
-    return undefined;
+    const message = `The schema of the database ${name} is being changed by ${holder}, for more than ${waitMs / 1_000} s.`;
+    throw new StoreError('busy', `${message} Try again when it has ended.`);
   };
-  const what = async () =>
-    `waiting for ${await holderOfLock(client)}, which is changing the schema of the database ${name}`;
-  if ((await waitFor(attempt, what, options)) !== undefined) return;
-  const message = `The schema of the database ${name} is being changed by ${await holderOfLock(client)}, for more than ${waitMs / 1_000} s.`;
-  throw new StoreError('busy', `${message} Try again when it has ended.`);
+  const say = () =>
+    onWait?.(`waiting for ${holder}, which is changing the schema of the database ${name}`);
+  await waitFor(attempt, (error) => error instanceof StoreError, { waitMs, say });
 }
 
-/** Tries again and again until there is a result, and says after a second what it waits for. `undefined`: it has waited long enough. */
+type Patience = Pick<MigrateOptions, 'waitMs'> & { askMs?: number; say?: () => void };
+
+/** Tries again while what failed may pass later, and says so after a second. Once it has waited long enough, the error is thrown. */
 async function waitFor<T>(
-  attempt: () => Promise<T | undefined>,
-  what: () => string | Promise<string>,
-  { onWait, waitMs = WAIT_MS }: Pick<MigrateOptions, 'onWait' | 'waitMs'>,
-): Promise<T | undefined> {
+  attempt: () => Promise<T>,
+  mayPassLater: (error: unknown) => boolean,
+  { waitMs = WAIT_MS, askMs = ASK_MS, say }: Patience,
+): Promise<T> {
   const startedAt = performance.now();
-  for (let isSaid = onWait === undefined; ; ) {
-    const result = await attempt();
-    const waitedMs = performance.now() - startedAt;
-    if (result !== undefined || waitedMs >= waitMs) return result;
-    if (waitedMs >= REPORT_AFTER_MS && !isSaid) {
-      onWait?.(await what());
-      isSaid = true;
+  for (let isSaid = false; ; ) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const waitedMs = performance.now() - startedAt;
+      if (!mayPassLater(error) || waitedMs >= waitMs) throw error;
+      if (waitedMs >= REPORT_AFTER_MS && !isSaid) {
+        say?.();
+        isSaid = true;
+      }
     }
-    await delay(ASK_MS);
+    await delay(askMs);
   }
-}
-
-async function holderOfLock(client: Client): Promise<string> {
-  const [holder] = await look<{ pid: number }>(client, HOLDER_OF_LOCK);
-  return holder ? `another process (PostgreSQL's pid ${holder.pid})` : 'another process';
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
@@ -215,12 +216,13 @@ async function apply(client: Client, migration: Migration, now: number): Promise
     await client.query(VERSION_TABLE);
     await client.query(INSERT_STEP, [version, name, now]);
   };
-  await unlessLocked(() =>
+  const change = () =>
     transaction(client, async () => {
       await client.query(sql);
       if (concurrently === undefined) await record();
-    }),
-  );
+    });
+  const isBlocked = (error: unknown) => isLockTimeout(error) || isConflict(error);
+  await waitFor(change, isBlocked, { waitMs: STEP_WAIT_MS, askMs: STEP_ASK_MS });
   if (concurrently === undefined) return;
   for (const [index, on] of Object.entries(concurrently)) await build(client, index, on);
   await transaction(client, record);
@@ -243,17 +245,6 @@ async function transaction(client: Client, act: () => Promise<unknown>): Promise
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
-  }
-}
-
-async function unlessLocked(act: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await act();
-    } catch (error) {
-      if (!(isLockTimeout(error) || isConflict(error)) || tries === LOCK_TRIES) throw error;
-    }
-    await delay(REPORT_AFTER_MS);
   }
 }
 
