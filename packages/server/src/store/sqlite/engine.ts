@@ -73,15 +73,10 @@ interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'r
   probe: () => Promise<void>;
 }
 export type OperationName = keyof Operations;
-/** Arguments and results can be posted between threads. */
-export type Args<N extends OperationName> = Parameters<Operations[N]>;
-export type Output<N extends OperationName> = Awaited<ReturnType<Operations[N]>>;
 
-/** A method for each write, which is sent to the writer. */
+/** A method for each write, which is sent to the writer. Arguments and results can be posted between threads. */
 export function writesOf(writer: Writer) {
-  return methodsOf<Operations>(operations, (name, args) =>
-    writer.submit(name, ...(args as Args<typeof name>)),
-  );
+  return methodsOf<Operations>(operations, (name, args) => writer.submit(name, ...args));
 }
 
 export function perform(engine: SqliteEngine, name: OperationName, args: unknown[]): unknown {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../start-thread.ts';
 import { OF_ONE_WRITE, StoreError } from '../store-error.ts';
-import type { Args, OperationName, Output } from './engine.ts';
+import type { OperationName } from './engine.ts';
 import type { WriteCore, WriteReply, WriteRequest } from './write-core.ts';
 import type { WriterThreadData, WriterThreadMessage, WriterThreadReply } from './writer-thread.ts';
 
@@ -27,7 +27,7 @@ export class WriteQueue {
   #outbox: Waiting[] = [];
   #lastId = 0;
   #closed = false;
-  #isHealthy = true;
+  /** While the last write failed because of the database. */
   #probe: NodeJS.Timeout | undefined;
 
   constructor(send: (requests: WriteRequest[]) => void) {
@@ -40,17 +40,15 @@ export class WriteQueue {
   }
 
   get isHealthy(): boolean {
-    return this.#isHealthy;
+    return this.#probe === undefined;
   }
 
-  async submit<N extends OperationName>(name: N, ...args: Args<N>): Promise<Output<N>> {
+  async submit(name: OperationName, ...args: unknown[]): Promise<unknown> {
     if (this.#closed) throw new StoreError('closed', 'The store was closed.');
     const id = ++this.#lastId;
-    const request = { id, name, args };
-    return new Promise<Output<N>>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       if (this.#outbox.length === 0) setImmediate(() => this.#flush());
-      // A reply names its write by the id alone, so the type of its value is known here only.
-      this.#outbox.push({ request, resolve: resolve as (value: unknown) => void, reject });
+      this.#outbox.push({ request: { id, name, args }, resolve, reject });
       if (this.#outbox.length === MOST_TOGETHER) this.#flush();
     });
   }
@@ -60,7 +58,8 @@ export class WriteQueue {
       const waiting = this.#sent.get(reply.id);
       this.#sent.delete(reply.id);
       if (reply.ok) {
-        this.#isHealthy = true;
+        clearTimeout(this.#probe);
+        this.#probe = undefined;
         waiting?.resolve(reply.value);
       } else this.#reject(waiting, new StoreError(reply.reason, reply.message));
     }
@@ -91,7 +90,6 @@ export class WriteQueue {
   #reject(waiting: Waiting | undefined, error: StoreError): void {
     waiting?.reject(error);
     if (OF_ONE_WRITE.includes(error.reason) || this.#closed) return;
-    this.#isHealthy = false;
     clearTimeout(this.#probe);
     // When the probe fails, the next one is scheduled.
     this.#probe = setTimeout(() => this.submit('probe').catch(() => undefined), PROBE_MS);
@@ -118,7 +116,7 @@ export class ThreadWriter extends WriteQueue {
   #worker: Worker | undefined;
 
   /** Resolves once the thread takes writes, or has ended: then the next write says why. */
-  readonly started: Promise<void>;
+  readonly started: Promise<unknown>;
 
   constructor(data: WriterThreadData) {
     super((requests) => this.#post(requests));
@@ -126,8 +124,7 @@ export class ThreadWriter extends WriteQueue {
     const worker = this.#start();
     this.#worker = worker;
     this.started = new Promise((resolve) => {
-      worker.once('message', () => resolve());
-      worker.once('exit', () => resolve());
+      worker.once('message', resolve).once('exit', resolve);
     });
   }
 
@@ -135,7 +132,7 @@ export class ThreadWriter extends WriteQueue {
     await super.close();
     const worker = this.#worker;
     if (worker === undefined) return;
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
     this.#post('close');
     await exited;
   }
