@@ -16,39 +16,11 @@ export interface MigrationReport {
   to: number;
 }
 
-type LastStep = Pick<Migration, 'version' | 'name'>;
-
 const LAST_STEP = sql`SELECT version, name FROM schema_migrations ORDER BY version DESC LIMIT 1`;
 
-/** Throws for a schema of a newer program or with other steps, and, unless `mayMigrate`, for one that must be migrated. */
-function checkVersion(
-  name: string,
-  { version, name: step }: LastStep,
-  steps: readonly Migration[],
-  mayMigrate: boolean,
-) {
-  const newest = steps.at(-1)?.version ?? 0;
-  const found = `The database ${name} has schema version ${version}`;
-  if (version > newest) {
-    const message = `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`;
-    throw new StoreError('too_new', message);
-  }
-  const isOurs = steps.some((one) => one.version === version && one.name === step);
-  if (version > 0 && !isOurs) {
-    const message = `${found} (${step}), which no release had. Export its links with the program that made it, and import them into a new database.`;
-    throw new StoreError('too_old', message);
-  }
-  if (mayMigrate || version === newest) return;
-  const advice =
-    version === 0
-      ? `The database ${name} is empty. If it is the right one`
-      : `${found}; this program needs ${newest}. Once its server may be upgraded`;
-  throw new StoreError('too_old', `${advice}, run: shortlink-server migrate`);
-}
-
 /**
- * The version of the schema, 0 of an empty database. It is checked where there are `steps`.
- * @throws StoreError for the tables of another program
+ * The version of the schema, 0 of an empty database. Where there are `steps`, it must be one of theirs, and the last one unless `mayMigrate`.
+ * @throws StoreError for any other version, and for the tables of another program
  */
 export function* readVersion(
   name: string,
@@ -61,8 +33,26 @@ export function* readVersion(
     const message = `The database ${name} holds other tables; it isn't one of shortlink-server.`;
     throw new StoreError('corrupt', message);
   }
-  let last: LastStep = { version: 0, name: '' };
-  if (tables.length > 0) last = (yield* rowOf<LastStep>(LAST_STEP)) ?? last;
-  if (steps !== undefined) checkVersion(name, last, steps, mayMigrate);
-  return last.version;
+  const last =
+    tables.length > 0 ? yield* rowOf<Pick<Migration, 'version' | 'name'>>(LAST_STEP) : undefined;
+  const version = last?.version ?? 0;
+  const newest = steps?.at(-1)?.version ?? version;
+  const found = `The database ${name} has schema version ${version}`;
+  if (version > newest) {
+    const message = `${found}; this program knows versions up to ${newest}. Use the newer version of shortlink-server that migrated it.`;
+    throw new StoreError('too_new', message);
+  }
+  const isOurs = steps?.some((one) => one.version === version && one.name === last?.name);
+  if (version > 0 && isOurs === false) {
+    const message = `${found} (${last?.name}), which no release had. Export its links with the program that made it, and import them into a new database.`;
+    throw new StoreError('too_old', message);
+  }
+  if (version < newest && !mayMigrate) {
+    const advice =
+      version === 0
+        ? `The database ${name} is empty. If it is the right one`
+        : `${found}; this program needs ${newest}. Once its server may be upgraded`;
+    throw new StoreError('too_old', `${advice}, run: shortlink-server migrate`);
+  }
+  return version;
 }
