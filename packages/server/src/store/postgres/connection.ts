@@ -25,7 +25,7 @@ const SILENCE_MS = 1_000;
 export const LOCK_TIMEOUT_MS = 2_000;
 
 /** The server ends a session whose transaction is idle for so long: a process that is paused or cut off holds up others for at most this time. */
-export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 
 /** An idle connection is checked after this long, so that routers in between don't forget it. */
 const KEEP_ALIVE_MS = 10_000;

@@ -1,15 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type ClientBase } from 'pg';
+import { Client, type ClientBase, escapeLiteral } from 'pg';
 import { databaseName } from '../../setting-values.ts';
 import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
-import {
-  connectionConfig,
-  endSoon,
-  IDLE_IN_TRANSACTION_TIMEOUT_MS,
-  type Use,
-} from './connection.ts';
+import { connectionConfig, endSoon, type Use } from './connection.ts';
 import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout, isRefused, toStoreError } from './postgres-errors.ts';
 
@@ -37,10 +32,7 @@ const REPORT_AFTER_MS = 1_000;
 const WAIT_MS = 60_000;
 
 /** How long a step waits for what others have locked, in milliseconds. Requests wait behind it, so that it is tried again instead. */
-const STEP_LOCK_MS = 300;
-
-/** PostgreSQL ends a step when this process is paused. */
-const BEGIN = `BEGIN; SET LOCAL lock_timeout = ${STEP_LOCK_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
+const STEP_LOCK = 'SET LOCAL lock_timeout = 300';
 
 /** How often, and how long, a change of a table is tried that others are using, in milliseconds. */
 const STEP_ASK_MS = 1_000;
@@ -52,8 +44,6 @@ const VERSION_TABLE = `
     name text NOT NULL,
     applied_at bigint NOT NULL
   )`;
-
-const INSERT_STEP = 'INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)';
 
 export interface MigrateOptions {
   name: string;
@@ -212,20 +202,16 @@ async function waitFor<T>(
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
   const { version, name, sql, concurrently } = migration;
-  const record = async () => {
-    await client.query(VERSION_TABLE);
-    await client.query(INSERT_STEP, [version, name, now]);
-  };
-  const change = () =>
-    transaction(client, async () => {
-      await client.query(sql);
-      if (concurrently === undefined) await record();
-    });
+  const record = `${VERSION_TABLE};
+    INSERT INTO schema_migrations (version, name, applied_at) VALUES (${version}, ${escapeLiteral(name)}, ${now})`;
+  // PostgreSQL carries out the statements of one text in one transaction, which is never idle.
+  const change = concurrently === undefined ? [STEP_LOCK, sql, record] : [STEP_LOCK, sql];
   const isBlocked = (error: unknown) => isLockTimeout(error) || isConflict(error);
-  await waitFor(change, isBlocked, { waitMs: STEP_WAIT_MS, askMs: STEP_ASK_MS });
+  const patience = { waitMs: STEP_WAIT_MS, askMs: STEP_ASK_MS };
+  await waitFor(() => client.query(change.join(';')), isBlocked, patience);
   if (concurrently === undefined) return;
   for (const [index, on] of Object.entries(concurrently)) await build(client, index, on);
-  await transaction(client, record);
+  await client.query(record);
 }
 
 /** Builds an index, unless it was built before a crash. One whose building was interrupted is invalid. */
@@ -235,17 +221,6 @@ async function build(client: Client, index: string, on: string): Promise<void> {
   // Each statement waits for transactions that are open, without a limit, but nobody waits for it.
   if (found?.valid === false) await client.query(`DROP INDEX CONCURRENTLY ${index}`);
   await client.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${index} ON ${on}`);
-}
-
-async function transaction(client: Client, act: () => Promise<unknown>): Promise<void> {
-  await client.query(BEGIN);
-  try {
-    await act();
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
 }
 
 /** Tables in the schema that we work in. */
