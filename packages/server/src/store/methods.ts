@@ -43,10 +43,8 @@ export function begin<E, M>(operations: M, engine: E, name: keyof M, args: reado
   return operation(engine, ...args);
 }
 
-type ReadMethods = Pick<Store, keyof typeof storeReads>;
-
 export function readMethods(engine: ReadEngine, read: <T>(reading: Reading<T>) => Promise<T>) {
-  return methodsOf<ReadMethods>(storeReads, (name, args) =>
+  return methodsOf<Pick<Store, keyof typeof storeReads>>(storeReads, (name, args) =>
     read(begin(storeReads, engine, name, args)),
   );
 }

@@ -1,8 +1,6 @@
 import {
   lastToEnd,
   refusingWindow,
-  startOfDay,
-  startOfMonth,
   type WindowName,
   windowState,
   windowsAt,
@@ -61,9 +59,10 @@ const STEP_ACCOUNTS = 1_000;
 
 /** Adds the last minute of accounts that have had no request since to its windows, before those are deleted. Returns `true` when there is more. */
 export function* rollUpRequests(now: number): Writing<boolean> {
+  const [, day, month] = windowsAt(now);
   const accounts = yield* rowsOf(sql`
-    SELECT roll_up_requests(account_id, ${startOfMonth(now)}, NULL) FROM (
-      SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${startOfDay(now)}
+    SELECT roll_up_requests(account_id, ${month.startsAt}, NULL) FROM (
+      SELECT DISTINCT account_id FROM request_minutes WHERE minute < ${day.startsAt}
       ORDER BY account_id LIMIT ${STEP_ACCOUNTS}) AS idle`);
   return accounts.length === STEP_ACCOUNTS;
 }

@@ -18,9 +18,9 @@ import type { Run } from './statement.ts';
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
 
-export type PostgresStoreParts = Pick<Engine, 'shortUrl' | 'generateCode'> & { db: Database };
+type Parts = Parameters<typeof postgresEngine>[0] & { db: Database };
 
-export function postgresStore({ db, ...parts }: PostgresStoreParts): Store {
+export function postgresStore({ db, ...parts }: Parts): Store {
   const engine = postgresEngine(parts);
   const queues = new Queues();
   const commit = <T>(begin: () => Writing<T>) => db.write((run) => readAsync(begin(), run));

@@ -127,20 +127,16 @@ function toStatement(statement: Statement | string): Statement {
   return typeof statement === 'string' ? sqlText(statement) : statement;
 }
 
-/** Connects with the driver, which is loaded when it is first needed. */
-const toNode: Connect = (path, options) => new (databaseClass())(path, options);
-
-type DatabaseClass = typeof DatabaseSync;
-
-/** The class of a connection: `DatabaseSync` up to Node 24, `Database` from Node 26 on. */
-function databaseClass(): DatabaseClass {
-  const driver: { DatabaseSync?: DatabaseClass; Database?: DatabaseClass } = loadDriver() ?? {};
-  const found = driver.DatabaseSync ?? driver.Database;
-  if (found !== undefined) return found;
+/** Connects with the driver, which is loaded when it is first needed. Its class is `DatabaseSync` up to Node 24, and `Database` from Node 26 on. */
+const toNode: Connect = (path, options) => {
+  const driver: Partial<Record<'DatabaseSync' | 'Database', typeof DatabaseSync>> =
+    loadDriver() ?? {};
+  const Connection = driver.DatabaseSync ?? driver.Database;
+  if (Connection !== undefined) return new Connection(path, options);
   throw new Error(
     'This runtime has no `node:sqlite`, which is in Node since 22.13. `startPageService` of @shortlink/server/browser runs without it.',
   );
-}
+};
 
 /** Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded, as the first line of every command. This keeps back that one alone. */
 function loadDriver() {
