@@ -11,16 +11,12 @@ export interface BackupFailure {
 }
 
 function copy(path: string, part: string): void {
-  const db = new Database({ path, readOnly: true });
-  try {
-    if (schemaVersion(db) === 0) {
-      const message = `The database ${path} is empty; it isn't one of shortlink-server.`;
-      throw new StoreError('corrupt', message);
-    }
-    db.run(sql`VACUUM INTO ${part}`);
-  } finally {
-    db.close();
+  using db = new Database({ path, readOnly: true });
+  if (schemaVersion(db) === 0) {
+    const message = `The database ${path} is empty; it isn't one of shortlink-server.`;
+    throw new StoreError('corrupt', message);
   }
+  db.run(sql`VACUUM INTO ${part}`);
 }
 
 try {

@@ -104,6 +104,10 @@ export class Database {
     this.#closed = true;
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   #prepare(sql: string): SqliteStatement {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {

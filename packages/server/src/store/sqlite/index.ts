@@ -52,23 +52,15 @@ export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
   checkWritable(path);
-  const db = new Database({ path, readOnly: true });
-  try {
-    const { bavail, bsize } = statfsSync(dirname(path));
-    const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
-    const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
-    const [version, newest] = [schemaVersion(db), migrations.at(-1)?.version ?? 0];
-    return { version, newest, disk, domains: version === newest ? db.read(allDomains()) : [] };
-  } finally {
-    db.close();
-  }
+  using db = new Database({ path, readOnly: true });
+  const { bavail, bsize } = statfsSync(dirname(path));
+  const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
+  const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
+  const [version, newest] = [schemaVersion(db), migrations.at(-1)?.version ?? 0];
+  return { version, newest, disk, domains: version === newest ? db.read(allDomains()) : [] };
 }
 
 export async function migrateSqlite(path: string): Promise<MigrationReport> {
-  const db = openFile({ path: absolutePath(path), busyTimeoutMs: BUSY_TIMEOUT_MS });
-  try {
-    return migrate(db, migrations, Date.now());
-  } finally {
-    db.close();
-  }
+  using db = openFile({ path: absolutePath(path), busyTimeoutMs: BUSY_TIMEOUT_MS });
+  return migrate(db, migrations, Date.now());
 }

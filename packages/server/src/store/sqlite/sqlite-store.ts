@@ -58,15 +58,11 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     },
 
     exportLinks: async (accountId, onLinks) => {
-      const db = openReader?.();
-      try {
-        db?.exec('BEGIN');
-        const pages = exportPages(db ?? reader, engine, accountId);
-        // A database in memory has one connection, so all is read before anybody else can write.
-        for (const links of db === undefined ? [...pages] : pages) await onLinks(links);
-      } finally {
-        db?.close();
-      }
+      using db = openReader?.();
+      db?.exec('BEGIN');
+      const pages = exportPages(db ?? reader, engine, accountId);
+      // A database in memory has one connection, so all is read before anybody else can write.
+      for (const links of db === undefined ? [...pages] : pages) await onLinks(links);
     },
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(storeReads.usage(engine, accountId, now))),
