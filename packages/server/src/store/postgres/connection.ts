@@ -30,14 +30,6 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 /** An idle connection is checked after this long, so that routers in between don't forget it. */
 const KEEP_ALIVE_MS = 10_000;
 
-const INT8 = types.builtins.INT8;
-
-/** The driver gives bigint as text, since JavaScript's numbers end at 2^53. Our times, counts and limits stay far below. */
-const NUMBERS: ClientConfig['types'] = {
-  getTypeParser: (oid, format) =>
-    oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
-};
-
 export type Use = keyof typeof TIMEOUTS_MS;
 
 /** Settings of a session or transaction that end what takes too long. PgBouncer refuses them where a connection is opened. */
@@ -57,7 +49,6 @@ export function connectionConfig(url: string, use?: Use): ClientConfig {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    types: NUMBERS,
   };
 }
 
@@ -95,6 +86,8 @@ export class Channel<C extends ClientBase = PoolClient> {
 
   private constructor(client: C, use: Use, pid: number | undefined) {
     this.client = client;
+    // The driver gives bigint as text, since JavaScript's numbers end at 2^53. Our times, counts and limits stay far below.
+    client.setTypeParser(types.builtins.INT8, Number);
     this.#use = use;
     // A pooler gives its clients process numbers of its own.
     this.isPooled = !('processID' in client) || client.processID !== pid;
