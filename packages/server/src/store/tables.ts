@@ -7,19 +7,48 @@
  * - `key_days` is one table on SQLite. On PostgreSQL its parts are apart, so that an admission never waits for the disk behind a create
  *   of the same key.
  * - PostgreSQL's text can't hold U+0000, which titles of 0.1.0 may, so it stores them as JSON. SQLite has them as 0.1.0 reads them.
- *
- * `int` has 64 bits. `id` is that of a row in a table that is read in the order of insertion, in which `position` is the number of a row. A `code` is
- * in the order of its bytes. `answer` is empty on PostgreSQL's 0.1.0 while the create is under way. `key` begins the key of a table that may be empty
- * of everything else. `total` is the column of `accounts` for its total of links, if any. `ofAccount` follows the id of the account of a job. A table
- * ends with `ordered` if it is read in the order of insertion, with `keyed` if its rows are found by their key, and with `changing` if they often change.
  */
-export type Words = Record<Types | 'key' | 'window' | 'total' | 'ofAccount' | Ends, string>;
-type Types = 'int' | 'bytes' | 'id' | 'code' | 'position' | 'answer';
-type Ends = 'ordered' | 'keyed' | 'changing';
+const WORDS = {
+  sqlite: {
+    int: 'INTEGER', // 64 bits
+    bytes: 'BLOB',
+    id: 'TEXT NOT NULL UNIQUE', // of a row in a table that is read in the order of insertion
+    code: 'text', // in the order of its bytes
+    position: 'INTEGER PRIMARY KEY', // the number of a row in the order of insertion
+    answer: 'TEXT NOT NULL', // empty on PostgreSQL's 0.1.0 while the create is under way
+    key: 'UNIQUE', // of a table that may be empty of everything else
+    window: 'window',
+    total:
+      'links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run',
+    ofAccount: ' REFERENCES accounts (id)', // follows the id of the account of a job
+    // How a table ends that is read in the order of insertion, whose rows are found by their key, or that often changes.
+    ordered: 'STRICT',
+    keyed: 'STRICT, WITHOUT ROWID',
+    changing: 'STRICT, WITHOUT ROWID',
+  },
+  postgres: {
+    int: 'bigint',
+    bytes: 'bytea',
+    id: 'text PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY',
+    code: 'text COLLATE "C"',
+    position: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+    answer: 'text',
+    key: 'PRIMARY KEY',
+    window: 'period',
+    total: '',
+    ofAccount: '',
+    ordered: '',
+    keyed: '',
+    changing: 'WITH (fillfactor = 50)',
+  },
+};
+
+type EngineName = keyof typeof WORDS;
 
 /** The tables that both engines have had from the beginning. Times are milliseconds since the epoch. */
-export function initialTables(words: Words): string {
-  const { int, bytes, id, answer, key, window, total, ofAccount, ordered, changing } = words;
+export function initialTables(engine: EngineName): string {
+  const { int, bytes, id, answer, key, window, total, ofAccount, ordered, changing } =
+    WORDS[engine];
   return `
     CREATE TABLE accounts (
       id ${id},
@@ -87,7 +116,8 @@ export function initialTables(words: Words): string {
 }
 
 /** Refusals of each key, which came to SQLite after the others. */
-export function refusalsTable({ int, changing }: Words): string {
+export function refusalsTable(engine: EngineName): string {
+  const { int, changing } = WORDS[engine];
   return `
     CREATE TABLE key_refusals (
       key_id TEXT NOT NULL,
@@ -101,7 +131,8 @@ export function refusalsTable({ int, changing }: Words): string {
 }
 
 /** The columns and tables that both engines have had since 0.1.0. */
-export function addedTables({ int, code, position, ordered, keyed, changing }: Words): string {
+export function addedTables(engine: EngineName): string {
+  const { int, code, position, ordered, keyed, changing } = WORDS[engine];
   return `
     ALTER TABLE accounts ADD COLUMN disabled_at ${int};
     ALTER TABLE api_keys ADD COLUMN expires_at ${int};

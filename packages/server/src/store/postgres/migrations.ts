@@ -1,22 +1,6 @@
 import type { Migration } from '../migration.ts';
-import { addedTables, initialTables, refusalsTable, type Words } from '../tables.ts';
+import { addedTables, initialTables, refusalsTable } from '../tables.ts';
 import { minuteCounters } from './minute-counters.ts';
-
-const words: Words = {
-  int: 'bigint',
-  bytes: 'bytea',
-  id: 'text PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY',
-  code: 'text COLLATE "C"',
-  position: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-  answer: 'text',
-  key: 'PRIMARY KEY',
-  window: 'period',
-  total: '',
-  ofAccount: '',
-  ordered: '',
-  keyed: '',
-  changing: 'WITH (fillfactor = 50)',
-};
 
 /** Everything is only added, without rewriting a large table, so that the version before continues to work. Versions 3 to 14 were never released. */
 export const migrations: readonly Migration[] = [
@@ -28,8 +12,8 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'initial',
     sql: `
-    ${initialTables(words)}
-    ${refusalsTable(words)}
+    ${initialTables('postgres')}
+    ${refusalsTable('postgres')}
     CREATE INDEX jobs_unfinished ON jobs (position) WHERE completed_at IS NULL;
     CREATE INDEX request_counters_age ON request_counters (period, starts_at);
 
@@ -97,7 +81,7 @@ export const migrations: readonly Migration[] = [
     CREATE FUNCTION rowid(api_keys) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1.position;
     CREATE FUNCTION rowid(domains) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1.position;
     ALTER TABLE link_clicks ALTER COLUMN slot SET DEFAULT 0; -- SQLite has no slots
-    ${addedTables(words)}
+    ${addedTables('postgres')}
     CREATE FUNCTION take_slots(
       account text,
       full_limit text, -- the limit of those that are refused

@@ -1,22 +1,5 @@
 import type { Migration } from '../migration.ts';
-import { addedTables, initialTables, refusalsTable, type Words } from '../tables.ts';
-
-const words: Words = {
-  int: 'INTEGER',
-  bytes: 'BLOB',
-  id: 'TEXT NOT NULL UNIQUE',
-  code: 'text',
-  position: 'INTEGER PRIMARY KEY',
-  answer: 'TEXT NOT NULL',
-  key: 'UNIQUE',
-  window: 'window',
-  total:
-    'links_used INTEGER NOT NULL DEFAULT 0, -- quota slots taken, also by links of jobs that still run',
-  ofAccount: ' REFERENCES accounts (id)',
-  ordered: 'STRICT',
-  keyed: 'STRICT, WITHOUT ROWID',
-  changing: 'STRICT, WITHOUT ROWID',
-};
+import { addedTables, initialTables, refusalsTable } from '../tables.ts';
 
 /** A trigger that records what changed (see `link_changes`). */
 const changesOf = (table: string, event: string, column: 'code' | 'owner', value: string) => `
@@ -31,7 +14,7 @@ export const migrations: readonly Migration[] = [
     version: 1,
     name: 'initial',
     sql: `
-    ${initialTables(words)}
+    ${initialTables('sqlite')}
     CREATE TABLE links (
       code TEXT NOT NULL UNIQUE,
       id TEXT NOT NULL,
@@ -60,14 +43,14 @@ export const migrations: readonly Migration[] = [
   `,
   },
 
-  { version: 2, name: 'key refusals', sql: refusalsTable(words) },
+  { version: 2, name: 'key refusals', sql: refusalsTable('sqlite') },
 
   /** Clicks are apart from `links`, whose rows are ten times as large. Those that the version before counts stay in `links.click_count`. */
   {
     version: 15,
     name: 'shared tables',
     sql: `
-    ${addedTables(words)}
+    ${addedTables('sqlite')}
     CREATE TABLE link_clicks (
       code TEXT NOT NULL,
       slot INTEGER NOT NULL DEFAULT 0, -- PostgreSQL has several
