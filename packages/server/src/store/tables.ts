@@ -1,3 +1,5 @@
+import type { Migration } from './migration.ts';
+
 /**
  * How an engine says what its tables are made of. They are read by the same names on both engines, through views where they differ for a
  * reason: an instance of version 0.1.0 may write to the same database until it is replaced, and no view takes its upserts on SQLite.
@@ -44,6 +46,19 @@ const WORDS = {
 };
 
 type EngineName = keyof typeof WORDS;
+
+/** Records that a step of the schema was carried out. */
+export function recordStep(engine: EngineName, { version, name }: Migration, now: number): string {
+  const { int, ordered } = WORDS[engine];
+  return `
+    CREATE TABLE IF NOT EXISTS schema_migrations (
+      version INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      applied_at ${int} NOT NULL
+    ) ${ordered};
+    INSERT INTO schema_migrations (version, name, applied_at) VALUES (${version}, '${name}', ${now});
+  `;
+}
 
 /** The tables that both engines have had from the beginning. Times are milliseconds since the epoch. */
 export function initialTables(engine: EngineName): string {

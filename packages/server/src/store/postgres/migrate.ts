@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type ClientBase, escapeLiteral } from 'pg';
+import { Client, type ClientBase } from 'pg';
 import { databaseName } from '../../setting-values.ts';
 import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
+import { recordStep } from '../tables.ts';
 import { connectionConfig, endSoon, type Use } from './connection.ts';
 import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout, isRefused, toStoreError } from './postgres-errors.ts';
@@ -37,13 +38,6 @@ const STEP_LOCK = 'SET LOCAL lock_timeout = 300';
 /** How often, and how long, a change of a table is tried that others are using, in milliseconds. */
 const STEP_ASK_MS = 1_000;
 const STEP_WAIT_MS = 40_000;
-
-const VERSION_TABLE = `
-  CREATE TABLE IF NOT EXISTS schema_migrations (
-    version integer PRIMARY KEY,
-    name text NOT NULL,
-    applied_at bigint NOT NULL
-  )`;
 
 export interface MigrateOptions {
   name: string;
@@ -201,9 +195,8 @@ async function waitFor<T>(
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
-  const { version, name, sql, concurrently } = migration;
-  const record = `${VERSION_TABLE};
-    INSERT INTO schema_migrations (version, name, applied_at) VALUES (${version}, ${escapeLiteral(name)}, ${now})`;
+  const { sql, concurrently } = migration;
+  const record = recordStep('postgres', migration, now);
   // PostgreSQL carries out the statements of one text in one transaction, which is never idle.
   const change = concurrently === undefined ? [STEP_LOCK, sql, record] : [STEP_LOCK, sql];
   const isBlocked = (error: unknown) => isLockTimeout(error) || isConflict(error);

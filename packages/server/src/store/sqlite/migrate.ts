@@ -1,16 +1,10 @@
 import { type Migration, type MigrationReport, readVersion } from '../migration.ts';
 import { sql } from '../queries/reading.ts';
+import { recordStep } from '../tables.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations.ts';
 
 export { migrations };
-
-const VERSION_TABLE = `
-  CREATE TABLE IF NOT EXISTS schema_migrations (
-    version INTEGER PRIMARY KEY,
-    name TEXT NOT NULL,
-    applied_at INTEGER NOT NULL
-  ) STRICT`;
 
 /** Wait between two steps, in which a server of the version before writes what it has, in milliseconds. */
 const PAUSE_MS = 100;
@@ -43,14 +37,9 @@ function runSteps(db: Database, migrations: readonly Migration[], now: number): 
   db.exec('BEGIN IMMEDIATE');
   try {
     const from = schemaVersion(db);
-    db.exec(VERSION_TABLE);
     const missing = migrations.filter(({ version }) => version > from);
     const steps = from === 0 ? missing : missing.slice(0, 1);
-    for (const { version, name, sql: text } of steps) {
-      db.exec(text);
-      db.run(sql`
-        INSERT INTO schema_migrations (version, name, applied_at) VALUES (${version}, ${name}, ${now})`);
-    }
+    for (const step of steps) db.exec(`${step.sql}; ${recordStep('sqlite', step, now)}`);
     db.exec('COMMIT');
     return steps.at(-1)?.version ?? from;
   } catch (error) {
