@@ -35,7 +35,6 @@ export async function admit(
     sql`SELECT granted, day_used AS day, minute_used AS minute, month_used AS month FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
       ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
   );
-  if (row === undefined) throw new StoreError('internal', 'Counting requests gave no row.');
   const statesAfter = (passed: number) =>
     windows.map((window) => windowState(window, limits, row[window.name] + passed));
   return requests.map((_, index): Admission => {

@@ -93,12 +93,12 @@ export class Database {
     });
   }
 
-  /** One statement that writes, and its first row. It is not run again on a lost connection: counters may be wrong by one after that. */
-  async writeStatement<Row extends object>(statement: Statement): Promise<Row | undefined> {
+  /** One statement that writes, and its one row. It is not run again on a lost connection: counters may be wrong by one after that. */
+  async writeStatement<Row extends object>(statement: Statement): Promise<Row> {
     const mayRetry = (error: unknown) => isConflict(error) || isReadOnly(error);
     const [row] = await this.#writes.run(mayRetry, (channel) => channel.single(statement));
     // The caller names the columns beside its SQL.
-    return row as Row | undefined;
+    return row as Row;
   }
 
   /**
