@@ -6,38 +6,34 @@ import {
   windowsAt,
 } from '../../domain/limits.ts';
 import { rowsOf, sql, type Writing } from '../queries/reading.ts';
-import type { Admission, CreateRequest } from '../store.ts';
+import type { Admission, Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
 import { arrayOf } from './statement.ts';
 
-export type AdmissionRequest = Pick<CreateRequest<unknown>, 'caller' | 'now'>;
-
 /** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
-export function admissionGroup({ caller, now }: AdmissionRequest): string {
+export function admissionGroup({ accountId, limits }: Caller, now: number): string {
   const [minute] = windowsAt(now);
-  return [caller.accountId, minute.startsAt, JSON.stringify(caller.limits)].join(' ');
+  return [accountId, minute.startsAt, JSON.stringify(limits)].join(' ');
 }
 
-/** Counts the requests of a group (see {@link admissionGroup}) in the order of their arrival. */
+/** Counts the requests of a group (see {@link admissionGroup}), given the keys that they came with, in the order of their arrival. */
 export async function admit(
   db: Database,
-  requests: readonly AdmissionRequest[],
+  { accountId, limits }: Caller,
+  now: number,
+  keyIds: readonly string[],
 ): Promise<Admission[]> {
-  const [first] = requests;
-  if (first === undefined) return [];
-  const { limits, accountId } = first.caller;
-  const windows = windowsAt(first.now);
+  const windows = windowsAt(now);
   const [minute, day, month] = windows;
   const refusing = arrayOf(lastToEnd(windows).map(({ name }) => name));
-  const keys = arrayOf(requests.map(({ caller }) => caller.keyId));
   const row = await db.writeStatement<Record<WindowName | 'granted', number>>(
     sql`SELECT granted, day_used AS day, minute_used AS minute, month_used AS month FROM admit_requests(${accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt},
-      ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${keys})`,
+      ${limits.requests_per_day}, ${limits.requests_per_minute}, ${limits.requests_per_month}, ${refusing}, ${arrayOf(keyIds)})`,
   );
   const statesAfter = (passed: number) =>
     windows.map((window) => windowState(window, limits, row[window.name] + passed));
-  return requests.map((_, index): Admission => {
+  return keyIds.map((_, index): Admission => {
     if (index < row.granted) return { admitted: true, windows: statesAfter(index + 1) };
     const states = statesAfter(row.granted);
     const refusedBy = refusingWindow(states);
@@ -47,7 +43,7 @@ export async function admit(
 }
 
 /** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */
-export async function refund(db: Database, { caller, now }: AdmissionRequest): Promise<void> {
+export async function refund(db: Database, caller: Caller, now: number): Promise<void> {
   const [minute, day, month] = windowsAt(now);
   await db.writeStatement(
     sql`SELECT refund_request(${caller.accountId}, ${day.startsAt}, ${minute.startsAt}, ${month.startsAt}, ${caller.keyId})`,

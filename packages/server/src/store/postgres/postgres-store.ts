@@ -9,7 +9,7 @@ import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { createLinks } from '../writes/create.ts';
 import { isIndexed } from '../writes/targets.ts';
-import { type AdmissionRequest, admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
+import { admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
 import { findLinks, postgresEngine } from './engine.ts';
 import { Queues } from './queues.ts';
@@ -35,12 +35,11 @@ export function postgresStore({ db, ...parts }: Parts): Store {
     ),
 
     admit: (caller, now) => {
-      const request = { caller, now };
-      const run = (requests: readonly AdmissionRequest[]) => admit(db, requests);
-      const batching = { group: admissionGroup(request), most: ADMISSIONS_TOGETHER, run };
-      return queues.runTogether(requestsOf(caller), batching, request);
+      const run = (keyIds: readonly string[]) => admit(db, caller, now, keyIds);
+      const batching = { group: admissionGroup(caller, now), most: ADMISSIONS_TOGETHER, run };
+      return queues.runTogether(requestsOf(caller), batching, caller.keyId);
     },
-    refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, { caller, now })),
+    refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, caller, now)),
 
     createLink: (request) => {
       const run = (requests: readonly CreateRequest<NewLink>[]) =>
