@@ -8,8 +8,7 @@ import {
   windowsAt,
 } from '../../domain/limits.ts';
 import type { Engine, OnEngine, Slots } from '../engine.ts';
-import { known, sql } from '../queries/reading.ts';
-import { StoreError } from '../store-error.ts';
+import { known, type Statement, sql } from '../queries/reading.ts';
 import type { Database } from './database.ts';
 import type { SqliteEngine } from './engine.ts';
 
@@ -59,7 +58,7 @@ interface Count {
   /** As it stands, with what this transaction added. 0 at first for what is only added to. */
   used: number;
   added: number;
-  write: (added: number) => void;
+  write: (added: number) => Statement;
 }
 
 /** Counters of one transaction: each row is read once and written once, by {@link flush}, however many requests of an account count in it. */
@@ -72,29 +71,19 @@ export class Counters {
   }
 
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
-    const write = (added: number) =>
-      this.#db.run(sql`
-        INSERT INTO request_counters (account_id, window, starts_at, used)
-        VALUES (${accountId}, ${name}, ${startsAt}, ${added})
-        ON CONFLICT DO UPDATE SET used = used + excluded.used`);
-    return this.#count(`${accountId} ${name} ${startsAt}`, write, () => {
-      const row = this.#db.get<{ used: number }>(sql`
-        SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`);
-      return row?.used ?? 0;
-    });
+    const read = () => sql`
+      SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`;
+    const write = (added: number) => sql`
+      INSERT INTO request_counters (account_id, window, starts_at, used)
+      VALUES (${accountId}, ${name}, ${startsAt}, ${added})
+      ON CONFLICT DO UPDATE SET used = used + excluded.used`;
+    return this.#count(`${accountId} ${name} ${startsAt}`, write, read);
   }
 
   links(accountId: string): Count {
-    const read = () => {
-      const row = this.#db.get<{ used: number }>(sql`
-        SELECT links_used AS used FROM accounts WHERE id = ${accountId}`);
-      if (row === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
-      return row.used;
-    };
+    const read = () => sql`SELECT links_used AS used FROM accounts WHERE id = ${accountId}`;
     const write = (added: number) =>
-      this.#db.run(
-        sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`,
-      );
+      sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`;
     return this.#count(accountId, write, read);
   }
 
@@ -104,7 +93,7 @@ export class Counters {
     const minute = what === 'requests' ? windowsAt(now)[0].startsAt : 0;
     return this.#count(`${keyId} ${day} ${minute} ${what}`, (added) => {
       const { requests, refused, links }: typeof NONE = { ...NONE, [what]: added };
-      this.#db.run(sql`
+      return sql`
         INSERT INTO key_days (key_id, day, requests, refused, links, minute, minute_requests)
         VALUES (${keyId}, ${day}, ${requests}, ${refused}, ${links}, ${minute}, ${requests})
         ON CONFLICT DO UPDATE SET
@@ -113,29 +102,30 @@ export class Counters {
           links = links + excluded.links,
           minute_requests = iif(excluded.minute > minute, 0, minute_requests)
             + iif(excluded.minute < minute, 0, excluded.minute_requests),
-          minute = max(minute, excluded.minute)`);
+          minute = max(minute, excluded.minute)`;
     });
   }
 
   refuse(keyId: string, reason: RefusalReason, now: number): void {
     add(this.keyDay(keyId, 'refused', now), 1);
     const [{ startsAt: minute }] = windowsAt(now);
-    const refusals = this.#count(`${keyId} ${minute} ${reason}`, (added) =>
-      this.#db.run(sql`
-        INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
-        ON CONFLICT DO UPDATE SET count = count + excluded.count`),
-    );
-    add(refusals, 1);
+    const write = (added: number) => sql`
+      INSERT INTO key_refusals (key_id, minute, reason, count) VALUES (${keyId}, ${minute}, ${reason}, ${added})
+      ON CONFLICT DO UPDATE SET count = count + excluded.count`;
+    add(this.#count(`${keyId} ${minute} ${reason}`, write), 1);
   }
 
   flush(): void {
-    for (const { added, write } of this.#counts.values()) if (added !== 0) write(added);
+    for (const { added, write } of this.#counts.values()) {
+      if (added !== 0) this.#db.run(write(added));
+    }
   }
 
-  #count(id: string, write: Count['write'], read = () => 0): Count {
+  #count(id: string, write: Count['write'], read?: () => Statement): Count {
     let count = this.#counts.get(id);
     if (count === undefined) {
-      count = { used: read(), added: 0, write };
+      const row = read && this.#db.get<{ used: number }>(read());
+      count = { used: row?.used ?? 0, added: 0, write };
       this.#counts.set(id, count);
     }
     return count;
