@@ -216,15 +216,13 @@ async function build(client: Client, index: string, on: string): Promise<void> {
   await client.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${index} ON ${on}`);
 }
 
-/** Tables in the schema that we work in. */
-const TABLES = sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
-
 export function schemaVersion(
   client: ClientBase,
   name: string,
   steps?: readonly Migration[],
   mayMigrate?: boolean,
 ): Promise<number> {
-  const reading = readVersion(name, TABLES, steps, mayMigrate);
+  const tables = sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
+  const reading = readVersion(name, tables, steps, mayMigrate);
   return readAsync(reading, ({ text }) => look(client, text));
 }

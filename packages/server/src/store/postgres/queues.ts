@@ -1,4 +1,4 @@
-import { type Gate, Gates } from '../../gate.ts';
+import { Gates } from '../../gate.ts';
 import { OF_ONE_WRITE, StoreError, type StoreErrorReason } from '../store-error.ts';
 
 /** Failures that the calls which wait behind the failed one would share: a locked row, a database that doesn't respond. */
@@ -25,7 +25,14 @@ export class Queues {
 
   /** Runs a call after those before it in its queue. */
   run<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#gates.run(key, (gate) => rejectBehind(gate, call));
+    return this.#gates.run(key, async (gate) => {
+      try {
+        return await call();
+      } catch (error) {
+        if (error instanceof StoreError && SHARED.includes(error.reason)) gate.rejectWaiting(error);
+        throw error;
+      }
+    });
   }
 
   /** Runs a call together with those of its group that wait. A lone call never waits. */
@@ -65,13 +72,4 @@ async function runOrEach<I, O>(inputs: readonly I[], run: Batching<I, O>['run'])
     await alone.catch(() => undefined);
   }
   return outcomes;
-}
-
-async function rejectBehind<T>(gate: Gate, call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof StoreError && SHARED.includes(error.reason)) gate.rejectWaiting(error);
-    throw error;
-  }
 }

@@ -48,8 +48,7 @@ function runSteps(db: Database, migrations: readonly Migration[], now: number): 
   }
 }
 
-const TABLES = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
-
 export function schemaVersion(db: Database, steps?: readonly Migration[], mayMigrate?: boolean) {
-  return db.read(readVersion(db.path, TABLES, steps, mayMigrate));
+  const tables = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
+  return db.read(readVersion(db.path, tables, steps, mayMigrate));
 }

@@ -26,12 +26,11 @@ function serve(port: NonNullable<typeof parentPort>, data: WriterThreadData): vo
   let waiting: WriteRequest[] = [];
   let closing = false;
   let startedAt = 0;
-  const receive = (first?: WriterThreadMessage) => {
-    let message = first ?? receiveMessageOnPort(port)?.message;
-    while (message !== undefined) {
+  const next = (): WriterThreadMessage | undefined => receiveMessageOnPort(port)?.message;
+  const receive = (first = next()) => {
+    for (let message = first; message !== undefined; message = next()) {
       if (message === 'close') closing = true;
       else waiting.push(...message);
-      message = receiveMessageOnPort(port)?.message;
     }
   };
   const isIdle = (jobId: string) => {
