@@ -11,13 +11,7 @@ import { StoreError } from '../store-error.ts';
 import type { Database } from './database.ts';
 import { arrayOf } from './statement.ts';
 
-/** Requests with the same one are counted by one statement: those of an account in the same minute, under the same limits. */
-export function admissionGroup({ accountId, limits }: Caller, now: number): string {
-  const [minute] = windowsAt(now);
-  return [accountId, minute.startsAt, JSON.stringify(limits)].join(' ');
-}
-
-/** Counts the requests of a group (see {@link admissionGroup}), given the keys that they came with, in the order of their arrival. */
+/** Counts requests of an account, given the keys that they came with, in the order of their arrival. */
 export async function admit(
   db: Database,
   { accountId, limits }: Caller,

@@ -1,4 +1,4 @@
-import { startOfDay } from '../../domain/limits.ts';
+import { startOfDay, windowsAt } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
 import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink } from '../operator-store.ts';
@@ -9,7 +9,7 @@ import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { createLinks } from '../writes/create.ts';
 import { isIndexed } from '../writes/targets.ts';
-import { admissionGroup, admit, refund, rollUpRequests } from './admit.ts';
+import { admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
 import { findLinks, postgresEngine } from './engine.ts';
 import { Queues } from './queues.ts';
@@ -35,18 +35,24 @@ export function postgresStore({ db, ...parts }: Parts): Store {
     ),
 
     admit: (caller, now) => {
+      // One statement counts requests of an account in the same minute, under the same limits.
+      const [minute] = windowsAt(now);
+      const group = [caller.accountId, minute.startsAt, JSON.stringify(caller.limits)].join(' ');
       const run = (keyIds: readonly string[]) => admit(db, caller, now, keyIds);
-      const batching = { group: admissionGroup(caller, now), most: ADMISSIONS_TOGETHER, run };
+      const batching = { group, most: ADMISSIONS_TOGETHER, run };
       return queues.runTogether(requestsOf(caller), batching, caller.keyId);
     },
     refund: (caller, now) => queues.run(requestsOf(caller), () => refund(db, caller, now)),
 
     createLink: (request) => {
+      const { caller, now } = request;
+      // One transaction has creates of one account, under one limit, on one day.
+      const group = [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
       const run = (requests: readonly CreateRequest<NewLink>[]) =>
         commit(() => createLinks(engine, requests));
-      const batching = { group: createGroup(request), most: CREATES_TOGETHER, run };
+      const batching = { group, most: CREATES_TOGETHER, run };
       // A copy: requests that share a transaction are told apart by their objects.
-      return queues.runTogether(linksOf(request.caller), batching, { ...request });
+      return queues.runTogether(linksOf(caller), batching, { ...request });
     },
 
     listLinks: (search) =>
@@ -136,9 +142,4 @@ function closable({ isHealthy, connections, ...store }: Store): Store {
     return closing;
   };
   return { ...(guarded as typeof store), isHealthy, connections, close };
-}
-
-/** Creates with the same group may share a transaction: those of one account, under one limit, on one day. */
-function createGroup({ caller, now }: CreateRequest<NewLink>): string {
-  return [caller.accountId, caller.limits.links, startOfDay(now)].join(' ');
 }
