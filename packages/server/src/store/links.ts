@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Link } from '@shortlink/sdk/wire';
 import { chunksOf } from '../domain/chunks.ts';
+import type { LinkCorrection } from './operator-store.ts';
 import { type Statement, sql } from './queries/reading.ts';
 import type { ClickWrite, JobInput, NewLink } from './store.ts';
 
@@ -44,4 +46,11 @@ export function recordWrite({ writer, number, now }: ClickWrite): Statement {
     ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
       WHERE click_writes.number < excluded.number
     RETURNING number`;
+}
+
+/** A link after a correction, and whether that is another one. */
+export function changedLink(link: Link, change: Pick<LinkCorrection, 'target_url' | 'title'>) {
+  const { target_url = link.target_url, title = link.title } = change;
+  const changed = target_url !== link.target_url || title !== link.title;
+  return { value: { ...link, target_url, title }, changed };
 }

@@ -1,4 +1,4 @@
-import * as wire from '@shortlink/sdk/wire';
+import type * as wire from '@shortlink/sdk/wire';
 import type { Account, ApiKey, Domain, NewLink, Outcome } from './store.ts';
 
 /** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
@@ -208,42 +208,4 @@ export interface DatabaseFacts {
   disk?: { used: number; free: number };
   /** Custom domains; none of a schema that this program doesn't know. */
   domains?: readonly Domain[];
-}
-
-/** The account after a change. A new plan brings its own limits; `limits` replace some of them. */
-export function changedAccount(account: Account, change: AccountChange): Account {
-  const { name = account.name, plan = account.plan, limits } = change;
-  const planned = plan === account.plan ? account.limits : wire.PLAN_LIMITS[plan];
-  return { ...account, name, plan, limits: { ...planned, ...limits } };
-}
-
-/** A link after a correction, and whether that is another one. */
-export function changedLink(link: wire.Link, change: Pick<LinkCorrection, 'target_url' | 'title'>) {
-  const { target_url = link.target_url, title = link.title } = change;
-  const changed = target_url !== link.target_url || title !== link.title;
-  return { value: { ...link, target_url, title }, changed };
-}
-
-export function isoTime(ms: number | null | undefined): string | undefined {
-  return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
-}
-
-export interface KeyRow {
-  id: string;
-  name: string;
-  permissions: string;
-  expires_at: number | null;
-  replaced_by: string | null;
-  used_at: number | null;
-}
-
-export function toKey<R extends KeyRow>(row: R) {
-  const { permissions, expires_at, replaced_by, used_at, ...key } = row;
-  return {
-    ...key,
-    permissions: JSON.parse(permissions) as wire.Permission[],
-    expires_at: isoTime(expires_at),
-    replaced_by: replaced_by ?? undefined,
-    last_used_at: isoTime(used_at),
-  };
 }

@@ -1,23 +1,35 @@
+import type { Permission } from '@shortlink/sdk/wire';
 import type { Reads } from '../engine.ts';
-import { type DomainUse, isoTime, type KeyRow, toKey } from '../operator-store.ts';
+import type { DomainUse } from '../operator-store.ts';
 import type { Account, Domain } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
-type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
+export type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
   limits: string;
   disabled_at: number | null;
 };
 
-const SELECT_ACCOUNT = sqlText('SELECT id, name, plan, limits, disabled_at FROM accounts');
+export const ACCOUNT = sqlText('id, name, plan, limits, disabled_at');
+
+export interface KeyRow {
+  id: string;
+  name: string;
+  permissions: string;
+  expires_at: number | null;
+  replaced_by: string | null;
+  used_at: number | null;
+}
 
 export const accountReads = {
   *listAccounts() {
-    const rows = yield* rowsOf<AccountRow>(sql`${SELECT_ACCOUNT} ORDER BY accounts.rowid`);
+    const rows = yield* rowsOf<AccountRow>(
+      sql`SELECT ${ACCOUNT} FROM accounts ORDER BY accounts.rowid`,
+    );
     return rows.map((row) => toAccount(row));
   },
 
   *findAccount(_, id) {
-    const row = yield* rowOf<AccountRow>(sql`${SELECT_ACCOUNT} WHERE id = ${id}`);
+    const row = yield* rowOf<AccountRow>(sql`SELECT ${ACCOUNT} FROM accounts WHERE id = ${id}`);
     return row && toAccount(row);
   },
 
@@ -81,6 +93,21 @@ export function* allDomains({ removed } = { removed: false }): Reading<Domain[]>
     .map(({ removed_at, ...one }) => (removed_at === null ? one : { ...one, removed: true }));
 }
 
-function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
+export function toAccount({ id, name, plan, limits, disabled_at }: AccountRow): Account {
   return { id, name, plan, limits: JSON.parse(limits), disabled_at: isoTime(disabled_at) };
+}
+
+export function toKey<R extends KeyRow>(row: R) {
+  const { permissions, expires_at, replaced_by, used_at, ...key } = row;
+  return {
+    ...key,
+    permissions: JSON.parse(permissions) as Permission[],
+    expires_at: isoTime(expires_at),
+    replaced_by: replaced_by ?? undefined,
+    last_used_at: isoTime(used_at),
+  };
+}
+
+export function isoTime(ms: number | null | undefined): string | undefined {
+  return ms === null || ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
-import { type Correction, type ExportedLink, isoTime } from '../operator-store.ts';
+import type { Correction, ExportedLink } from '../operator-store.ts';
 import type { Redirect } from '../store.ts';
 import { type LinkRow, SELECT_LINK, toLink } from './links.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
@@ -33,7 +33,7 @@ export const aliasReads = {
     return {
       aliases: aliases.map((alias) => aliasUrl(shortUrl, alias)).toSorted(),
       corrections: corrections.map(({ at, old_title, new_title, ...others }) => ({
-        at: isoTime(at) ?? '',
+        at: new Date(at).toISOString(),
         ...others,
         ...(old_title !== new_title && {
           old_title: JSON.parse(old_title),

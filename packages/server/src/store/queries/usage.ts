@@ -1,10 +1,9 @@
 import type { KeyDay, KeyRefusal, KeyUsage, Usage, WindowUsage } from '@shortlink/sdk/wire';
 import { requestLimit, type WindowName, windowsAt } from '../../domain/limits.ts';
 import type { ReadEngine } from '../engine.ts';
-import { isoTime, type KeyRow, toKey } from '../operator-store.ts';
 import { REFUSAL_RETENTION_MS } from '../retention.ts';
 import { StoreError } from '../store-error.ts';
-import { accountReads } from './accounts.ts';
+import { accountReads, isoTime, type KeyRow, toKey } from './accounts.ts';
 import { mostClicked } from './links.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 

@@ -1,21 +1,14 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
+import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { chunksOf } from '../../domain/chunks.ts';
 import { newId } from '../../domain/ids.ts';
 import { exceeds } from '../../domain/limits.ts';
 import type { Writes } from '../engine.ts';
-import {
-  type CorrectionOutcome,
-  changedAccount,
-  changedLink,
-  isoTime,
-  type KeyRow,
-  type NewKey,
-  type RevokedKey,
-} from '../operator-store.ts';
-import { accountReads } from '../queries/accounts.ts';
+import { changedLink } from '../links.ts';
+import type { CorrectionOutcome, NewKey, RevokedKey } from '../operator-store.ts';
+import { ACCOUNT, type AccountRow, isoTime, type KeyRow, toAccount } from '../queries/accounts.ts';
 import { type LinkRow, linkReads, SELECT_LINK, toLink } from '../queries/links.ts';
-import { rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
-import type { ApiKey } from '../store.ts';
+import { rowOf, rowsOf, type Statement, sql, sqlText, type Writing } from '../queries/reading.ts';
+import type { Account, ApiKey } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 /** Corrections that one statement writes. */
@@ -32,42 +25,42 @@ export const operatorWrites = {
     return { id, name, plan, limits };
   },
 
-  *updateAccount(engine, { id, change }) {
-    yield* lockAccount(id);
-    const account = yield* accountReads.findAccount(engine, id);
+  /** A new plan brings its own limits; `limits` replace some of them. */
+  *updateAccount(_, { id, change: { limits, ...change } }) {
+    const account = yield* setAccount(id, LOCK);
     if (account === undefined) return undefined;
-    const changed = changedAccount(account, change);
-    const { name, plan, limits } = changed;
-    yield* rowsOf(sql`
-      UPDATE accounts SET name = ${name}, plan = ${plan}, limits = ${JSON.stringify(limits)} WHERE id = ${id}`);
-    return changed;
+    const { name = account.name, plan = account.plan } = change;
+    const planned = plan === account.plan ? account.limits : PLAN_LIMITS[plan];
+    const changed = JSON.stringify({ ...planned, ...limits });
+    return yield* setAccount(id, sql`name = ${name}, plan = ${plan}, limits = ${changed}`);
   },
 
-  *setAccountDisabled(engine, { id, disabled, now }) {
-    const disabledAt = disabled ? sql`coalesce(disabled_at, ${now})` : sqlText('NULL');
-    yield* rowsOf(sql`UPDATE accounts SET disabled_at = ${disabledAt} WHERE id = ${id}`);
-    return yield* accountReads.findAccount(engine, id);
+  setAccountDisabled(_, { id, disabled, now }) {
+    const since = disabled ? sql`coalesce(disabled_at, ${now})` : null;
+    return setAccount(id, sql`disabled_at = ${since}`);
   },
 
   /** The account's row is locked while its keys are counted, so that simultaneous creates can't both take the last quota slot. */
-  *createKey(_, { accountId, ...key }) {
-    const limits = yield* lockAccount(accountId);
-    if (limits === undefined) throw new StoreError('internal', `There is no account ${accountId}.`);
+  *createKey(_, key) {
+    const { accountId, now } = key;
+    const account = yield* setAccount(accountId, LOCK);
+    if (account === undefined)
+      throw new StoreError('internal', `There is no account ${accountId}.`);
     const counted = yield* rowOf<{ keys: number }>(sql`
       SELECT count(*) AS keys FROM api_keys WHERE account_id = ${accountId} AND revoked_at IS NULL
-        AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ${key.now})`);
+        AND replaced_by IS NULL AND (expires_at IS NULL OR expires_at > ${now})`);
     const used = counted?.keys ?? 0;
-    const allowed = limits.api_keys;
+    const allowed = account.limits.api_keys;
     if (allowed !== null && exceeds(allowed, used, 1)) {
       return { ok: false, reason: 'plan_limit', limit: 'api_keys', used, allowed };
     }
-    return { ok: true, value: yield* insertKey(accountId, key) };
+    return { ok: true, value: yield* insertKey(key) };
   },
 
   *revokeKey(_, keyId, now) {
-    // This locks the row on both engines, so that of two commands one says that it revoked the key.
+    // Of two commands, one says that it revoked the key.
     const key = yield* rowOf<RevokedKey & { revoked_at: number | null }>(sql`
-      UPDATE api_keys SET name = name WHERE id = ${keyId}
+      UPDATE api_keys SET ${LOCK} WHERE id = ${keyId}
       RETURNING account_id, (SELECT name FROM accounts WHERE id = account_id) AS account, name, revoked_at`);
     if (key === undefined) return undefined;
     const { revoked_at, ...owner } = key;
@@ -77,22 +70,17 @@ export const operatorWrites = {
   },
 
   *rotateKey(_, { keyId, hash, graceMs, expiresAt, now }) {
-    // Changes nothing, but locks the row on both engines.
     const old = yield* rowOf<Omit<KeyRow, 'used_at'> & { account_id: string }>(sql`
-      UPDATE api_keys SET name = name WHERE id = ${keyId} AND revoked_at IS NULL
+      UPDATE api_keys SET ${LOCK} WHERE id = ${keyId} AND revoked_at IS NULL
       RETURNING id, account_id, name, permissions, expires_at, replaced_by`);
     const end = old?.expires_at ?? Number.POSITIVE_INFINITY;
     if (old === undefined || old.replaced_by !== null || end <= now) {
       return { ok: false, reason: old?.replaced_by ? 'rotated' : 'ended' };
     }
-    const { account_id, name, permissions, expires_at } = old;
-    const key = yield* insertKey(account_id, {
-      name,
-      permissions: JSON.parse(permissions),
-      hash,
-      expiresAt: expiresAt ?? expires_at ?? undefined,
-      now,
-    });
+    const { account_id: accountId, name } = old;
+    const made = { accountId, name, permissions: JSON.parse(old.permissions), hash, now };
+    const expires = expiresAt ?? old.expires_at ?? undefined;
+    const key = yield* insertKey({ ...made, expiresAt: expires });
     // Without a grace it ends at once, also where the clock of this machine is ahead of a server's.
     const ends = graceMs === 0 ? 0 : Math.min(end, now + graceMs);
     yield* rowsOf(sql`
@@ -185,15 +173,18 @@ export const operatorWrites = {
   },
 } satisfies Writes;
 
-/** The limits of an account, whose row is locked until the transaction ends, on both engines. */
-function* lockAccount(id: string): Writing<PlanLimits | undefined> {
-  const row = yield* rowOf<{ limits: string }>(sql`
-    UPDATE accounts SET name = name WHERE id = ${id} RETURNING limits`);
-  return row && JSON.parse(row.limits);
+/** Changes nothing, but locks the row on both engines. */
+const LOCK = sqlText('name = name');
+
+/** Changes an account, whose row is locked until the transaction ends. */
+function* setAccount(id: string, change: Statement): Writing<Account | undefined> {
+  const row = yield* rowOf<AccountRow>(sql`
+    UPDATE accounts SET ${change} WHERE id = ${id} RETURNING ${ACCOUNT}`);
+  return row && toAccount(row);
 }
 
-function* insertKey(accountId: string, key: NewKey): Writing<ApiKey> {
-  const { name, permissions, hash, expiresAt, now } = key;
+function* insertKey(key: NewKey & { accountId: string }): Writing<ApiKey> {
+  const { accountId, name, permissions, hash, expiresAt, now } = key;
   const id = newId('key_');
   yield* rowsOf(sql`
     INSERT INTO api_keys (id, account_id, name, permissions, hash, expires_at, created_at)
