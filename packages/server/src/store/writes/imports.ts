@@ -1,4 +1,4 @@
-import { CODE, CODE_ALPHABET, CODE_LENGTH, MAX_CODE_DRAWS } from '../../domain/ids.ts';
+import { CODE, CODE_ALPHABET, CODE_LENGTH } from '../../domain/ids.ts';
 import type { Engine, ReadEngine } from '../engine.ts';
 import {
   type Alias,
@@ -47,8 +47,10 @@ export function* importLinks(
   const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
   const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
   if (others.length > 0) {
-    const newCode = codesFor(links, () => codeOfStep(engine.generateCode(), step));
-    yield* insertUnderNewCodes(engine, others, newCode);
+    // A code that is an address of one of these links would keep it from that link.
+    const taken = new Set(links.flatMap(addressesOf).map(({ path }) => path.slice(1)));
+    const newCode = () => codeOfStep(engine.generateCode(), step);
+    yield* insertUnderNewCodes(engine, others, newCode, taken);
   }
   const aliases = plan.aliases.map(({ at: { code }, ...alias }) => ({ ...alias, code }));
   const added = yield* rowsOf(sql`
@@ -155,15 +157,4 @@ function codeOfStep(code: string, { number, of }: NonNullable<LinkImport['step']
     rest = Math.floor(rest / base);
   }
   return digits;
-}
-
-/** Draws codes that are no addresses of these links, which they would keep from their links. */
-function codesFor(links: readonly ImportedLink[], generateCode: () => string): () => string {
-  const own = new Set(links.flatMap(addressesOf).map(({ path }) => path));
-  return () => {
-    let code = generateCode();
-    for (let draw = 1; own.has(`/${code}`) && draw < MAX_CODE_DRAWS; draw += 1)
-      code = generateCode();
-    return code;
-  };
 }

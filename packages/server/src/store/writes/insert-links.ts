@@ -27,33 +27,29 @@ export function* insertLinks(
 }
 
 /**
- * Gives each link a new code, and inserts it. The unique index says whether a code is free: asking first would race with other instances. Those
- * whose code was taken, also by an alias, get another one in the next statement.
+ * Gives each link a new code that is none of `taken`, and inserts it. The unique index says whether a code is free: asking first would race with
+ * other instances. Those whose code was taken, also by an alias, get another one in the next statement.
  */
 export function* insertUnderNewCodes(
   engine: Engine,
   links: readonly StoredLink[],
   generateCode: () => string,
+  taken?: ReadonlySet<string>,
 ): Writing<void> {
   let open = links;
   for (let draw = 0; open.length > 0; draw += 1) {
     if (draw === MAX_CODE_DRAWS) {
       throw new StoreError('internal', `No free code was found in ${MAX_CODE_DRAWS} draws.`);
     }
-    const drawn = drawCodes(open, generateCode);
+    const drawn = new Map<string, StoredLink>();
+    for (const link of open) {
+      link.code = generateCode();
+      // Of those that draw the same code, the first one has it.
+      if (!drawn.has(link.code) && !taken?.has(link.code)) drawn.set(link.code, link);
+    }
     const inserted = yield* engine.insertRows([...drawn.values()]);
     open = open.filter((link) => drawn.get(link.code) !== link || !inserted.has(link.code));
   }
-}
-
-/** Gives each link a code. Of those that draw the same code, the first one has it. */
-function drawCodes(links: readonly StoredLink[], generateCode: () => string) {
-  const drawn = new Map<string, StoredLink>();
-  for (const link of links) {
-    link.code = generateCode();
-    if (!drawn.has(link.code)) drawn.set(link.code, link);
-  }
-  return drawn;
 }
 
 export function hostnameLookup(): Engine['hostnameOf'] {
