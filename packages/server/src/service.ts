@@ -31,7 +31,7 @@ export function createService(options: ServiceOptions) {
   const onDropped = (dropped: number) => metrics.count('clicks_dropped', '', dropped);
   const clicks = new ClickBuffer({ store, logger, onDropped, now });
   const pruning = housekeeping(store, logger, now);
-  const redirects = new RedirectCache({ store });
+  const redirects = new RedirectCache(store);
   const follower = linkFollower({ store, cache: redirects, publicUrl, logger });
   let draining = false;
   let isStarted = false;

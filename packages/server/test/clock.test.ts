@@ -15,7 +15,7 @@ afterEach(() => {
 
 test('a code that led nowhere is looked up again', async () => {
   const links = new Map<string, Redirect>();
-  const cache = new RedirectCache({ store: { findRedirect: async (code) => links.get(code) } });
+  const cache = new RedirectCache({ findRedirect: async (code) => links.get(code) });
   expect(await cache.find('Xk3pQ9z')).toBeUndefined();
   const link: Redirect = {
     target_url: 'https://example.com/',

@@ -28,7 +28,7 @@ function setUp() {
       return links.get(code);
     },
   };
-  const cache = new RedirectCache({ store, now: () => clock.now });
+  const cache = new RedirectCache(store, () => clock.now);
   cache.apply('all');
   return { links, lookups, clock, store, cache };
 }
@@ -281,7 +281,7 @@ test('a link that was forgotten is served as it was when the store fails, or doe
 
 test('nothing is served from memory before the store was asked what changed', async () => {
   const links = new Map([['a', redirect]]);
-  const cache = new RedirectCache({ store: { findRedirect: async (code) => links.get(code) } });
+  const cache = new RedirectCache({ findRedirect: async (code) => links.get(code) });
   expect(await cache.find('a')).toBe(redirect);
   links.set('a', disabled);
   expect(await cache.find('a')).toBe(disabled);

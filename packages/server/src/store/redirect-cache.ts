@@ -18,11 +18,6 @@ const STALE_AFTER_MS = 300;
 /** Unknown codes are kept apart, so that a scan of random codes can't push out the links that people follow. */
 const MAX_UNKNOWN_CODES = 2_000;
 
-export interface RedirectCacheOptions {
-  store: Pick<Store, 'findRedirect'>;
-  now?: (() => number) | undefined;
-}
-
 /** A link and its code or alias, as they are kept over a restart. `at`: when it was last up to date, if that is not now, in milliseconds since the epoch. */
 export type CachedLink = [code: string, redirect: Redirect, at?: number];
 
@@ -38,7 +33,7 @@ const CHANGED = -1;
 
 /** Keeps links in memory until {@link apply} says that they changed, without which none is served. While the store is away, they stay as they were. */
 export class RedirectCache {
-  readonly #store: RedirectCacheOptions['store'];
+  readonly #store: Pick<Store, 'findRedirect'>;
   readonly #now: () => number;
   /** When the recent generation is full, it becomes the older one, and links that were not followed since then are dropped. */
   #recent = new Map<string, Kept>();
@@ -54,7 +49,7 @@ export class RedirectCache {
   #hasAliases = false;
   #confirmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ store, now = () => performance.now() }: RedirectCacheOptions) {
+  constructor(store: Pick<Store, 'findRedirect'>, now = () => performance.now()) {
     this.#store = store;
     this.#now = now;
   }
@@ -73,7 +68,7 @@ export class RedirectCache {
     const kept = this.#inMemory(code, this.#now());
     if (kept?.epoch === this.#epoch) return kept.redirect;
     if (this.#now() < this.#unknownUntil && this.#unknown.has(code)) return undefined;
-    const lookup = this.#lookUpOnce(code);
+    const lookup = this.#lookUp(code);
     if (kept === undefined) return lookup;
     const late = new Promise<Redirect>((resolve) => {
       setTimeout(resolve, STALE_AFTER_MS, kept.redirect);
@@ -107,13 +102,11 @@ export class RedirectCache {
   links(): CachedLink[] {
     const links: CachedLink[] = [];
     let chars = 0;
-    for (const generation of [this.#recent, this.#older]) {
-      for (const [code, { redirect, epoch, at }] of generation) {
-        if (epoch !== this.#epoch && at === undefined) continue;
-        chars += redirect.target_url.length;
-        if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
-        links.push(at === undefined ? [code, redirect] : [code, redirect, at]);
-      }
+    for (const [code, { redirect, epoch, at }] of [...this.#recent, ...this.#older]) {
+      if (epoch !== this.#epoch && at === undefined) continue;
+      chars += redirect.target_url.length;
+      if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
+      links.push(at === undefined ? [code, redirect] : [code, redirect, at]);
     }
     return links.toReversed();
   }
@@ -133,21 +126,19 @@ export class RedirectCache {
   }
 
   /** However many ask for a code at the same time, the store is asked once. */
-  #lookUpOnce(code: string): Promise<Redirect | undefined> {
-    const lookups = this.#lookups;
-    const lookup = lookups.get(code) ?? this.#lookUp(code).finally(() => lookups.delete(code));
-    lookups.set(code, lookup);
-    return lookup;
-  }
-
-  async #lookUp(code: string): Promise<Redirect | undefined> {
+  #lookUp(code: string): Promise<Redirect | undefined> {
     const lookups = this.#lookups;
     const askedAt = this.#now();
-    const redirect = await this.#store.findRedirect(code);
-    if (lookups !== this.#lookups) return redirect;
-    if (redirect === undefined) this.#keepUnknown(code, askedAt);
-    else this.#keep(code, { redirect, epoch: this.#epoch });
-    return redirect;
+    const ask = async () => {
+      const redirect = await this.#store.findRedirect(code);
+      if (lookups !== this.#lookups) return redirect;
+      if (redirect === undefined) this.#keepUnknown(code, askedAt);
+      else this.#keep(code, { redirect, epoch: this.#epoch });
+      return redirect;
+    };
+    const lookup = lookups.get(code) ?? ask().finally(() => lookups.delete(code));
+    lookups.set(code, lookup);
+    return lookup;
   }
 
   #keep(code: string, kept: Kept): void {
