@@ -2,7 +2,7 @@ import { createApp } from './app.ts';
 import { JobPace } from './domain/job-pace.ts';
 import type { Connection, GivenOptions } from './http/context.ts';
 import { fastRedirect } from './http/fast-redirect.ts';
-import { ClickBuffer } from './jobs/click-buffer.ts';
+import { clickBuffer } from './jobs/click-buffer.ts';
 import { linkFollower } from './jobs/link-follower.ts';
 import { housekeeping } from './jobs/repeated.ts';
 import { JobRunner } from './jobs/runner.ts';
@@ -29,7 +29,7 @@ export function createService(options: ServiceOptions) {
   };
   const runner = new JobRunner({ store, logger, now, onLinksCreated });
   const onDropped = (dropped: number) => metrics.count('clicks_dropped', '', dropped);
-  const clicks = new ClickBuffer({ store, logger, onDropped, now });
+  const clicks = clickBuffer({ store, logger, onDropped, now });
   const pruning = housekeeping(store, logger, now);
   const redirects = new RedirectCache(store);
   const follower = linkFollower({ store, cache: redirects, publicUrl, logger });
@@ -37,7 +37,7 @@ export function createService(options: ServiceOptions) {
   let isStarted = false;
   const parts = {
     ...{ ...options, ...follower, metrics, now, jobPace, jobs: runner, redirects },
-    onClick: (code: string) => clicks.add(code),
+    onClick: clicks.add,
     isDraining: () => draining,
   };
   const app = createApp(parts);

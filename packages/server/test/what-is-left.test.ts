@@ -9,7 +9,7 @@ import { authenticate } from '../src/http/admit.ts';
 import { bodyChecker } from '../src/http/body-checker.ts';
 import { Connections } from '../src/http/connections.ts';
 import { fastRedirect } from '../src/http/fast-redirect.ts';
-import { CLICK_FLUSH_MS, ClickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';
+import { CLICK_FLUSH_MS, clickBuffer, MAX_BUFFERED_CODES } from '../src/jobs/click-buffer.ts';
 import { JobRunner, RESCAN_MS } from '../src/jobs/runner.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
 import { appOf } from './app-of.ts';
@@ -142,7 +142,7 @@ describe('clicks', () => {
     const onDropped = (clicks: number) => {
       sum.dropped += clicks;
     };
-    const buffer = new ClickBuffer({ store, onDropped });
+    const buffer = clickBuffer({ store, onDropped });
     const clicked = MAX_BUFFERED_CODES + 10_000;
     for (let n = 0; n < clicked; n += 1) {
       buffer.add(`code ${n}`);
@@ -162,7 +162,7 @@ describe('clicks', () => {
         written.push(...clicks.keys());
       },
     };
-    const buffer = new ClickBuffer({ store });
+    const buffer = clickBuffer({ store });
     const codes = Array.from({ length: 10 }, (_, n) => `code ${n}`);
     for (const code of codes) {
       buffer.add(code);

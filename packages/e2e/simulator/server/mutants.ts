@@ -273,7 +273,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'clicks-lost-at-the-end': one(
     'A server that stops does not write its last clicks.',
     'jobs/click-buffer.ts',
-    'if (await this.flush()) break;',
+    'if (await flush()) break;',
     'break;',
   ),
 

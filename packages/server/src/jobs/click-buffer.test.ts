@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ClickWrite } from '../store/store.ts';
 import {
   CLICK_FLUSH_MS,
-  ClickBuffer,
   type ClickBufferOptions,
+  clickBuffer,
   MAX_BUFFERED_CODES,
 } from './click-buffer.ts';
 
@@ -26,7 +26,7 @@ function setUp() {
   };
   const log = (fields: object, msg?: string) => logged.push({ ...fields, msg });
   const logger = { error: log, info: log };
-  return { written, writes, logged, store, buffer: new ClickBuffer({ store, logger }) };
+  return { written, writes, logged, store, buffer: clickBuffer({ store, logger }) };
 }
 
 test('clicks are written together, with time left for the write before half a second is over', async () => {
@@ -252,7 +252,7 @@ test('while nothing can be written, codes are kept up to a bound, and dropped cl
   const onDropped = (clicks: number) => {
     dropped += clicks;
   };
-  const buffer = new ClickBuffer({ store, onDropped });
+  const buffer = clickBuffer({ store, onDropped });
   for (let n = 0; n < MAX_BUFFERED_CODES; n += 1) buffer.add(`code ${n}`);
   buffer.add('one too many');
   buffer.add('code 0');

@@ -37,88 +37,78 @@ interface Series {
 }
 
 /** Counts clicks and adds them in one write per {@link CLICK_FLUSH_MS}. One that failed is repeated as it was; the store recognises it. */
-export class ClickBuffer {
-  readonly #options: ClickBufferOptions;
-  readonly #outage: OutageLog;
-  readonly #series: readonly Series[];
-  #clicks = new Map<string, number>();
-  #codesInWrites = 0;
-  #timer: NodeJS.Timeout | undefined;
+export function clickBuffer(options: ClickBufferOptions) {
+  const { store, logger, onDropped, flushMs = CLICK_FLUSH_MS, now = Date.now } = options;
+  const outage = new OutageLog('writing clicks', logger);
+  const allSeries = Array.from({ length: FLUSHES_AT_A_TIME }, (): Series => {
+    return { writer: newUuid(), number: 1, writes: [], running: undefined };
+  });
+  let clicks = new Map<string, number>();
+  let codesInWrites = 0;
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ClickBufferOptions) {
-    this.#options = options;
-    this.#outage = new OutageLog('writing clicks', options.logger);
-    this.#series = Array.from({ length: FLUSHES_AT_A_TIME }, () => {
-      return { writer: newUuid(), number: 1, writes: [], running: undefined };
-    });
-  }
-
-  add(code: string): void {
-    const before = this.#clicks.get(code);
-    if (before === undefined && this.#clicks.size + this.#codesInWrites >= MAX_BUFFERED_CODES) {
-      this.#options.onDropped?.(1);
-    } else this.#clicks.set(code, (before ?? 0) + 1);
-    this.#flushLater();
+  function flushLater(): void {
+    timer ??= setTimeout(flush, flushMs);
   }
 
   /** Writes what was counted until now. Resolves to false when some of it is still unwritten; that is kept. */
-  async flush(): Promise<boolean> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const free = this.#series.find(({ writes }) => writes.length === 0);
-    if (free !== undefined) free.writes = this.#takeClicks();
-    const done = await Promise.all(this.#series.map((series) => this.#run(series)));
-    if (this.#clicks.size > 0 || done.includes(false)) this.#flushLater();
+  async function flush(): Promise<boolean> {
+    clearTimeout(timer);
+    timer = undefined;
+    const free = allSeries.find(({ writes }) => writes.length === 0);
+    if (free !== undefined) {
+      free.writes = chunksOf([...clicks], FLUSH_CODES).map((some) => new Map(some));
+      codesInWrites += clicks.size;
+      clicks = new Map();
+    }
+    const done = await Promise.all(allSeries.map(run));
+    if (clicks.size > 0 || done.includes(false)) flushLater();
     return free !== undefined && !done.includes(false);
   }
 
-  /** Writes the last clicks. Call it when no redirect can come any more. */
-  async stop(): Promise<void> {
-    const { onDropped, logger } = this.#options;
-    for (let tries = 0; tries < STOP_TRIES; tries += 1) {
-      if (await this.flush()) break;
-    }
-    clearTimeout(this.#timer);
-    const unwritten = [this.#clicks, ...this.#series.flatMap(({ writes }) => writes)];
-    const lost = unwritten.flatMap((clicks) => [...clicks.values()]).reduce((sum, n) => sum + n, 0);
-    if (lost === 0) return;
-    onDropped?.(lost);
-    logger?.error({ lost }, 'clicks lost: they could not be written before the end');
-  }
-
-  #flushLater(): void {
-    this.#timer ??= setTimeout(() => this.flush(), this.#options.flushMs ?? CLICK_FLUSH_MS);
-  }
-
-  #takeClicks(): Series['writes'] {
-    const clicks = [...this.#clicks];
-    this.#clicks = new Map();
-    this.#codesInWrites += clicks.length;
-    return chunksOf(clicks, FLUSH_CODES).map((some) => new Map(some));
-  }
-
-  async #run(series: Series): Promise<boolean> {
-    if (series.writes.length > 0) series.running ??= this.#write(series);
+  async function run(series: Series): Promise<boolean> {
+    if (series.writes.length > 0) series.running ??= write(series);
     return series.running ?? true;
   }
 
-  async #write(series: Series): Promise<boolean> {
+  async function write(series: Series): Promise<boolean> {
     const { writer } = series;
-    const { store, now = Date.now } = this.#options;
     try {
-      for (let clicks = series.writes[0]; clicks !== undefined; clicks = series.writes[0]) {
-        await store.addClicks(clicks, { writer, number: series.number, now: now() });
+      for (let [some] = series.writes; some !== undefined; [some] = series.writes) {
+        await store.addClicks(some, { writer, number: series.number, now: now() });
         series.number += 1;
         series.writes.shift();
-        this.#codesInWrites -= clicks.size;
-        this.#outage.succeeded();
+        codesInWrites -= some.size;
+        outage.succeeded();
       }
       return true;
     } catch (error) {
-      this.#outage.failed(error);
+      outage.failed(error);
       return false;
     } finally {
       series.running = undefined;
     }
   }
+
+  return {
+    add: (code: string) => {
+      const before = clicks.get(code);
+      if (before === undefined && clicks.size + codesInWrites >= MAX_BUFFERED_CODES) onDropped?.(1);
+      else clicks.set(code, (before ?? 0) + 1);
+      flushLater();
+    },
+    flush,
+    /** Writes the last clicks. Call it when no redirect can come any more. */
+    stop: async () => {
+      for (let tries = 0; tries < STOP_TRIES; tries += 1) {
+        if (await flush()) break;
+      }
+      clearTimeout(timer);
+      const unwritten = [clicks, ...allSeries.flatMap(({ writes }) => writes)];
+      const lost = unwritten.flatMap((some) => [...some.values()]).reduce((sum, n) => sum + n, 0);
+      if (lost === 0) return;
+      onDropped?.(lost);
+      logger?.error({ lost }, 'clicks lost: they could not be written before the end');
+    },
+  };
 }

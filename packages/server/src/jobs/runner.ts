@@ -1,6 +1,6 @@
 import { type Logger, OutageLog } from '../logger.ts';
 import type { Store } from '../store/store.ts';
-import { type Repeated, repeated } from './repeated.ts';
+import { repeated } from './repeated.ts';
 
 /** Wait before a failed chunk is tried again: doubled with every failure in a row, up to the second value, in milliseconds. */
 const RETRY_MS = { first: 200, most: 30_000 } as const;
@@ -26,7 +26,7 @@ type Failing = { failures: number; timer?: NodeJS.Timeout | undefined };
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #chunkLog: OutageLog;
-  readonly #scans: Repeated;
+  readonly #scans: ReturnType<typeof repeated>;
   /** Jobs that have chunks left, as far as we know, in the order of their turns. */
   readonly #queue = new Set<string>();
   readonly #failing = new Map<string, Failing>();
@@ -83,7 +83,10 @@ export class JobRunner {
 
   #runChunks(): void {
     while (!this.#stopped && this.#running.size < CHUNKS_AT_A_TIME) {
-      const jobId = this.#next();
+      this.#chunks += 1;
+      const inTurn = [...this.#queue];
+      // Ids of jobs begin with the time.
+      const [jobId] = this.#chunks % 2 === 0 ? inTurn.sort() : inTurn;
       if (jobId === undefined) return;
       // The other jobs have their turns before its next one.
       this.#queue.delete(jobId);
@@ -96,14 +99,6 @@ export class JobRunner {
     }
   }
 
-  /** Ids of jobs begin with the time. */
-  #next(): string | undefined {
-    this.#chunks += 1;
-    const inTurn = [...this.#queue];
-    const [next] = this.#chunks % 2 === 0 ? inTurn.sort() : inTurn;
-    return next;
-  }
-
   async #runChunk(jobId: string): Promise<void> {
     const { store, onLinksCreated, now = Date.now } = this.#options;
     const startedAt = performance.now();
@@ -114,19 +109,17 @@ export class JobRunner {
       if (failing !== undefined) failing.failures = 0;
       if (done && this.#queue.has(jobId)) this.pendingJobs -= 1;
       // Another instance works on it, and perhaps to its end. Should that one stop, the next look at the store brings the job back here.
-      if (done || busy) this.#forget(jobId);
+      if (done || busy) {
+        this.#queue.delete(jobId);
+        clearTimeout(failing?.timer);
+        this.#failing.delete(jobId);
+      }
       if (this.#failing.size === 0) this.#chunkLog.succeeded();
     } catch (error) {
       this.#queue.delete(jobId);
       // Its other chunk may have failed just before, for the same reason.
       if (!this.#waitsForRetry(jobId)) this.#retryLater(jobId, error);
     }
-  }
-
-  #forget(jobId: string): void {
-    this.#queue.delete(jobId);
-    clearTimeout(this.#failing.get(jobId)?.timer);
-    this.#failing.delete(jobId);
   }
 
   /** Other jobs continue meanwhile: one that can't be run must not hold them up. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
-import { ClickBuffer } from '../../jobs/click-buffer.ts';
+import { clickBuffer } from '../../jobs/click-buffer.ts';
 import {
   linksUsed,
   NOW,
@@ -127,7 +127,7 @@ test('clicks whose commit is in doubt for longer than can be waited for are coun
   const { code } = outcome.value;
   await store.close();
   const hasty = storeOn(new Database({ url: proxy.url, outcomeWaitMs: 300 }));
-  const buffer = new ClickBuffer({ store: hasty, flushMs: 60_000 });
+  const buffer = clickBuffer({ store: hasty, flushMs: 60_000 });
   for (const click of [code, code, 'unknown']) buffer.add(click);
   proxy.cuts.push('after COMMIT, for good');
   expect(await buffer.flush()).toBe(false);
