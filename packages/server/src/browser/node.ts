@@ -40,9 +40,6 @@ export const hash = (
   encoding: keyof typeof ENCODINGS = 'hex',
 ) => ENCODINGS[encoding](HASHES[name](Buffer.from(data)));
 
-/** A page has nobody who could measure the time. */
-export const timingSafeEqual = (a: Uint8Array, b: Uint8Array) => bytesToHex(a) === bytesToHex(b);
-
 /** A timer that Node's methods can be called on: a page's own is a number. */
 const timerOf = (id: unknown) => ({
   unref: () => timerOf(Object(id).unref?.() ?? id),
@@ -100,5 +97,6 @@ export {
   none as readFileSync,
   none as startThread,
   none as stderr,
+  none as timingSafeEqual,
 };
 export default {};

@@ -66,10 +66,7 @@ export async function startTestService(
     }
   };
   let ending: Promise<void> | undefined;
-  const close = () => {
-    ending ??= end();
-    return ending;
-  };
+  const close = () => (ending ??= end());
   try {
     const faults = new FaultScript(options.faults);
     const owner = await prepareAccount(store, options);

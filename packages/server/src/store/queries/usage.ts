@@ -107,11 +107,8 @@ function* accountHistory(accountId: string): Reading<KeyDay[]> {
 function* keyHistories(accountId: string) {
   const keys = sql`account_id = ${accountId} AND revoked_at IS NULL`;
   const rows = yield* rowsOf<DayRow & { key_id: string }>(sql`
-    SELECT key_id, day, requests, refused, links FROM (
-      SELECT key_id, day, ${SUMS}, row_number() OVER (PARTITION BY key_id ORDER BY day DESC) AS age
-      FROM (${keyDays(keys, USAGE_HISTORY_DAYS)}) AS parts
-      GROUP BY key_id, day) AS days
-    WHERE age <= ${USAGE_HISTORY_DAYS} ORDER BY day`);
+    SELECT key_id, day, ${SUMS} FROM (${keyDays(keys, USAGE_HISTORY_DAYS)}) AS parts
+    GROUP BY key_id, day ORDER BY day`);
   return Map.groupBy(rows, ({ key_id }) => key_id);
 }
 

@@ -46,12 +46,10 @@ export function* importLinks(
   const { created } = plan;
   const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
   const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
-  if (others.length > 0) {
-    // A code that is an address of one of these links would keep it from that link.
-    const taken = new Set(links.flatMap(addressesOf).map(({ path }) => path.slice(1)));
-    const newCode = () => codeOfStep(engine.generateCode(), step);
-    yield* insertUnderNewCodes(engine, others, newCode, taken);
-  }
+  // A code that is an address of one of these links would keep it from that link.
+  const taken = new Set(links.flatMap(addressesOf).map(({ path }) => path.slice(1)));
+  const newCode = () => codeOfStep(engine.generateCode(), step);
+  yield* insertUnderNewCodes(engine, others, newCode, taken);
   const aliases = plan.aliases.map(({ at: { code }, ...alias }) => ({ ...alias, code }));
   const added = yield* rowsOf(sql`
     INSERT INTO aliases (domain_id, path, code)
