@@ -9,8 +9,6 @@ interface RepeatedOptions {
   logger: Pick<Logger, 'error' | 'info'> | undefined;
 }
 
-export type Repeated = ReturnType<typeof repeated>;
-
 /** Calls something again and again, one call at a time, so that calls don't pile up while the database hangs. It is called again after a failure. */
 export function repeated({ act, everyMs, what, logger }: RepeatedOptions) {
   const outage = new OutageLog(what, logger);
@@ -53,7 +51,7 @@ export function housekeeping(
   store: Pick<Store, 'prune'>,
   logger?: RepeatedOptions['logger'],
   now = Date.now,
-): Repeated {
+) {
   const act = (signal: AbortSignal) => store.prune(now(), signal);
   return repeated({ act, everyMs: PRUNE_INTERVAL_MS, what: 'deleting old rows', logger });
 }

@@ -1,3 +1,4 @@
+import type { Link } from '@shortlink/sdk/wire';
 import type { ShortUrl } from './links.ts';
 import type { Reading, Statement, Writing } from './queries/reading.ts';
 import type { Caller, NewLink, Store } from './store.ts';
@@ -46,11 +47,8 @@ export interface Engine {
 
 export type Row<C extends string> = Readonly<Record<C, string | number>>;
 
-export interface StoredLink extends NewLink {
-  code: string;
-  id: string;
+export interface StoredLink extends NewLink, Pick<Link, 'id' | 'code' | 'is_active'> {
   account_id: string;
-  is_active: boolean;
   created_at: number;
 }
 

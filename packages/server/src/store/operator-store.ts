@@ -63,11 +63,8 @@ export interface OperatorStore {
 }
 
 /** A link that comes from another service, or from an export of ours. It was checked as a new one is. */
-export interface ImportedLink extends NewLink {
-  id: string;
+export interface ImportedLink extends NewLink, Pick<wire.Link, 'id' | 'is_active' | 'click_count'> {
   code?: string | undefined;
-  is_active: boolean;
-  click_count: number;
   /** Milliseconds since the epoch. */
   created_at: number;
   /** Addresses that it had before: the id of a custom domain, `''` for the default one, and a path as `canonicalPath` writes it. */

@@ -109,16 +109,11 @@ export interface Account {
   disabled_at?: string | undefined;
 }
 
-export interface ApiKey {
-  id: string;
+export interface ApiKey
+  extends Pick<wire.KeyUsage, 'id' | 'name'>,
+    Partial<Pick<wire.KeyUsage, 'expires_at' | 'replaced_by' | 'last_used_at'>> {
   account_id: string;
-  name: string;
   permissions: wire.Permission[];
-  /** When the key ends, ISO 8601 in UTC; absent when it doesn't. */
-  expires_at?: string | undefined;
-  replaced_by?: string | undefined;
-  /** To the minute, ISO 8601 in UTC; absent when the key was never used. */
-  last_used_at?: string | undefined;
 }
 
 export interface Domain {
@@ -128,12 +123,10 @@ export interface Domain {
   removed?: boolean | undefined;
 }
 
-export interface Caller {
+export interface Caller extends Pick<Account, 'plan' | 'limits'> {
   keyId: string;
   accountId: string;
   permissions: readonly wire.Permission[];
-  plan: wire.Plan;
-  limits: wire.PlanLimits;
   /** The key is rejected from then on, in milliseconds since the epoch; absent when it doesn't end. */
   expiresAt?: number | undefined;
   disabled?: boolean | undefined;
@@ -178,9 +171,7 @@ export type CreateOutcome<T> =
   | PlanLimitReached
   | { ok: false; reason: 'idempotency_conflict' };
 
-export interface AcceptedJob {
-  job_id: string;
-  total: number;
+export interface AcceptedJob extends Pick<wire.ProcessingBatch, 'job_id' | 'total'> {
   /** Links of the job that exist already. @default 0 */
   processed?: number;
 }
@@ -194,11 +185,8 @@ export interface JobProgress {
   busy?: boolean;
 }
 
-export interface StoredJob {
-  id: string;
+export interface StoredJob extends Pick<wire.Job, 'id' | 'total' | 'processed'> {
   status: 'processing' | 'completed';
-  total: number;
-  processed: number;
   /** Milliseconds since the epoch. */
   createdAt: number;
   /** The results so far: how many chunks can be read, the first being 0, and how many bytes they have joined by commas. */

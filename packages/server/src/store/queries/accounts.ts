@@ -1,7 +1,7 @@
 import type { Permission } from '@shortlink/sdk/wire';
 import type { Reads } from '../engine.ts';
 import type { DomainUse } from '../operator-store.ts';
-import type { Account, Domain } from '../store.ts';
+import type { Account, ApiKey, Domain } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
 export type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
@@ -11,9 +11,7 @@ export type AccountRow = Pick<Account, 'id' | 'name' | 'plan'> & {
 
 export const ACCOUNT = sqlText('id, name, plan, limits, disabled_at');
 
-export interface KeyRow {
-  id: string;
-  name: string;
+export interface KeyRow extends Pick<ApiKey, 'id' | 'name'> {
   permissions: string;
   expires_at: number | null;
   replaced_by: string | null;

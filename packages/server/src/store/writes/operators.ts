@@ -8,7 +8,7 @@ import type { CorrectionOutcome, NewKey, RevokedKey } from '../operator-store.ts
 import { ACCOUNT, type AccountRow, isoTime, type KeyRow, toAccount } from '../queries/accounts.ts';
 import { type LinkRow, linkReads, SELECT_LINK, toLink } from '../queries/links.ts';
 import { rowOf, rowsOf, type Statement, sql, sqlText, type Writing } from '../queries/reading.ts';
-import type { Account, ApiKey } from '../store.ts';
+import type { Account, ApiKey, Domain } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 /** Corrections that one statement writes. */
@@ -100,17 +100,16 @@ export const operatorWrites = {
     yield* rowsOf(sql`
       UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
     // An older database may have several such rows of one account: it gets the one that it had last.
-    const returned = yield* rowOf<{ id: string }>(sql`
+    const returned = yield* rowOf<Domain>(sql`
       UPDATE domains SET removed_at = NULL, hostname = ${hostname}
       WHERE id = (SELECT id FROM domains
           WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY removed_at DESC LIMIT 1)
-        AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id`);
-    if (returned !== undefined) return { id: returned.id, hostname, account_id: accountId };
-    const inserted = yield* rowOf<{ id: string }>(sql`
+        AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id, hostname, account_id`);
+    if (returned !== undefined) return returned;
+    return yield* rowOf<Domain>(sql`
       INSERT INTO domains (id, hostname, account_id, created_at)
       VALUES (${newId('dom_')}, ${hostname}, ${accountId}, ${now})
-      ON CONFLICT (hostname) DO NOTHING RETURNING id`);
-    return inserted && { id: inserted.id, hostname, account_id: accountId };
+      ON CONFLICT (hostname) DO NOTHING RETURNING id, hostname, account_id`);
   },
 
   *removeDomain(_, { hostname, force, now }) {
@@ -120,10 +119,10 @@ export const operatorWrites = {
         : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
         AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
     );
-    const removed = yield* rowOf<{ id: string; account_id: string }>(sql`
+    const removed = yield* rowOf<Domain>(sql`
       UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
-      RETURNING id, account_id`);
-    if (removed !== undefined) return { ok: true, value: { ...removed, hostname } };
+      RETURNING id, hostname, account_id`);
+    if (removed !== undefined) return { ok: true, value: removed };
     const kept = yield* rowOf(sql`
       SELECT id FROM domains WHERE hostname = ${hostname} AND removed_at IS NULL`);
     return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
