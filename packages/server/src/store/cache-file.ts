@@ -24,10 +24,9 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
     /** The links of earlier runs that were up to date within the time for which links are served without the database. */
     read: (): CachedLink[] => {
       try {
-        const size = statsOf(path)?.size;
-        if (size === undefined) return [];
-        if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-        const [sum, json = ''] = fs.readFileSync(path, 'utf8').split('\n', 2);
+        const text = textOf(path);
+        if (text === undefined) return [];
+        const [sum, json = ''] = text.split('\n', 2);
         if (sum !== hash('sha256', json)) throw new Error('its checksum is wrong');
         const kept: { database: string; links: Required<CachedLink>[] } = JSON.parse(json);
         if (kept.database !== database) return [];
@@ -44,8 +43,7 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
       const json = JSON.stringify({ database, links: dated });
       const part = `${path}.part`;
       try {
-        // A setting may name the wrong file, such as that of the database.
-        if (!isOurs(path)) throw new Error('the file there is something else');
+        textOf(path);
         try {
           fs.writeFileSync(part, `${hash('sha256', json)}\n${json}`, { mode: 0o600 });
           fs.renameSync(part, path);
@@ -59,23 +57,19 @@ export function cacheFile({ path, database, logger, now = Date.now }: CacheFileO
   };
 }
 
-/** @throws where a device, a pipe or a folder is, which must not be replaced, and where the folder of a new file can't be written */
-function statsOf(path: string): fs.Stats | undefined {
+/**
+ * The text of a file of ours, perhaps damaged; `undefined` where there is none yet, and can be one.
+ * @throws where something else is, which must not be replaced: a setting may name the wrong file, such as that of the database
+ */
+function textOf(path: string): string | undefined {
   const stats = fs.statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) fs.accessSync(dirname(path), fs.constants.W_OK);
-  else if (!stats.isFile()) throw new Error('what is there is no file');
-  return stats;
-}
-
-/** Whether a file may be replaced: there is none yet, it is empty, or it is one of ours, perhaps damaged. */
-function isOurs(path: string): boolean {
-  if (statsOf(path) === undefined) return true;
-  const beginning = Buffer.alloc(100);
-  const file = fs.openSync(path, 'r');
-  try {
-    const length = fs.readSync(file, beginning);
-    return length === 0 || OURS.test(beginning.toString('latin1', 0, length));
-  } finally {
-    fs.closeSync(file);
+  if (stats === undefined) {
+    fs.accessSync(dirname(path), fs.constants.W_OK);
+    return undefined;
   }
+  if (!stats.isFile()) throw new Error('what is there is no file');
+  if (stats.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+  const text = fs.readFileSync(path, 'utf8');
+  if (text !== '' && !OURS.test(text)) throw new Error('the file there is something else');
+  return text;
 }

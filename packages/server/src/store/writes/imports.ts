@@ -7,15 +7,12 @@ import {
   type ImportOutcome,
   type LinkImport,
 } from '../operator-store.ts';
+import type { LinkRow } from '../queries/links.ts';
 import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { insertUnderNewCodes } from './insert-links.ts';
 
-interface Found {
-  code: string;
-  account_id: string;
-  target_url: string;
-}
+type Found = Pick<LinkRow, 'code' | 'account_id' | 'target_url'>;
 
 interface Plan {
   outcomes: ImportOutcome[];
