@@ -8,7 +8,7 @@ import { installVirtualTime } from '../kernel/virtual-time.ts';
  */
 const SMALL: readonly Patch[] = [
   ...inFile('server/src/store/links.ts', ['JOB_CHUNK_LINKS = 500', 'JOB_CHUNK_LINKS = 40']),
-  ...inFile('server/src/store/queries/aliases.ts', [
+  ...inFile('server/src/store/queries/links.ts', [
     'EXPORTED_TOGETHER = 1_000',
     'EXPORTED_TOGETHER = 10',
   ]),

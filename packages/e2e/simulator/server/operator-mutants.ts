@@ -55,7 +55,7 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   ),
   'alias-lost-at-the-end-of-a-page': one(
     'An export leaves out the other addresses of the last link of each page.',
-    'store/queries/aliases.ts',
+    'store/queries/links.ts',
     'const codes = rows.map',
     'const codes = rows.slice(0, -1).map',
   ),

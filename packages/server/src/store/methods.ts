@@ -1,6 +1,5 @@
 import type { ReadEngine, Reads, Writes } from './engine.ts';
 import { accountReads } from './queries/accounts.ts';
-import { aliasReads } from './queries/aliases.ts';
 import { jobReads } from './queries/jobs.ts';
 import { linkReads } from './queries/links.ts';
 import type { Reading } from './queries/reading.ts';
@@ -15,7 +14,7 @@ import { indexLinks } from './writes/targets.ts';
 
 /** The methods of a store that only read. */
 export const storeReads = {
-  ...{ ...accountReads, ...aliasReads, ...jobReads, ...linkReads },
+  ...{ ...accountReads, ...jobReads, ...linkReads },
   ...{ usage, checkImport },
 } satisfies Reads;
 

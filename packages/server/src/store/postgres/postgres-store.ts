@@ -2,7 +2,7 @@ import { startOfDay, windowsAt } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
 import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink } from '../operator-store.ts';
-import { exportPage } from '../queries/aliases.ts';
+import { exportPage } from '../queries/links.ts';
 import { readAsync, sql, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL, sha256 } from '../contract/fixtures.test-suite.ts';
 import { NO_ID, shortUrlMaker } from '../links.ts';
 import { storeReads } from '../methods.ts';
-import { exportPage } from '../queries/aliases.ts';
+import { exportPage } from '../queries/links.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { perform, sqliteEngine, table } from './engine.ts';

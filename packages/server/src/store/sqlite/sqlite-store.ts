@@ -5,7 +5,7 @@ import { generateCode } from '../../domain/ids.ts';
 import type { ReadEngine } from '../engine.ts';
 import { type ShortUrl, shortUrlMaker } from '../links.ts';
 import { readMethods, storeReads } from '../methods.ts';
-import { exportPage } from '../queries/aliases.ts';
+import { exportPage } from '../queries/links.ts';
 import type { Store } from '../store.ts';
 import { isIndexed } from '../writes/targets.ts';
 import type { Database } from './database.ts';
