@@ -173,7 +173,7 @@ const SERVER: readonly Mutant[] = [
   ),
   mutant(
     'server runs a chunk of a job twice',
-    'server/src/store/writes/jobs.ts',
+    'server/src/store/jobs.ts',
     'SET inputs = NULL, results = ',
     'SET results = ',
   ),

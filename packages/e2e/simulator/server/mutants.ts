@@ -5,10 +5,10 @@ import { operatorMutants } from './operator-mutants.ts';
 const COUNTERS = 'store/sqlite/counters.ts';
 const CREATE = 'store/writes/create.ts';
 const IDEMPOTENCY = 'store/writes/idempotency.ts';
-const RUN_CHUNK = 'store/writes/jobs.ts';
+const JOBS = 'store/jobs.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
-const TARGETS = 'store/writes/targets.ts';
+const TARGETS = 'store/links.ts';
 const LOOKUP = 'http/lookup.ts';
 
 /** By name. They exist in the simulator only, as changes of the source text while it is loaded. */
@@ -178,25 +178,25 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   // --- jobs ---
   'chunk-twice': one(
     'A chunk that is done stays in the queue.',
-    RUN_CHUNK,
+    JOBS,
     'SET inputs = NULL, results = ',
     'SET results = ',
   ),
   'last-chunk-lost': one(
     'A job counts as complete before its last chunk.',
-    RUN_CHUNK,
+    JOBS,
     'const done = processed === total;',
     'const done = processed >= total - 40;',
   ),
   'chunks-backwards': one(
     'The chunks of a job are run from the last to the first.',
-    RUN_CHUNK,
+    JOBS,
     'ORDER BY chunk LIMIT 1',
     'ORDER BY chunk DESC LIMIT 1',
   ),
   'chunk-before-its-fence': one(
     'A chunk is chosen without looking which were done since: two runners make it twice.',
-    RUN_CHUNK,
+    JOBS,
     'AND inputs IS NOT NULL ORDER BY chunk LIMIT 1',
     'AND inputs IS NOT NULL ORDER BY abs(random()) LIMIT 1',
   ),
@@ -214,7 +214,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   'job-of-anybody': one(
     'A job can be polled by another account.',
-    'store/queries/jobs.ts',
+    JOBS,
     'jobId} AND account_id = ',
     'jobId} AND account_id IS NOT ',
   ),

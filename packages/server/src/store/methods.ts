@@ -1,6 +1,7 @@
 import type { ReadEngine, Reads, Writes } from './engine.ts';
+import { jobReads, runJobChunk } from './jobs.ts';
+import { indexLinks } from './links.ts';
 import { accountReads } from './queries/accounts.ts';
-import { jobReads } from './queries/jobs.ts';
 import { linkReads } from './queries/links.ts';
 import type { Reading } from './queries/reading.ts';
 import { usage } from './queries/usage.ts';
@@ -8,9 +9,7 @@ import type { Store } from './store.ts';
 import { clickWrites } from './writes/clicks.ts';
 import { createWrites } from './writes/create.ts';
 import { checkImport, importLinks } from './writes/imports.ts';
-import { runJobChunk } from './writes/jobs.ts';
 import { operatorWrites } from './writes/operators.ts';
-import { indexLinks } from './writes/targets.ts';
 
 /** The methods of a store that only read. */
 export const storeReads = {

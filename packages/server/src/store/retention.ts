@@ -1,7 +1,7 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
 import type { Engine } from './engine.ts';
+import { numberTargets } from './links.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
-import { numberTargets } from './writes/targets.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -12,6 +12,7 @@ import {
   PUBLIC_URL,
   resultsOf,
 } from '../../src/store/contract/fixtures.test-suite.ts';
+import { runJobChunk } from '../../src/store/jobs.ts';
 import { shortUrlMaker } from '../../src/store/links.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { postgresEngine } from '../../src/store/postgres/engine.ts';
@@ -19,7 +20,6 @@ import { openPostgresStore } from '../../src/store/postgres/index.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
 import { readAsync } from '../../src/store/queries/reading.ts';
 import type { Caller, Store } from '../../src/store/store.ts';
-import { runJobChunk } from '../../src/store/writes/jobs.ts';
 
 const { newSchema } = usePostgres();
 let url: string;

@@ -10,10 +10,9 @@ import {
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
 import { indexAll } from '../contract/lookup.test-suite.ts';
-import { shortUrlMaker } from '../links.ts';
+import { isIndexed, shortUrlMaker } from '../links.ts';
 import { readAsync, type Statement } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
-import { isIndexed } from '../writes/targets.ts';
 import { findLinks, table } from './engine.ts';
 import { openPostgresStore } from './index.ts';
 import { toPostgres } from './statement.ts';

@@ -1,5 +1,6 @@
 import { startOfDay, windowsAt } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
+import { isIndexed } from '../links.ts';
 import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink } from '../operator-store.ts';
 import { exportPage } from '../queries/links.ts';
@@ -8,7 +9,6 @@ import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { createLinks } from '../writes/create.ts';
-import { isIndexed } from '../writes/targets.ts';
 import { admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
 import { findLinks, postgresEngine } from './engine.ts';

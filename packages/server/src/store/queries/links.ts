@@ -175,10 +175,7 @@ function toRedirect(
 
 type CorrectionRow = Record<Exclude<keyof Correction, 'at'>, string> & { at: number };
 
-interface AliasRow {
-  hostname: string | null;
-  path: string;
-}
+type AliasRow = Pick<LinkRow, 'hostname'> & { path: string };
 
 function aliasUrl(shortUrl: ShortUrl, { hostname, path }: AliasRow): string {
   return shortUrl(path.slice(1), hostname && ownName(hostname));

@@ -1,11 +1,11 @@
 import type { Link } from '@shortlink/sdk/wire';
 import { exceeds } from '../../domain/limits.ts';
 import type { Engine, Writes } from '../engine.ts';
+import { insertJob, runJobChunk } from '../jobs.ts';
 import type { Writing } from '../queries/reading.ts';
 import type { Caller, CreateOutcome, CreateRequest, NewLink, PlanLimitReached } from '../store.ts';
 import { createIdempotently, firstOf } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
-import { insertJob, runJobChunk } from './jobs.ts';
 
 /**
  * Creates links of one account that were asked for at the same time in one transaction, with the time of the first. Where the plan does not allow
