@@ -34,8 +34,15 @@ const STEP_JOBS = 20;
 export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;
   const day = sql`day < ${startOfDay(now - KEY_HISTORY_RETENTION_MS)}`;
-  const rows = (table: string, key: string, condition: Statement) => () =>
-    deleteRows(engine, sqlText(table), sqlText(key), condition);
+  const rows = (table: string, key: string, condition: Statement) =>
+    function* (): Writing<boolean> {
+      const [from, id] = [sqlText(table), sqlText(key)];
+      const deleted = yield* rowsOf(sql`
+        DELETE FROM ${from} WHERE (${id}) IN (
+          SELECT ${id} FROM ${from} WHERE ${condition} LIMIT ${STEP_ROWS} ${engine.unlessLocked})
+        RETURNING 1 AS deleted`);
+      return deleted.length === STEP_ROWS;
+    };
   const counters = (name: WindowName, start: number) => {
     const condition = sql`period = ${name} AND starts_at < ${start}`;
     return rows('request_counters', 'account_id, period, starts_at', condition);
@@ -52,18 +59,6 @@ export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>
     rows('key_refusals', 'key_id, minute, reason', sql`minute < ${now - REFUSAL_RETENTION_MS}`),
     rows('click_writes', 'writer', sql`written_at < ${now - CLICK_WRITE_RETENTION_MS}`),
   ];
-}
-
-function* deleteRows(
-  { unlessLocked }: Engine,
-  table: Statement,
-  key: Statement,
-  condition: Statement,
-): Writing<boolean> {
-  const deleted = yield* rowsOf(sql`
-    DELETE FROM ${table} WHERE (${key}) IN (
-      SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${STEP_ROWS} ${unlessLocked}) RETURNING 1 AS deleted`);
-  return deleted.length === STEP_ROWS;
 }
 
 function* deleteJobs(now: number, { unlessLocked }: Engine): Writing<boolean> {
