@@ -34,11 +34,8 @@ export function linkFollower({ store, cache, publicUrl, logger }: LinkFollowerOp
     since = latest;
   }
 
-  const what = 'reading changes of links';
-  const { start, stop } = repeated({ act, everyMs: FOLLOW_MS, what, logger });
   return {
-    start,
-    stop,
+    ...repeated({ act, everyMs: FOLLOW_MS, what: 'reading changes of links', logger }),
     /** The hosts of the service as last known. They are read now only if they were never read before. */
     ownHosts: (): OwnHosts | Promise<OwnHosts> => known ?? readOwnHosts(),
     /** The same where nobody can wait: `undefined` if they were never read. */
