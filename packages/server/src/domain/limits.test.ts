@@ -112,7 +112,8 @@ test('the batch size is a limit per request', () => {
   expect(exceeds(null, 0, 10_000)).toBe(false);
 });
 
-const FEBRUARY = { name: 'month', limit: 100, used: 1, endsAt: Date.UTC(2028, 2) } as const;
+const [, , FEBRUARY_2028] = windowsAt(Date.UTC(2028, 1, 29));
+const FEBRUARY = { ...FEBRUARY_2028, limit: 100, used: 1 };
 
 test('a month is as long as it is', () => {
   const headers = rateLimitHeaders([FEBRUARY], Date.UTC(2028, 1, 29));
@@ -120,12 +121,12 @@ test('a month is as long as it is', () => {
 });
 
 test('seconds are rounded up, and what is left is never negative', () => {
-  const minute = { name: 'minute', limit: 1, used: 5, endsAt: 60_000 } as const;
+  const minute = { name: 'minute', limit: 1, used: 5, startsAt: 0, endsAt: 60_000 } as const;
   expect(rateLimitHeaders([minute], 58_999)?.state).toBe('"minute";r=0;t=2');
 });
 
 test('unlimited windows are left out', () => {
-  const minute = { name: 'minute', limit: null, used: 5, endsAt: 60_000 } as const;
+  const minute = { name: 'minute', limit: null, used: 5, startsAt: 0, endsAt: 60_000 } as const;
   expect(rateLimitHeaders([minute, FEBRUARY], 0)?.policy).toBe('"month";q=100;w=2505600');
   expect(rateLimitHeaders([minute], 0)).toBeUndefined();
 });

@@ -12,7 +12,7 @@ export interface RequestWindow {
 }
 
 /** One request window as it stands after a request was admitted or rejected. */
-export interface WindowState extends Omit<RequestWindow, 'startsAt'> {
+export interface WindowState extends RequestWindow {
   /** `null` is unlimited. */
   limit: number | null;
   used: number;
@@ -44,8 +44,7 @@ export const requestLimit = (limits: PlanLimits, window: WindowName) =>
   limits[`requests_per_${window}`];
 
 export function windowState(window: RequestWindow, limits: PlanLimits, used: number): WindowState {
-  const { name, endsAt } = window;
-  return { name, limit: requestLimit(limits, name), used, endsAt };
+  return { ...window, limit: requestLimit(limits, window.name), used };
 }
 
 /** Windows, the one that ends last first: a request that waits for it runs into no other one. Of those that end together, the first stays first. */
@@ -70,19 +69,13 @@ export function rateLimitHeaders(
 ): { policy: string; state: string } | undefined {
   const policy: string[] = [];
   const state: string[] = [];
-  for (const window of windows) {
-    if (window.limit === null) continue;
-    const left = Math.max(0, window.limit - window.used);
-    const seconds = Math.max(0, Math.ceil((window.endsAt - now) / 1000));
-    policy.push(`"${window.name}";q=${window.limit};w=${windowSeconds(window)}`);
-    state.push(`"${window.name}";r=${left};t=${seconds}`);
+  for (const { name, limit, used, startsAt, endsAt } of windows) {
+    if (limit === null) continue;
+    const left = Math.max(0, limit - used);
+    const seconds = Math.max(0, Math.ceil((endsAt - now) / 1_000));
+    policy.push(`"${name}";q=${limit};w=${(endsAt - startsAt) / 1_000}`);
+    state.push(`"${name}";r=${left};t=${seconds}`);
   }
   if (policy.length === 0) return undefined;
   return { policy: policy.join(', '), state: state.join(', ') };
-}
-
-/** Length of the window in seconds; calendar months differ. */
-function windowSeconds(window: WindowState): number {
-  const bounds = windowsAt(window.endsAt - 1).find(({ name }) => name === window.name);
-  return bounds === undefined ? 0 : (bounds.endsAt - bounds.startsAt) / 1000;
 }

@@ -11,12 +11,15 @@ export function testAdmission(useStore: UseStore): void {
   test('an admitted request counts in its minute, day and month', async () => {
     const caller = await newCaller(store(), { requests_per_minute: 15, requests_per_day: 100 });
     await store().admit(caller, NOW);
+    const minute = { name: 'minute', startsAt: Date.UTC(2026, 2, 10, 12, 30) };
+    const day = { name: 'day', startsAt: Date.UTC(2026, 2, 10) };
+    const month = { name: 'month', startsAt: Date.UTC(2026, 2) };
     expect(await store().admit(caller, NOW)).toEqual({
       admitted: true,
       windows: [
-        { name: 'minute', limit: 15, used: 2, endsAt: Date.UTC(2026, 2, 10, 12, 31) },
-        { name: 'day', limit: 100, used: 2, endsAt: Date.UTC(2026, 2, 11) },
-        { name: 'month', limit: null, used: 2, endsAt: Date.UTC(2026, 3) },
+        { ...minute, limit: 15, used: 2, endsAt: Date.UTC(2026, 2, 10, 12, 31) },
+        { ...day, limit: 100, used: 2, endsAt: Date.UTC(2026, 2, 11) },
+        { ...month, limit: null, used: 2, endsAt: Date.UTC(2026, 3) },
       ],
     });
   });
