@@ -26,10 +26,7 @@ export interface AppEnv {
   };
 }
 
-export interface CallerEnv {
-  Bindings: Connection;
-  Variables: AppEnv['Variables'] & { caller: Caller; identifiedAt?: number };
-}
+export type CallerEnv = AppEnv & { Variables: { caller: Caller; identifiedAt?: number } };
 
 /** What the app takes from the outside; its settings work as described there. */
 export interface GivenOptions

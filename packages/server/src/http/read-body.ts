@@ -9,10 +9,7 @@ import type { AppOptions, CallerEnv } from './context.ts';
 
 const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
-export interface BodyEnv<K extends BodyKind> {
-  Bindings: CallerEnv['Bindings'];
-  Variables: CallerEnv['Variables'] & { body: CheckedBody<K> };
-}
+export type BodyEnv<K extends BodyKind> = CallerEnv & { Variables: { body: CheckedBody<K> } };
 
 /**
  * Reads and checks the body of a request, and keeps its memory until the response is made. 415 for another content type or a compressed body, 413 for
