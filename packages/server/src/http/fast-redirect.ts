@@ -80,8 +80,7 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
     const { status, headers } = redirectFor(link, host, own, query);
     if (headers === undefined) return false;
 
-    const given = request.headers[REQUEST_ID];
-    headers[HEADERS.requestId] = requestIdOf(typeof given === 'string' ? given : undefined);
+    headers[HEADERS.requestId] = requestIdOf(request.headers[REQUEST_ID]?.toString());
     response.writeHead(status, headers);
     send(response);
     const isPreviewed = !countPreviews && isPreview((name) => request.headers[name]);
