@@ -1,4 +1,4 @@
-import type { PlanLimits } from '@shortlink/sdk/wire';
+import { HEADERS, type PlanLimits } from '@shortlink/sdk/wire';
 
 /** Request windows, in the order they are checked and shown. */
 export const WINDOW_NAMES = ['minute', 'day', 'month'] as const;
@@ -62,11 +62,8 @@ export function exceeds(allowed: number | null, used: number, adding: number): b
   return allowed !== null && used + adding > allowed;
 }
 
-/** `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11) without unlimited windows; `undefined` when all are. */
-export function rateLimitHeaders(
-  windows: readonly WindowState[],
-  now: number,
-): { policy: string; state: string } | undefined {
+/** `RateLimit-Policy` and `RateLimit` (IETF draft-ietf-httpapi-ratelimit-headers-11), without unlimited windows; no headers when all are. */
+export function rateLimitHeaders(windows: readonly WindowState[], now: number) {
   const policy: string[] = [];
   const state: string[] = [];
   for (const { name, limit, used, startsAt, endsAt } of windows) {
@@ -77,5 +74,5 @@ export function rateLimitHeaders(
     state.push(`"${name}";r=${left};t=${seconds}`);
   }
   if (policy.length === 0) return undefined;
-  return { policy: policy.join(', '), state: state.join(', ') };
+  return { [HEADERS.rateLimitPolicy]: policy.join(', '), [HEADERS.rateLimit]: state.join(', ') };
 }

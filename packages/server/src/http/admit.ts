@@ -2,12 +2,11 @@ import { setImmediate } from 'node:timers';
 import { HEADERS, type Permission } from '@shortlink/sdk/wire';
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey } from '../api-key.ts';
-import { rateLimitHeaders, type WindowState } from '../domain/limits.ts';
+import { rateLimitHeaders } from '../domain/limits.ts';
 import * as problems from '../domain/problem.ts';
 import { OutageLog } from '../logger.ts';
 import type { Caller, Store } from '../store/store.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
-import { type HeaderContext, setHeader } from './respond.ts';
 
 /** No API key is longer. A longer header is rejected without hashing it. */
 const MAX_KEY_LENGTH = 256;
@@ -85,7 +84,7 @@ export function admit({ store, now: clock, logger }: AppOptions) {
     const caller = c.get('caller');
     const now = clock();
     const admission = await store.admit(caller, now);
-    setRateLimitHeaders(c, admission.windows, now);
+    Object.assign(c.get('responseHeaders'), rateLimitHeaders(admission.windows, now));
     if (!admission.admitted) throw problems.rateLimited(admission.refusedBy, now);
     await next();
     if (c.res.status < 500 || (c.error instanceof problems.Problem && c.error.isOfCaller)) return;
@@ -94,15 +93,4 @@ export function admit({ store, now: clock, logger }: AppOptions) {
       (error: unknown) => refundLog.failed(error, { request_id: c.get('requestId') }),
     );
   });
-}
-
-export function setRateLimitHeaders(
-  c: HeaderContext,
-  windows: readonly WindowState[],
-  now: number,
-): void {
-  const headers = rateLimitHeaders(windows, now);
-  if (headers === undefined) return;
-  setHeader(c, HEADERS.rateLimitPolicy, headers.policy);
-  setHeader(c, HEADERS.rateLimit, headers.state);
 }

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { windowsAt } from '../domain/limits.ts';
+import { rateLimitHeaders, windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
-import { setRateLimitHeaders } from './admit.ts';
 import type { AppOptions, CallerEnv } from './context.ts';
 import { respondJson } from './respond.ts';
 
@@ -38,7 +37,7 @@ export function getUsage(deps: AppOptions) {
     const { now, top_links, ...rest } = await readUsage(accountId);
     const usage = { ...rest, features: ['idempotency', 'lookup'] };
     const windows = windowsAt(now).map((window) => ({ ...window, ...usage.requests[window.name] }));
-    setRateLimitHeaders(c, windows, now);
+    Object.assign(c.get('responseHeaders'), rateLimitHeaders(windows, now));
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
     const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;
     return respondJson(c, shown);
