@@ -1,4 +1,3 @@
-import type { RedirectType } from '@shortlink/sdk/wire';
 import type { Context } from 'hono';
 import { aliasAddress } from '../domain/aliases.ts';
 import { normalizeHost, type OwnHosts } from '../domain/hostnames.ts';
@@ -7,7 +6,7 @@ import { gone, notFound } from '../domain/problem.ts';
 import { locationOf, withQuery } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';
 import type { AppEnv, AppOptions } from './context.ts';
-import { type ResponseHeaders, respond, setHeader } from './respond.ts';
+import { type ResponseHeaders, respond } from './respond.ts';
 
 /** The pattern of the route, also in metrics. */
 export const REDIRECT_ROUTE = '/:code';
@@ -15,28 +14,24 @@ export const REDIRECT_ROUTE = '/:code';
 /** Every click must reach us, to be counted: caches may keep a 301, a 404 and a 410 too. */
 const CACHE_CONTROL = 'private, max-age=0';
 
-/** What a request for a short link gets: where it leads, or that there is no such link on this host, or none any more. */
-export type RedirectResponse =
-  | { status: RedirectType; headers: ResponseHeaders }
-  | { status: 404 | 410; headers?: undefined };
-
-/** A link of a custom domain is served there only; others on every other host, since proxies may rewrite `Host`. The query is added to the target's. */
+/**
+ * What a request for a link gets; without headers, it is 404 on this host, or 410. A link of a custom domain is served there only; others on every
+ * other host, since proxies may rewrite `Host`. The query is added to the target's.
+ */
 export function redirectFor(
-  link: Redirect,
+  { hostname, is_active, redirect_type, target_url }: Redirect,
   host: string | undefined,
   ownHosts: OwnHosts,
-  query = '',
-): RedirectResponse {
-  const isServedHere =
-    link.hostname === null
-      ? host === undefined || !ownHosts.isCustomDomain(host)
-      : host === link.hostname;
+  query: string,
+): { status: number; headers?: ResponseHeaders } {
+  const isDefaultHost = host === undefined || !ownHosts.isCustomDomain(host);
+  const isServedHere = hostname === null ? isDefaultHost : host === hostname;
   if (!isServedHere) return { status: 404 };
-  if (!link.is_active) return { status: 410 };
-  const location = locationOf(link.target_url);
+  if (!is_active) return { status: 410 };
+  const location = locationOf(target_url);
   const Location = query === '' ? location : withQuery(location, query);
   const headers = { 'Cache-Control': CACHE_CONTROL, Location, 'Content-Length': '0' };
-  return { status: link.redirect_type, headers };
+  return { status: redirect_type, headers };
 }
 
 /** Authority, path and query of a URL, or of one without its host. It is cut rather than parsed: this runs on every redirect. */
@@ -50,7 +45,6 @@ export function partsOf(url: string): [authority: string, path: string, query: s
 /** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
 export function redirect(deps: AppOptions) {
   return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
-    setHeader(c, 'Cache-Control', CACHE_CONTROL);
     const response = await follow(deps, c, c.req.param('code'));
     if (response === undefined) throw notFound('Short link');
     return response;
@@ -61,8 +55,6 @@ export function redirect(deps: AppOptions) {
 export function redirectAlias(deps: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response | undefined> => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return undefined;
-    // Responses of the API are not stored at all.
-    c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
     return follow(deps, c);
   };
 }
@@ -70,6 +62,8 @@ export function redirectAlias(deps: AppOptions) {
 /** Follows a code, or an alias where no link has that code here. One in memory comes first: while the database is away, nobody waits for the other. */
 async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
   const { forwardQuery = false, countPreviews = false, metrics } = deps;
+  // Responses of the API are not stored at all.
+  c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
   const ownHosts = await deps.ownHosts();
   const [authority, path, query] = partsOf(c.req.url);
   const host = normalizeHost(authority);
@@ -87,7 +81,6 @@ async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
     if (link === undefined) continue;
     const { status, headers } = redirectFor(link, host, ownHosts, forwardQuery ? query : '');
     if (status === 404) continue;
-    setHeader(c, 'Cache-Control', CACHE_CONTROL);
     if (headers === undefined) throw gone();
     if (c.req.method !== 'HEAD') {
       const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
