@@ -76,10 +76,8 @@ export function parseDomainHostname(input: string): string | undefined {
 
 export const withoutPort = (host: string) => host.replace(/:\d+$/, '');
 
-export type IsOwnHost = (url: URL) => boolean;
-
 /** Recognises own hosts in a target: a link to one is a loop. One with a port is own on that port only: other programs may be on the same host. */
-export function ownHostMatcher(hosts: Iterable<string>): IsOwnHost {
+export function ownHostMatcher(hosts: Iterable<string>): (url: URL) => boolean {
   const own = new Set(hosts);
   return (url) => {
     const hostname = canonicalHostname(url.hostname);

@@ -1,8 +1,6 @@
 import * as wire from '@shortlink/sdk/wire';
 import type { WindowState } from './limits.ts';
 
-type Extras = Omit<wire.ErrorBody, 'error' | 'code'>;
-
 /** A request that is rejected, with its response, all of which is meant for the client. Anything else that is thrown is a 500. */
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -17,7 +15,7 @@ export class Problem extends Error {
     status: number,
     code: wire.ErrorCode,
     message: string,
-    extras: Extras = {},
+    extras: Omit<wire.ErrorBody, 'error' | 'code'> = {},
     headers: Readonly<Record<string, string>> = {},
     isOfCaller = false,
   ) {

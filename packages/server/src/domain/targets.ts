@@ -18,8 +18,8 @@ const MAX_LOCATION_BYTES = 8_192;
 const HOST_TOO_LONG = `must have at most ${hostnames.MAX_HOSTNAME_LENGTH} characters in a host that is not ASCII, and at most ${hostnames.MAX_LABEL_LENGTH} between its dots`;
 
 export interface TargetRules {
-  isOwnHost: hostnames.IsOwnHost;
-  isAllowedHost: IsAllowedHost;
+  isOwnHost: (url: URL) => boolean;
+  isAllowedHost: (url: URL) => boolean;
   /** Schemes with hosts that were found to be fine under these rules. The links of a batch often lead to a few hosts. */
   fineOrigins?: Set<string> | undefined;
 }
@@ -90,10 +90,8 @@ export interface TargetHosts {
 
 export const EVERY_TARGET_HOST: TargetHosts = Object.freeze({ allow: [], deny: [] });
 
-export type IsAllowedHost = (url: URL) => boolean;
-
 /** Checks hosts against the lists. `notexample.com` is no subdomain of `example.com`; ports play no part. */
-export function targetHostMatcher({ allow, deny }: TargetHosts): IsAllowedHost {
+export function targetHostMatcher({ allow, deny }: TargetHosts): (url: URL) => boolean {
   const allowed = new Set(allow);
   const denied = new Set(deny);
   return ({ hostname }) =>

@@ -66,24 +66,25 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
 
   function redirectFromMemory(request: IncomingMessage, response: ServerResponse): boolean {
     const startedAt = performance.now();
-    const { method, url = '' } = request;
+    const { method, url = '', headers: given } = request;
     if (isLogged || method !== 'GET' || !PATH.test(url)) return false;
     const code = url.slice(1, 1 + CODE_LENGTH);
     const link = redirects.get(code, startedAt);
-    const host = hostOf(request.headers.host);
+    const host = hostOf(given.host);
     const own = knownOwnHosts();
     if (link === undefined || host === undefined || own === undefined) return false;
+    const hasBody = 'content-length' in given || 'transfer-encoding' in given;
     // The app closes the connection, reads the body, or looks up what the domain had.
-    if (isDraining() || hasBody(request.headers) || own.isRemoved(host)) return false;
+    if (isDraining() || hasBody || own.isRemoved(host)) return false;
     const query = forwardQuery ? partsOf(url)[2] : '';
     if (!PLAIN_QUERY.test(query)) return false;
     const { status, headers } = redirectFor(link, host, own, query);
     if (headers === undefined) return false;
 
-    headers[HEADERS.requestId] = requestIdOf(request.headers[REQUEST_ID]?.toString());
+    headers[HEADERS.requestId] = requestIdOf(given[REQUEST_ID]?.toString());
     response.writeHead(status, headers);
     send(response);
-    const isPreviewed = !countPreviews && isPreview((name) => request.headers[name]);
+    const isPreviewed = !countPreviews && isPreview((name) => given[name]);
     if (!isPreviewed) onClick(code);
     metrics.countRedirect(status, isPreviewed);
     const seconds = (performance.now() - startedAt) / 1_000;
@@ -103,7 +104,3 @@ export function fastRedirect(deps: FastRedirectDeps): RedirectNow {
 }
 
 const REQUEST_ID = HEADERS.requestId.toLowerCase();
-
-function hasBody(headers: IncomingMessage['headers']): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-}
