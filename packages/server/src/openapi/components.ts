@@ -164,49 +164,42 @@ export function limited(
 
 const { retryAfter } = wire.HEADERS;
 
-/** Errors that several endpoints share, by status. */
+/** What errors of several endpoints mean once the key is known, and the headers that they have, by status. */
 const SHARED = {
-  401: response(
+  404: ['There is nothing here.'],
+  409: ['The first request with this Idempotency-Key is still running.', retryAfter],
+  413: [
+    'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
+  ],
+  415: ['The body is not JSON, or it is compressed.', 'Accept?', 'Accept-Encoding?'],
+  422: ['This Idempotency-Key was used before, for another request.'],
+  429: ['A rate limit is exceeded; the message names it.', retryAfter],
+  500: ['A fault of the service. Whether a create was carried out is unknown.'],
+  503: [
+    'The database can not be used for the moment, or the service is busy; nothing was stored.',
+    retryAfter,
+  ],
+} satisfies Record<number, [description: string, ...headers: string[]]>;
+
+export const componentResponses: Record<string, OpenApiObject> = {
+  Status401: response(
     'The API key is missing or invalid. Counts against no limit.',
     json('Error'),
     'WWW-Authenticate',
   ),
-  403: response(
+  Status403: response(
     'The operator has disabled the account. Counts against no limit.',
     json('PermissionError'),
   ),
-  404: limited('Error', 'There is nothing here.'),
-  409: limited(
-    'Error',
-    'The first request with this Idempotency-Key is still running.',
-    retryAfter,
-  ),
-  413: limited(
-    'Error',
-    'The body is larger than 256 KiB for one link, 16 MiB for a look-up, or what a batch of the plan can need.',
-  ),
-  415: limited(
-    'Error',
-    'The body is not JSON, or it is compressed.',
-    'Accept?',
-    'Accept-Encoding?',
-  ),
-  422: limited('Error', 'This Idempotency-Key was used before, for another request.'),
-  429: limited('Error', 'A rate limit is exceeded; the message names it.', retryAfter),
-  500: limited('Error', 'A fault of the service. Whether a create was carried out is unknown.'),
-  503: limited(
-    'Error',
-    'The database can not be used for the moment, or the service is busy; nothing was stored.',
-    retryAfter,
-  ),
-} as const;
-
-export const componentResponses: Record<string, OpenApiObject> = Object.fromEntries(
-  Object.entries(SHARED).map(([status, shared]) => [`Status${status}`, shared]),
-);
+};
+for (const [status, [description, ...headers]] of Object.entries(SHARED)) {
+  componentResponses[`Status${status}`] = limited('Error', description, ...headers);
+}
 
 /** References to shared errors, to be spread into an operation's responses. */
-export function refusals(...statuses: (keyof typeof SHARED)[]): Record<string, OpenApiObject> {
+export function refusals(
+  ...statuses: (401 | 403 | keyof typeof SHARED)[]
+): Record<string, OpenApiObject> {
   return Object.fromEntries(
     statuses.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
   );
