@@ -12,6 +12,8 @@ import {
   text,
 } from './components.ts';
 
+const { apiKey, idempotencyKey, retryAfter } = HEADERS;
+
 const TAGS = {
   links: 'Creating links.',
   jobs: 'Batches that run in the background.',
@@ -20,22 +22,24 @@ const TAGS = {
   service: 'The state of the service.',
 };
 
-/** An operation. Of what describes it, the fields that are named by a status are its responses. */
-function operation(
-  ...[operationId, tag, summary, described]: [string, keyof typeof TAGS, string, OpenApiObject]
-): OpenApiObject {
-  const isResponse = ([name]: [string, unknown]) => Number(name) > 0;
-  const fields = Object.entries(described);
-  const request = Object.fromEntries(fields.filter((field) => !isResponse(field)));
-  const responses = Object.fromEntries(fields.filter(isResponse));
-  return { operationId, tags: [tag], summary, ...request, responses };
+type Described = [id: string, tag: keyof typeof TAGS, summary: string, described: OpenApiObject];
+
+/** Makes a path with one operation. Of what describes it, the fields that are named by a status are its responses. */
+function pathWith(method: 'get' | 'post') {
+  return (...[operationId, tag, summary, described]: Described): OpenApiObject => {
+    const isResponse = ([name]: [string, unknown]) => Number(name) > 0;
+    const fields = Object.entries(described);
+    const request = Object.fromEntries(fields.filter((field) => !isResponse(field)));
+    const responses = Object.fromEntries(fields.filter(isResponse));
+    return { [method]: { operationId, tags: [tag], summary, ...request, responses } };
+  };
 }
 
+const [get, post] = [pathWith('get'), pathWith('post')];
+
 /** A `GET` that needs no key. */
-function open(...[id, tag, summary, described]: Parameters<typeof operation>): OpenApiObject {
-  const all = { security: [], ...refusals(500), ...described };
-  return { get: operation(id, tag, summary, all) };
-}
+const open = (...[id, tag, summary, described]: Described) =>
+  get(id, tag, summary, { security: [], ...refusals(500), ...described });
 
 const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
   parameters: [{ name, in: where, required: true, schema: { type: 'string' } }],
@@ -43,7 +47,7 @@ const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
 
 /** What creates send: a body, and an idempotency key if they want to. */
 const creating = (schema: string): OpenApiObject => ({
-  parameters: [{ $ref: `#/components/parameters/${HEADERS.idempotencyKey}` }],
+  parameters: [{ $ref: `#/components/parameters/${idempotencyKey}` }],
   ...body(schema),
 });
 
@@ -65,63 +69,45 @@ const CREATING = 'Needs the permission `shortlinks:write`.';
 
 /** The endpoints that take an API key. */
 const apiPaths: Record<string, OpenApiObject> = {
-  [ROUTES.links]: {
-    post: operation('createLink', 'links', 'Create one link', {
-      description: CREATING,
-      ...creating('LinkInput'),
-      201: limited('Link', 'The created link.'),
-      ...CREATE_REFUSALS,
-    }),
-  },
-  [ROUTES.linksBatch]: {
-    post: operation('createBatch', 'links', 'Create many links', {
-      description: `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`,
-      ...creating('BatchInput'),
-      200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
-      202: limited(
-        'ProcessingBatch',
-        'The batch became a job; poll it.',
-        'Location',
-        HEADERS.retryAfter,
-      ),
-      ...CREATE_REFUSALS,
-    }),
-  },
-  [ROUTES.linksLookup]: {
-    post: operation('lookUpLinks', 'links', 'Which links of the account exist', {
-      description:
-        'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.',
-      ...body('LookupInput'),
-      200: limited('Lookup', 'A result for each entry, in the order asked.'),
-      400: limited('ValidationError', 'The body breaks a rule.'),
-      403: limited(
-        'PermissionError',
-        'The key lacks both permissions, or the account is disabled.',
-      ),
-      ...refusals(401, 413, 415, 429, 500, 503),
-    }),
-  },
-  [`${ROUTES.jobs}/{job_id}`]: {
-    get: operation('getJob', 'jobs', 'Poll a batch job', {
-      description:
-        'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.',
-      ...parameter('path', 'job_id'),
-      200: limited(
-        'Job',
-        'The job, with the results so far in order. `Retry-After` is there until it is complete.',
-        `${HEADERS.retryAfter}?`,
-      ),
-      ...refusals(401, 403, 404, 429, 500, 503),
-    }),
-  },
-  [ROUTES.usage]: {
-    get: operation('getUsage', 'usage', "Use of the plan's limits, in total and per key", {
-      description:
-        'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.',
-      200: limited('Usage', 'What is used of what the plan allows.'),
-      ...refusals(401, 403, 429, 500, 503),
-    }),
-  },
+  [ROUTES.links]: post('createLink', 'links', 'Create one link', {
+    description: CREATING,
+    ...creating('LinkInput'),
+    201: limited('Link', 'The created link.'),
+    ...CREATE_REFUSALS,
+  }),
+  [ROUTES.linksBatch]: post('createBatch', 'links', 'Create many links', {
+    description: `${CREATING} ${MAX_SYNC_BATCH_LINKS} links or fewer are created at once; more become a job. All are valid, or none is created.`,
+    ...creating('BatchInput'),
+    200: limited('CompletedBatch', 'All links are created, in the order they were sent.'),
+    202: limited('ProcessingBatch', 'The batch became a job; poll it.', 'Location', retryAfter),
+    ...CREATE_REFUSALS,
+  }),
+  [ROUTES.linksLookup]: post('lookUpLinks', 'links', 'Which links of the account exist', {
+    description:
+      'Needs the permission `shortlinks:write` or `analytics:read`. Every link is found that was created before the request, and every link of the jobs accepted before it: it waits for these, and is 503 after 10 seconds.',
+    ...body('LookupInput'),
+    200: limited('Lookup', 'A result for each entry, in the order asked.'),
+    400: limited('ValidationError', 'The body breaks a rule.'),
+    403: limited('PermissionError', 'The key lacks both permissions, or the account is disabled.'),
+    ...refusals(401, 413, 415, 429, 500, 503),
+  }),
+  [`${ROUTES.jobs}/{job_id}`]: get('getJob', 'jobs', 'Poll a batch job', {
+    description:
+      'Any valid key of the account that sent the batch. Large results are sent one at a time: of many polls at once some are 429.',
+    ...parameter('path', 'job_id'),
+    200: limited(
+      'Job',
+      'The job, with the results so far in order. `Retry-After` is there until it is complete.',
+      `${retryAfter}?`,
+    ),
+    ...refusals(401, 403, 404, 429, 500, 503),
+  }),
+  [ROUTES.usage]: get('getUsage', 'usage', "Use of the plan's limits, in total and per key", {
+    description:
+      'Any valid key of the account. Counts against no limit of the plan, but can be read 60 times a minute only.',
+    200: limited('Usage', 'What is used of what the plan allows.'),
+    ...refusals(401, 403, 429, 500, 503),
+  }),
 };
 
 const FOUND = response('The target of the link, with its redirect type.', undefined, 'Location');
@@ -195,7 +181,7 @@ const openPaths: Record<string, OpenApiObject> = {
     404: response('No link has this code on this host.', PROBLEM),
     410: response('The link is switched off.', PROBLEM),
     500: response('A fault of the service.', PROBLEM),
-    503: response('The database can not be used for the moment.', PROBLEM, HEADERS.retryAfter),
+    503: response('The database can not be used for the moment.', PROBLEM, retryAfter),
   }),
 };
 
@@ -223,8 +209,8 @@ export function openApiDocument(publicUrl: string): OpenApiObject {
       schemas: componentSchemas(),
       headers: componentHeaders,
       parameters: {
-        [HEADERS.idempotencyKey]: {
-          name: HEADERS.idempotencyKey,
+        [idempotencyKey]: {
+          name: idempotencyKey,
           in: 'header',
           description:
             'One key per logical request: sent again within 24 hours with the same body, it gets the first response again.',
@@ -236,7 +222,7 @@ export function openApiDocument(publicUrl: string): OpenApiObject {
         apiKey: {
           type: 'apiKey',
           in: 'header',
-          name: HEADERS.apiKey,
+          name: apiKey,
           description: 'A key of the account, made with `shortlink-server keys create`.',
         },
         tlsAskToken: {
