@@ -103,30 +103,29 @@ function describe(
   return { ...json, properties: { ...properties, ...Object.fromEntries(promised), ...fields } };
 }
 
+const { rateLimit, rateLimitPolicy, requestId, retryAfter } = wire.HEADERS;
+
 const header = (description: string, rules: OpenApiObject = {}): OpenApiObject => ({
   description,
   schema: { type: 'string', ...rules },
 });
 
 export const componentHeaders: Record<string, OpenApiObject> = {
-  [wire.HEADERS.requestId]: header('Names this response in logs and bug reports.', {
+  [requestId]: header('Names this response in logs and bug reports.', {
     pattern: '^[\\w=-]{1,128}$',
   }),
-  [wire.HEADERS.rateLimitPolicy]: header(
+  [rateLimitPolicy]: header(
     'The request windows of the plan (IETF draft-ietf-httpapi-ratelimit-headers-11); absent when all are unlimited.',
   ),
-  [wire.HEADERS.rateLimit]: header('What is left of each window, and when it ends (same draft).'),
-  [wire.HEADERS.retryAfter]: header(
-    'Whole seconds to wait before trying again; 0 is less than one.',
-    COUNT,
-  ),
+  [rateLimit]: header('What is left of each window, and when it ends (same draft).'),
+  [retryAfter]: header('Whole seconds to wait before trying again; 0 is less than one.', COUNT),
   Location: header('Where it leads.'),
   'WWW-Authenticate': header('The challenge of a 401.', { const: 'ApiKey' }),
 };
 
 /** Headers that only some responses of a kind have. */
 const SOMETIMES: Record<string, OpenApiObject | undefined> = {
-  [wire.HEADERS.retryAfter]: componentHeaders[wire.HEADERS.retryAfter],
+  [retryAfter]: componentHeaders[retryAfter],
   Accept: header('The content type that is taken.', { const: 'application/json' }),
   'Accept-Encoding': header('The content encoding that is taken.', { const: 'identity' }),
 };
@@ -144,7 +143,7 @@ export function response(
   content?: OpenApiObject,
   ...headers: readonly string[]
 ): OpenApiObject {
-  const described = [wire.HEADERS.requestId, ...headers].map((header) => {
+  const described = [requestId, ...headers].map((header) => {
     const [name = '', isOptional] = header.split('?');
     const optional = { ...SOMETIMES[name], required: false };
     return [name, isOptional === undefined ? { $ref: `#/components/headers/${name}` } : optional];
@@ -158,11 +157,8 @@ export function limited(
   description: string,
   ...headers: readonly string[]
 ): OpenApiObject {
-  const windows = [wire.HEADERS.rateLimitPolicy, wire.HEADERS.rateLimit];
-  return response(description, json(schema), ...windows, ...headers);
+  return response(description, json(schema), rateLimitPolicy, rateLimit, ...headers);
 }
-
-const { retryAfter } = wire.HEADERS;
 
 /** What errors of several endpoints mean once the key is known, and the headers that they have, by status. */
 const SHARED = {
