@@ -23,16 +23,14 @@ export class Connections {
   #isDraining = false;
 
   constructor(server: Server) {
-    server.on('connection', (socket) => this.#opened(socket));
-  }
-
-  #opened(socket: Socket): void {
-    const pending: ServerResponse[] = [];
-    this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
-    socket.once('close', () => {
-      this.#open.delete(socket);
-      // Node emits `close` only for the response that was being sent. The others would keep their data in memory.
-      for (const response of [...pending]) if (response.socket === null) response.emit('close');
+    server.on('connection', (socket) => {
+      const pending: ServerResponse[] = [];
+      this.#open.set(socket, { socket, pending, bytesRead: 0, usedAt: performance.now() });
+      socket.once('close', () => {
+        this.#open.delete(socket);
+        // Node emits `close` only for the response that was being sent. The others would keep their data in memory.
+        for (const response of [...pending]) if (response.socket === null) response.emit('close');
+      });
     });
   }
 

@@ -59,12 +59,9 @@ export function createHandlers(deps: AppOptions) {
         act,
       );
       if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
-      if (!replayed) metrics.count('links_created', 'by="batch"', value.length);
-      const body: wire.CompletedBatch = {
-        status: 'completed',
-        total: value.length,
-        results: value,
-      };
+      const total = value.length;
+      if (!replayed) metrics.count('links_created', 'by="batch"', total);
+      const body: wire.CompletedBatch = { status: 'completed', total, results: value };
       return respondJson(c, body);
     },
   };
