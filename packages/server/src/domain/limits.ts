@@ -1,8 +1,6 @@
 import { HEADERS, type PlanLimits } from '@shortlink/sdk/wire';
 
-/** Request windows, in the order they are checked and shown. */
-export const WINDOW_NAMES = ['minute', 'day', 'month'] as const;
-export type WindowName = (typeof WINDOW_NAMES)[number];
+export type WindowName = 'minute' | 'day' | 'month';
 
 /** A fixed window in UTC: it holds `startsAt <= now < endsAt`, in milliseconds since the epoch. */
 export interface RequestWindow {
@@ -21,7 +19,7 @@ export interface WindowState extends RequestWindow {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** The minute, the UTC day and the UTC calendar month that `now` falls in, in the order of {@link WINDOW_NAMES}. */
+/** The minute, the UTC day and the UTC calendar month that `now` falls in, in the order in which they are shown. */
 export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWindow] {
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
   const day = startOfDay(now);
@@ -32,7 +30,6 @@ export function windowsAt(now: number): [RequestWindow, RequestWindow, RequestWi
   ];
 }
 
-/** Midnight UTC at or before `now`. */
 export const startOfDay = (now: number) => Math.floor(now / DAY_MS) * DAY_MS;
 
 export function startOfMonth(now: number, monthsAfter = 0): number {

@@ -11,10 +11,7 @@ const JSON_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
 export type BodyEnv<K extends BodyKind> = CallerEnv & { Variables: { body: CheckedBody<K> } };
 
-/**
- * Reads and checks the body of a request, and keeps its memory until the response is made. 415 for another content type or a compressed body, 413 for
- * one that is too large, 400 for anything that is no JSON object in UTF-8 (RFC 8259), 503 while large bodies of other requests fill the memory for them.
- */
+/** Reads and checks the body of a request, and keeps its memory until the response is made. */
 export function bodyReader(options: AppOptions) {
   const memory = new BodyMemory();
   const checkBody = bodyChecker(options);

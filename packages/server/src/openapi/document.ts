@@ -45,7 +45,6 @@ const parameter = (where: 'path' | 'query', name: string): OpenApiObject => ({
   parameters: [{ name, in: where, required: true, schema: { type: 'string' } }],
 });
 
-/** What creates send: a body, and an idempotency key if they want to. */
 const creating = (schema: string): OpenApiObject => ({
   parameters: [{ $ref: `#/components/parameters/${idempotencyKey}` }],
   ...body(schema),
@@ -55,7 +54,6 @@ const body = (schema: string): OpenApiObject => ({
   requestBody: { required: true, content: json(schema) },
 });
 
-/** 403 has two causes: a plan limit, with `upgrade` in the body, or a missing permission. */
 const CREATE_REFUSALS: OpenApiObject = {
   400: limited('ValidationError', 'The body breaks a rule; nothing was created.'),
   403: limited(
@@ -115,7 +113,6 @@ const FOUND = response('The target of the link, with its redirect type.', undefi
 const PROBLEM = { ...json('Error'), ...text('text/html') };
 const NOT_FOR_CALLER = response('Not for this caller.', json('Error'));
 
-/** The body of a health check. */
 const healthy = (more?: OpenApiObject): OpenApiObject => {
   const properties = { status: { type: 'string', const: 'ok' }, ...more };
   return json({ type: 'object', properties, required: Object.keys(properties) });
