@@ -94,10 +94,7 @@ function lookupInput(list: string, items: OpenApiObject): OpenApiObject {
 }
 
 /** The JSON Schema of a validating schema, with some of its fields described more closely. */
-function describe(
-  schema: z.core.$ZodType,
-  fields: Record<string, OpenApiObject> = {},
-): OpenApiObject {
+function describe(schema: z.core.$ZodType, fields: Record<string, OpenApiObject> = {}) {
   const { $schema: _, properties, ...json } = z.toJSONSchema(schema, { io: 'input' });
   const promised = Object.entries(PROMISED).filter(([name]) => name in (properties ?? {}));
   return { ...json, properties: { ...properties, ...Object.fromEntries(promised), ...fields } };
@@ -138,11 +135,7 @@ export const text = (...types: string[]): OpenApiObject =>
   Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
 
 /** A response: its body, if it has one, and the headers that it has beside the request id. One with a `?` is not always there. */
-export function response(
-  description: string,
-  content?: OpenApiObject,
-  ...headers: readonly string[]
-): OpenApiObject {
+export function response(description: string, content?: OpenApiObject, ...headers: string[]) {
   const described = [requestId, ...headers].map((header) => {
     const [name = '', isOptional] = header.split('?');
     const optional = { ...SOMETIMES[name], required: false };
@@ -152,13 +145,8 @@ export function response(
 }
 
 /** A response of an endpoint that takes a key, once the key is known. */
-export function limited(
-  schema: string | OpenApiObject,
-  description: string,
-  ...headers: readonly string[]
-): OpenApiObject {
-  return response(description, json(schema), rateLimitPolicy, rateLimit, ...headers);
-}
+export const limited = (schema: string | OpenApiObject, description: string, ...more: string[]) =>
+  response(description, json(schema), rateLimitPolicy, rateLimit, ...more);
 
 /** What errors of several endpoints mean once the key is known, and the headers that they have, by status. */
 const SHARED = {
@@ -193,9 +181,7 @@ for (const [status, [description, ...headers]] of Object.entries(SHARED)) {
 }
 
 /** References to shared errors, to be spread into an operation's responses. */
-export function refusals(
-  ...statuses: (401 | 403 | keyof typeof SHARED)[]
-): Record<string, OpenApiObject> {
+export function refusals(...statuses: (401 | 403 | keyof typeof SHARED)[]) {
   return Object.fromEntries(
     statuses.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
   );

@@ -50,9 +50,7 @@ const creating = (schema: string): OpenApiObject => ({
   ...body(schema),
 });
 
-const body = (schema: string): OpenApiObject => ({
-  requestBody: { required: true, content: json(schema) },
-});
+const body = (schema: string) => ({ requestBody: { required: true, content: json(schema) } });
 
 const CREATE_REFUSALS: OpenApiObject = {
   400: limited('ValidationError', 'The body breaks a rule; nothing was created.'),
