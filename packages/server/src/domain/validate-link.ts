@@ -80,7 +80,9 @@ function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
 
 const rejected = (...details: ErrorDetail[]) => ({ ok: false, details }) as const;
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -98,10 +100,7 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return details.filter(({ field }, at) => details.findIndex((one) => one.field === field) === at);
 }
 
-export function validateBatch(
-  body: Record<string, unknown>,
-  rules: LinkRules,
-): Validated<ValidLink[]> {
+export function validateBatch(body: JsonObject, rules: LinkRules): Validated<ValidLink[]> {
   const { domain_id } = body;
   const links = validateList(body, 'links');
   if (!links.ok) return links;
@@ -115,7 +114,7 @@ export function validateBatch(
   return checkEntries(links.value, (entry) => validateLink(entry, entryRules, domain_id));
 }
 
-function validateList(body: Record<string, unknown>, field: string): Validated<readonly unknown[]> {
+function validateList(body: JsonObject, field: string): Validated<readonly unknown[]> {
   const list = body[field];
   if (list === undefined) return reject(field, 'is required');
   if (!Array.isArray(list)) return reject(field, 'must be an array');
@@ -129,7 +128,7 @@ function validateList(body: Record<string, unknown>, field: string): Validated<r
 const reject = (field: string, problem: string) => rejected(fieldDetail(field, problem));
 
 /** Whether a body or one of its entries names a custom domain. */
-export function namesDomain(body: Record<string, unknown>): boolean {
+export function namesDomain(body: JsonObject): boolean {
   const list = validateList(body, 'links');
   const entries = list.ok ? list.value.filter(isObject) : [];
   return [body, ...entries].some(({ domain_id }) => typeof domain_id === 'string');
@@ -174,7 +173,7 @@ export interface LookupTarget {
 }
 
 export function validateLookup(
-  body: Record<string, unknown>,
+  body: JsonObject,
   ownedDomains: ReadonlySet<string>,
 ): Validated<LookupEntry[]> {
   const list = body['codes'] === undefined ? 'links' : 'codes';

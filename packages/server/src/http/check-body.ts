@@ -39,11 +39,9 @@ export interface BodyInputs {
 
 export type BodyKind = keyof BodyInputs;
 
-type Body = Record<string, unknown>;
-
 const CHECKS: {
   readonly [K in BodyKind]: (
-    body: Body,
+    body: validation.JsonObject,
     rules: validation.LinkRules,
     accountId: string,
   ) => BodyInputs[K];
@@ -112,7 +110,7 @@ export function checkBody<K extends BodyKind>(
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-function parse(bytes: Uint8Array): Body {
+function parse(bytes: Uint8Array): validation.JsonObject {
   if (bytes.length === 0) throw invalidRequest('The request body is empty.');
   checkStructure(bytes);
   let text: string;

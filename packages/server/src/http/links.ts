@@ -1,7 +1,7 @@
 import * as wire from '@shortlink/sdk/wire';
 import type { Context, HonoRequest } from 'hono';
 import * as problems from '../domain/problem.ts';
-import type { AcceptedJob, CreateOutcome, CreateRequest, Idempotency } from '../store/store.ts';
+import type { AcceptedJob, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { BodyInputs } from './check-body.ts';
 import type { AppOptions } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
@@ -98,10 +98,7 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return QUOTED_KEY.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1');
 }
 
-export function readIdempotency(
-  request: HonoRequest,
-  fingerprint: string | undefined,
-): Idempotency | undefined {
+function readIdempotency(request: HonoRequest, fingerprint: string | undefined) {
   if (fingerprint === undefined) return undefined;
   const key = parseIdempotencyKey(request.header(wire.HEADERS.idempotencyKey) ?? '');
   if (key === undefined) {

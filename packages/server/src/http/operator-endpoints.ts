@@ -62,10 +62,9 @@ export function tlsAsk(deps: AppOptions) {
     if (!isAllowed(c, deps.tlsAskToken, c.req.query('token'))) {
       throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
     }
-    const host = normalizeHost(c.req.query('domain') ?? '');
+    const host = normalizeHost(c.req.query('domain') ?? '') ?? '';
     const { hosts } = await deps.ownHosts();
-    const isServed =
-      host !== undefined && hosts.some((own) => withoutPort(own) === withoutPort(host));
+    const isServed = hosts.some((own) => withoutPort(own) === withoutPort(host));
     if (!isServed) throw notFound('Domain');
     return health(c);
   };

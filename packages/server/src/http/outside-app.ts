@@ -14,9 +14,8 @@ const NODE_ERRORS: Record<string, [status: number, message: string]> = {
 export function respondToClientError(socket: Duplex, code: string | undefined): number {
   const [status, message] = NODE_ERRORS[code ?? ''] ?? [400, 'The request is not valid HTTP.'];
   const { headers, body } = errorResponse(message);
-  const lines = Object.entries({ ...headers, Connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
+  const all = Object.entries({ ...headers, Connection: 'close' });
+  const lines = all.map(([name, value]) => `${name}: ${value}`);
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', ''].join('\r\n');
   socket.end(head + body);
   return status;

@@ -22,10 +22,8 @@ export function respond(
   headers?: Readonly<ResponseHeaders>,
 ): Response {
   const secured = body === null ? undefined : SECURITY_HEADERS;
-  return new Response(body, {
-    status,
-    headers: { ...secured, ...c.get('responseHeaders'), ...headers },
-  });
+  const all = { ...secured, ...c.get('responseHeaders'), ...headers };
+  return new Response(body, { status, headers: all });
 }
 
 export function respondJson(
