@@ -135,8 +135,6 @@ export function sharedHostWarning(
 ): string | undefined {
   const { isBoth } = ownHostsOf(publicUrl, customDomains);
   const shared = customDomains.find(({ hostname }) => isBoth(hostname));
-  return (
-    shared &&
-    `${shared.hostname}, the host of the public URL, is also a custom domain of account ${shared.account_id}: at an address that both have, only the link of the default domain is found`
-  );
+  if (shared === undefined) return undefined;
+  return `${shared.hostname}, the host of the public URL, is also a custom domain of account ${shared.account_id}: at an address that both have, only the link of the default domain is found`;
 }

@@ -172,10 +172,7 @@ export interface LookupTarget {
   number?: number | undefined;
 }
 
-export function validateLookup(
-  body: JsonObject,
-  ownedDomains: ReadonlySet<string>,
-): Validated<LookupEntry[]> {
+export function validateLookup(body: JsonObject, rules: LinkRules): Validated<LookupEntry[]> {
   const list = body['codes'] === undefined ? 'links' : 'codes';
   if (list === 'codes' && body['links'] !== undefined) {
     return reject('codes', 'must not be given together with links');
@@ -183,7 +180,7 @@ export function validateLookup(
   const entries = validateList(body, list);
   if (!entries.ok) return entries;
   return checkEntries<LookupEntry>(entries.value, (entry) =>
-    list === 'codes' ? validateCode(entry) : validateTarget(entry, ownedDomains),
+    list === 'codes' ? validateCode(entry) : validateTarget(entry, rules),
   );
 }
 
@@ -192,11 +189,11 @@ function validateCode(entry: unknown): Validated<LookupEntry> {
   return { ok: true, value: { code: LOOKED_UP_CODE.test(entry) ? entry : '' } };
 }
 
-function validateTarget(entry: unknown, owned: ReadonlySet<string>): Validated<LookupEntry> {
+function validateTarget(entry: unknown, { ownedDomains }: LinkRules): Validated<LookupEntry> {
   const parsed = parseEntry(lookupTargetSchema, entry);
   if (!parsed.ok) return parsed;
   const { target_url, domain_id: domain = null, after } = parsed.value;
   // On a domain of nobody, or of somebody else, the account has no links.
-  const domain_id = domain === null || owned.has(domain) ? domain : '';
+  const domain_id = domain === null || ownedDomains.has(domain) ? domain : '';
   return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
 }

@@ -51,8 +51,8 @@ const CHECKS: {
     const links = valid(validation.validateBatch(body, rules));
     return links.length <= wire.MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
-  lookup: (body, { ownedDomains }, accountId) => {
-    const entries = validation.validateLookup(body, ownedDomains);
+  lookup: (body, rules, accountId) => {
+    const entries = validation.validateLookup(body, rules);
     return toChunks(valid(entries, body['codes'] === undefined ? 'links' : 'codes'), accountId);
   },
 };
