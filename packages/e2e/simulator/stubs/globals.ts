@@ -46,7 +46,7 @@ export function replaceGlobals(): void {
   });
   // Nothing of this machine decides what happens, and the real one is slow to read.
   Object.defineProperty(process, 'env', { value: {} });
-  // The server's ids: nothing follows from them, and its pool of random bytes outlives a scenario.
+  // Codes of the server: nothing follows from them, and their pool of random bytes outlives a scenario.
   const random = new Random(0);
   globalThis.crypto.getRandomValues = (array) => {
     if (array instanceof Uint8Array)
