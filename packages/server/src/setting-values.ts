@@ -13,8 +13,8 @@ export interface Kind<T> {
   value?: string;
   /** What is accepted, for the message about any other text. */
   accepts: string;
-  /** What no text stands for. @default some text is needed */
-  none?: { value: T };
+  /** What no text stands for, where a setting has no default. @default undefined */
+  none?: T;
   /** The text as it may be shown. @default as it is */
   shown?: (text: string) => string;
 }
@@ -71,8 +71,6 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
-const NOTHING = { value: undefined };
-
 export const whole = (what: string, min: number, max: number, value = '<n>'): Kind<number> => ({
   value,
   accepts: `${what} from ${min} to ${max}`,
@@ -109,7 +107,6 @@ export const ORIGIN: Kind<string | undefined> = {
     return url?.href === `${url?.origin}/` ? url?.origin : undefined;
   },
   shown: withoutUser,
-  none: NOTHING,
 };
 
 export const WEB_URL: Kind<string | undefined> = {
@@ -120,7 +117,6 @@ export const WEB_URL: Kind<string | undefined> = {
     return url?.username === '' && url.password === '' ? url.href : undefined;
   },
   shown: withoutUser,
-  none: NOTHING,
 };
 
 /** A user may have a password, which may be mistyped, too: with a slash in it, for example. */
@@ -137,14 +133,13 @@ export const HOSTS: Kind<string[]> = {
   value: '<hosts>',
   accepts: 'hosts without scheme or port, such as example.com or [::1], separated by commas',
   parse: parseHostList,
-  none: { value: [] },
+  none: [],
 };
 
 export const PATH: Kind<string | undefined> = {
   value: '<path>',
   accepts: 'a path',
   parse: (text) => text,
-  none: NOTHING,
 };
 
 export const LOG_LEVEL: Kind<LogLevel> = {
@@ -157,6 +152,5 @@ export const LOG_LEVEL: Kind<LogLevel> = {
 export const TOKEN: Kind<string | undefined> = {
   accepts: 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /',
   parse: (text) => (/^[\w.~+/-]{16,}=*$/.test(text) ? text : undefined),
-  none: NOTHING,
   shown: () => '***',
 };

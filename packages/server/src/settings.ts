@@ -53,14 +53,6 @@ type Setting<T> = Kind<T> & { option: Option };
 
 type Described<T> = readonly [kind: Kind<T>, about: string, fallback?: string];
 
-/** Its flag and its variable are named after it. Those that hold secrets have no flag: a command line can be read by other users. */
-function setting(name: string, ...[kind, about, fallback]: Described<unknown>) {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const option = new Option(`--${flag} ${kind.value ?? ''}`.trim(), about).default(fallback);
-  const variable = `SHORTLINK_${flag.replaceAll('-', '_').toUpperCase()}`;
-  return { ...kind, option: option.env(name === 'database' ? `${variable}_URL` : variable) };
-}
-
 const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
   database: [
     kinds.DATABASE,
@@ -125,12 +117,16 @@ const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
   ],
 };
 
-/** The type of the table says that each setting has the value of its name. */
+/** Flags and variables are named after their settings. Those that hold secrets have no flag: a command line can be read by other users. */
 export const SETTINGS = Object.fromEntries(
-  Object.entries<Described<unknown>>(TABLE).map(([name, described]) => [
-    name,
-    setting(name, ...described),
-  ]),
+  Object.entries<Described<unknown>>(TABLE).map(([name, [kind, about, fallback]]) => {
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const option = new Option(`--${flag} ${kind.value ?? ''}`.trim(), about).default(fallback);
+    const variable = `SHORTLINK_${flag.replaceAll('-', '_').toUpperCase()}`;
+    option.env(name === 'database' ? `${variable}_URL` : variable);
+    return [name, { ...kind, option }];
+  }),
+  // The type of the table says that each setting has the value of its name.
 ) as { [K in keyof Settings]: Setting<Settings[K]> };
 
 export const FLAGS: readonly Option[] = Object.values(SETTINGS)
@@ -156,16 +152,15 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError for the first value that can't be used
  */
 export function readSettings(flags: RawSettings, env: Env): Settings {
-  const read = <T>({ option, parse, accepts, none, shown }: Setting<T>): T => {
+  const read = ({ option, parse, accepts, none, shown }: Setting<unknown>) => {
     const { name, text } = given(option, flags, env);
-    if (text === '' && none !== undefined) return none.value;
+    if (text === '' && option.defaultValue === undefined) return none;
     const value = parse(text);
     if (value !== undefined) return value;
     const rejected = JSON.stringify(shown === undefined ? text : shown(text));
     throw new ConfigError(`${name} is ${rejected}; expected ${accepts}`);
   };
-  const values = Object.entries(SETTINGS).map(([name, setting]) => [name, read<unknown>(setting)]);
-  // The type of the table says that each setting has the value of its name.
+  const values = Object.entries(SETTINGS).map(([name, setting]) => [name, read(setting)]);
   return Object.fromEntries(values) as Settings;
 }
 
