@@ -1,8 +1,9 @@
 import { MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH, REDIRECT_TYPES } from '@shortlink/sdk/wire';
+import { cleanTags } from '@shortlink/tables';
 import { isReservedPath } from '../../domain/aliases.ts';
 import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE, uuidOf } from '../../domain/ids.ts';
-import { type LinkRules, validateLink } from '../../domain/validate-link.ts';
+import { isObject, type LinkRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
 import type { Domain } from '../../store/store.ts';
 import { readAddress } from './address.ts';
@@ -10,7 +11,8 @@ import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
 import type { Field, Fields } from './services.ts';
 
-type ValueOf = (field: Field) => unknown;
+/** All that a row has for a field, in the order of its columns. */
+type ValuesOf = (field: Field) => unknown[];
 
 export interface Reading {
   fields: Fields;
@@ -29,17 +31,13 @@ export interface Reading {
 /** @throws Error whose message says what is wrong with the row; where a host is, that is its cause */
 export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
   const { fields, isOwn, rules, now } = reading;
-  const value: ValueOf = (field) => {
-    for (const name of fields[field] ?? []) {
-      const found = values.get(name);
-      if ((found ?? '') !== '') return found;
-    }
-    return undefined;
-  };
+  const all: ValuesOf = (field) =>
+    (fields[field] ?? []).map((name) => values.get(name)).filter((value) => (value ?? '') !== '');
+  const value = (field: Field) => all(field)[0];
   const text = (field: Field) => String(value(field) ?? '');
   const created_at = createdAt(value('created'), now);
   const own = isOwn ? ownFields(values, reading) : undefined;
-  const aliases = addressesOf(values, value, reading);
+  const aliases = addressesOf(all, reading);
   if (own === undefined && aliases.length === 0) throw new Error('it has no short URL');
   const [target, title, tags] = [text('target'), text('title'), value('tags')];
   const input = {
@@ -55,7 +53,7 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     ...checked.value,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
-    is_active: own?.is_active ?? isActive(values, value, reading),
+    is_active: own?.is_active ?? isActive(all, reading),
     click_count: clicksOf(value('clicks')),
     created_at,
     aliases,
@@ -70,23 +68,21 @@ function ownFields(values: SourceRow['values'], reading: Reading) {
   if (!CODE.test(code)) throw new Error(`${JSON.stringify(code)} is no code of this service`);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) throw new Error('its id is no UUID');
   const domain_id = host === '' ? '' : domainOf(host, reading);
-  const is_active = text('isactive');
-  if (!/^(?:true|1|yes|false|0|no)$/i.test(is_active)) {
+  const [is_active, isOn] = [text('isactive'), /^(?:true|1|yes)$/i];
+  if (!isOn.test(is_active) && !/^(?:false|0|no)$/i.test(is_active)) {
     throw new Error(`its is_active is ${JSON.stringify(is_active)}`);
   }
-  return { code, id, is_active: /^[t1y]/i.test(is_active), domain_id };
+  return { code, id, is_active: isOn.test(is_active), domain_id };
 }
 
 /** Every address of the row, each once. */
-function addressesOf(values: SourceRow['values'], value: ValueOf, reading: Reading): Alias[] {
-  const lists = (reading.fields.addresses ?? []).flatMap((name) =>
-    listOf(values.get(name) ?? '', reading.isOwn ? ' ' : undefined),
-  );
+function addressesOf(all: ValuesOf, reading: Reading): Alias[] {
+  const lists = all('addresses').flatMap((list) => listOf(list, reading.isOwn ? ' ' : undefined));
   const addresses = lists.map((address) => String(address).trim()).filter((text) => text !== '');
   // Some exports have the address of the domain itself, which is no link.
-  const path = value('path') ?? null;
-  if (addresses.length === 0 && path !== null)
-    addresses.push(`${value('host') ?? ''}/${path}`.trim());
+  const [host = ''] = all('host');
+  const [path] = all('path');
+  if (addresses.length === 0 && path !== undefined) addresses.push(`${host}/${path}`.trim());
   const aliases = addresses.map((address) => aliasOf(address, reading));
   return [...new Map(aliases.map((alias) => [alias.domain_id + alias.path, alias])).values()];
 }
@@ -139,10 +135,8 @@ function domainOf(authority: string, { hosts, domains, accountId }: Reading): st
 
 /** Texts, or objects with a name, which is how some APIs list tags. */
 function tagList(value: unknown): string[] {
-  const tags = listOf(value ?? '', /[,;|]/).map((tag) =>
-    typeof tag === 'object' && tag !== null && 'name' in tag ? String(tag.name) : String(tag),
-  );
-  return [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))];
+  const nameOf = (tag: unknown) => String(isObject(tag) && 'name' in tag ? tag['name'] : tag);
+  return [...new Set(cleanTags(listOf(value ?? '', /[,;|]/).map(nameOf)))];
 }
 
 const ownTags = (value: unknown) =>
@@ -184,21 +178,19 @@ const isSet = (value: unknown) =>
   !/^(?:false|f|0|no|null|active|)$/i.test(String(value ?? '').trim());
 
 /** Whether a link leads anywhere today. One behind a password must not be open to everybody. */
-function isActive(values: SourceRow['values'], value: ValueOf, reading: Reading): boolean {
-  const { fields, now, lost } = reading;
-  const [begins, ends] = [value('begins'), value('ends')];
-  const [off, most] = [value('off'), value('maxVisits')];
+function isActive(all: ValuesOf, { now, lost }: Reading): boolean {
+  const [begins, ends] = [all('begins')[0], all('ends')[0]];
+  const [off, most] = [all('off')[0], all('maxVisits')[0]];
   // An export may have several columns for these. Any of them counts.
-  const has = (field: Field) => fields[field]?.some((name) => isSet(values.get(name))) ?? false;
-  const hasPassword = has('password');
+  const [hasPassword, hasOthers] = [all('password').some(isSet), all('others').some(isSet)];
   const isEarly = isSet(begins) && timeOf(begins, now) > now;
   const hasEnded =
     (isSet(ends) && timeOf(ends, now) <= now) ||
-    (isSet(most) && clicksOf(value('clicks')) >= Number(most));
+    (isSet(most) && clicksOf(all('clicks')[0]) >= Number(most));
   if (isEarly) lost('the times at which links begin, so that they are switched off');
   if (isSet(ends) && !hasEnded) lost('the times at which links end');
   if (isSet(most) && !hasEnded) lost('limits of visits');
-  if (has('others')) lost('targets for some countries, devices or visitors');
+  if (hasOthers) lost('targets for some countries, devices or visitors');
   if (hasPassword) lost('passwords, so that their links are switched off');
   if (isSet(off) && !OFF.test(String(off)))
     lost('states that are not known, so that their links are switched off');
