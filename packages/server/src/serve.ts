@@ -102,8 +102,20 @@ export async function listen(host: string, port: number, options: ListenOptions 
     /** From now on every response closes its connection, while new connections are still accepted. */
     drain: () => connections.drain(),
     /** Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection. All of this may take so long. */
-    close: ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) =>
-      close(server, connections, drainTimeoutMs),
+    close: async ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => {
+      const closed = once(server, 'close');
+      connections.drain();
+      // The HTTP server's own `close` would also cut idle connections, and with them requests that are on their way. In Bun it is no server of connections.
+      (server instanceof NetServer ? NetServer.prototype : server).close.call(server);
+      const sweep = setInterval(() => connections.closeUnused(), 50);
+      const giveUp = setTimeout(() => connections.destroyAll(), drainTimeoutMs);
+      await closed.finally(() => {
+        clearInterval(sweep);
+        clearTimeout(giveUp);
+        // Nothing is open any more; this ends the timer by which it looks for slow requests.
+        server.close();
+      });
+    },
   };
 }
 
@@ -111,21 +123,4 @@ export function portOf(server: Pick<Server, 'address'>): number {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
-}
-
-async function close(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
-  const closed = once(server, 'close');
-  connections.drain();
-  // The HTTP server's own `close` would also cut idle connections, and with them requests that are on their way. In Bun it is no server of connections.
-  (server instanceof NetServer ? NetServer.prototype : server).close.call(server);
-  const sweep = setInterval(() => connections.closeUnused(), 50);
-  const giveUp = setTimeout(() => connections.destroyAll(), timeoutMs);
-  try {
-    await closed;
-  } finally {
-    clearInterval(sweep);
-    clearTimeout(giveUp);
-    // Nothing is open any more; this ends the timer by which it looks for slow requests.
-    server.close();
-  }
 }
