@@ -63,7 +63,9 @@ async function interruptible<T>(act: (signal: AbortSignal) => Promise<T>): Promi
 /** Serves until a signal; a second one, a moment later, ends the process at once, and so does the first while the server starts. */
 async function start(settings: Settings, { dev }: { dev: boolean }): Promise<void> {
   let isServing = false;
-  const ending = cluster.isWorker ? ignoreSignals() : firstSignal(() => isServing);
+  let signalAt: number | undefined;
+  const ending = Promise.withResolvers<void>();
+  for (const name of ENDING) process.on(name, onSignal);
   // Once many connections have been opened, V8 takes the objects of requests for long-lived ones as well. They are then freed only by a
   // full garbage collection, and each of the small ones before it copies megabytes of them: pauses of 20 ms and more.
   setFlagsFromString('--no-allocation-site-pretenuring');
@@ -94,28 +96,18 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
     logger.info({ url, public_url: publicUrl }, 'serving');
   }
   isServing = true;
-  await ending;
+  await ending.promise;
   await server.stop();
   // What is still to be written to the log ends here if nobody reads it.
   setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
-}
 
-/** Those of a terminal and of some service managers reach workers too, which the first process stops. */
-function ignoreSignals(): undefined {
-  for (const name of ENDING) process.on(name, () => undefined);
-}
-
-function firstSignal(isServing: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    let firstAt = Number.POSITIVE_INFINITY;
-    const onSignal = () => {
-      const now = performance.now();
-      if (now - firstAt >= ONE_SIGNAL_MS) process.exit(EXIT.failed);
-      // Nothing was begun for anybody: a service manager would take another code for a crash.
-      if (!isServing()) process.exit(EXIT.ok);
-      firstAt = Math.min(firstAt, now);
-      resolve();
-    };
-    for (const name of ENDING) process.on(name, onSignal);
-  });
+  function onSignal(): void {
+    // Those of a terminal and of some service managers reach workers too, which the first process stops.
+    if (cluster.isWorker) return;
+    signalAt ??= performance.now();
+    if (performance.now() - signalAt >= ONE_SIGNAL_MS) process.exit(EXIT.failed);
+    // Nothing was begun for anybody: a service manager would take another code for a crash.
+    if (!isServing) process.exit(EXIT.ok);
+    ending.resolve();
+  }
 }
