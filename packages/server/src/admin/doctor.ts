@@ -23,12 +23,12 @@ export function registerDoctor(program: AdminCommand): void {
       ...(await checkDatabase(program.context, settings)),
       await checkPublicUrl(settings),
     ];
-    const rows = findings.map(([check, found, isFine, todo]) => {
+    const json = findings.map(([check, found, isFine, todo]) => {
       return { check, found, todo: isFine ? 'nothing' : todo };
     });
     const open = findings.filter(([, , isFine]) => !isFine).length;
-    const failure = `${open} of ${rows.length} checks ask for something`;
-    return { json: rows, rows, ...(open > 0 && { failure }) };
+    const failure = `${open} of ${json.length} checks ask for something`;
+    return { json, ...(open > 0 && { failure }) };
   });
 }
 
@@ -46,43 +46,40 @@ async function checkDatabase(context: CommandContext, settings: Settings): Promi
 }
 
 /** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
-function judge(facts: DatabaseFacts, settings: Settings): Finding[] {
+function* judge(facts: DatabaseFacts, settings: Settings): Generator<Finding> {
   const { version, newest, isPooled, clockAheadMs, connections, disk, domains = [] } = facts;
   const migrate =
     version < newest
       ? 'run shortlink-server migrate, or start the server'
       : 'use the version of shortlink-server that migrated it';
   const schema = `version ${version}, this program has ${newest}`;
-  const findings: Finding[] = [['schema', schema, version === newest, migrate]];
+  yield ['schema', schema, version === newest, migrate];
   if (connections !== undefined) {
     // Each worker has two at least.
     const each = Math.max(settings.databaseConnections, 2 * settings.workers);
     const instances = Math.floor(connections.most / each);
     const used = `${connections.used} of ${connections.most} in use, ${each} for each instance`;
     const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
-    findings.push(
-      ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''],
-      ['connections', used, instances >= MIN_INSTANCES, raise],
-    );
+    yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''];
+    yield ['connections', used, instances >= MIN_INSTANCES, raise];
   }
   if (clockAheadMs !== undefined) {
     const difference = Math.abs(clockAheadMs);
     const found = `${difference} ms ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database`;
     const todo = 'let NTP set the clocks: limits begin at other times on each instance';
-    findings.push(['clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo]);
+    yield ['clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo];
   }
   if (disk !== undefined) {
     const [free, used] = [disk.free / 1e9, disk.used / 1e9];
     const found = `${free.toFixed(1)} GB free, the database has ${used.toFixed(1)} GB`;
     const todo = 'make space: a backup or a migration needs as much as the database has';
-    findings.push(['disk', found, free >= used + MIN_FREE_GB, todo]);
+    yield ['disk', found, free >= used + MIN_FREE_GB, todo];
   }
   const warning = sharedHostWarning(publicUrlOf(settings), domains);
   if (warning !== undefined) {
     const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
-    findings.push(['public host', warning, false, todo]);
+    yield ['public host', warning, false, todo];
   }
-  return findings;
 }
 
 async function checkPublicUrl(settings: Settings): Promise<Finding> {
