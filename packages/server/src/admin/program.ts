@@ -29,14 +29,10 @@ export async function runProgram(
     }
     // Commander has printed its own message.
     if (error instanceof CommanderError) return EXIT.usage;
-    if (error instanceof ConfigError) {
-      context.err(`error: ${terminalSafe(error.message)}`);
-      return EXIT.usage;
-    }
     context.err(`error: ${explain(error)}`);
     const hint = hintFor(error, args);
     if (hint !== undefined) context.err(`  ${hint}`);
-    return EXIT.failed;
+    return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
   }
 }
 
@@ -44,7 +40,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/^error: /, '') : String(error);
 }
 
-const EXPECTED = [CommandFailed, StoreError, InputError];
+const EXPECTED = [CommandFailed, ConfigError, StoreError, InputError];
 
 /** An expected error is one line. A bug is shown with its stack, which helps to find it. */
 function explain(error: unknown): string {
