@@ -2,7 +2,6 @@ import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/w
 import type { Account, Store } from '../store/store.ts';
 import { type AdminCommand, CommandFailed, type Printed } from './command.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
-import type { Row } from './tables.ts';
 
 interface AccountOptions {
   name: string;
@@ -47,7 +46,7 @@ export function registerAccounts(program: AdminCommand): void {
     .add('list', 'List all accounts, oldest first.', 'accounts list')
     .onStore(async ({ store }) => {
       const json = await store.listAccounts();
-      return { json, rows: json.map(toRow) };
+      return { json, shown: json.map(toRow) };
     });
   accounts
     .add('show', 'Show an account and its limits.', `accounts show ${EXAMPLE_ID}`)
@@ -118,10 +117,10 @@ function found(account: Account | undefined, id: string): Account {
 }
 
 function printed(account: Account): Printed {
-  return { json: account, record: toRow(account) };
+  return { json: account, shown: toRow(account) };
 }
 
-function toRow({ id, name, plan, limits, disabled_at }: Account): Row {
+function toRow({ id, name, plan, limits, disabled_at }: Account) {
   const status =
     disabled_at === undefined ? 'active' : `disabled since ${disabled_at.slice(0, 10)}`;
   return { id, name, plan, status, limits: limitsByFlag(limits) };

@@ -5,7 +5,6 @@ import { FLAGS, flagsOf, publicUrlOf, readSettings, SETTINGS, type Settings } fr
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
-import type { Row } from './tables.ts';
 
 export const EXIT = {
   ok: 0,
@@ -49,11 +48,13 @@ export interface CommandContext {
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
 }
 
-/** What a command prints: `json` with `--json`, else `rows` or `record`, for people. With a `failure`, it fails after that. */
-export type Printed = { failure?: string } & (
-  | { json: readonly object[]; rows: readonly Row[] }
-  | { json: object; record?: Row }
-);
+/** What a command prints: `json` with `--json`, else `shown`: a list as a table. With a `failure`, it fails after that. */
+export interface Printed {
+  json: object;
+  /** @default the same as `json` */
+  shown?: object;
+  failure?: string;
+}
 
 interface Work {
   store: Store;
@@ -129,9 +130,10 @@ export class AdminCommand extends Command {
       // Commander passes the arguments and the options as they were declared.
       const printed = await act(settings, ...(args as unknown[] as A));
       if (printed === undefined) return;
-      const lines = isJson ? [safeJson(printed.json)] : await linesOf(printed, columns);
+      const { json, shown = json, failure } = printed;
+      const lines = isJson ? [safeJson(json)] : await linesOf(shown, columns);
       await write(`${lines.join('\n')}\n`);
-      if (printed.failure !== undefined) throw new CommandFailed(printed.failure, null);
+      if (failure !== undefined) throw new CommandFailed(failure, null);
     });
   }
 
@@ -151,8 +153,7 @@ export class AdminCommand extends Command {
   }
 }
 
-async function linesOf(printed: Printed, columns: number | undefined): Promise<string[]> {
+async function linesOf(shown: object, columns: number | undefined): Promise<string[]> {
   const { formatRecord, formatTable } = await import('./tables.ts');
-  if ('rows' in printed) return formatTable(printed.rows, columns);
-  return formatRecord(printed.record ?? { ...printed.json });
+  return Array.isArray(shown) ? formatTable(shown, columns) : formatRecord({ ...shown });
 }

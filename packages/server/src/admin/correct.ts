@@ -70,13 +70,13 @@ export function registerUpdate(links: AdminCommand): void {
       if (right > 0) context.err(`already right: ${right} of the links`);
       if (!yes && from !== undefined && !dryRun) await refuseMany(store, plan);
       const titles = plan.some(({ link, value }) => value.title !== link.title);
-      const rows = plan.map(({ link, value }) => ({
+      const json = plan.map(({ link, value }) => ({
         ...{ code: link.code, old_target: link.target_url, new_target: value.target_url },
         ...(titles && { old_title: link.title, new_title: value.title }),
       }));
-      if (dryRun) return { json: rows, rows };
+      if (dryRun) return { json };
       const [corrected = {}] = await correctAll(store, plan, { by, now }, context.err);
-      if (from !== undefined) return { json: rows, rows };
+      if (from !== undefined) return { json };
       if (plan[0]?.changed === false) context.err('nothing changed: the link is like that already');
       return { json: corrected };
     });

@@ -36,8 +36,7 @@ export function registerDomains(program: AdminCommand): void {
     .add('list', 'List all custom domains, oldest first.', 'domains list')
     .onStore(async ({ store }) => {
       const found = await store.listDomains();
-      const rows = found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id }));
-      return { json: rows, rows };
+      return { json: found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id })) };
     });
   domains
     .add(

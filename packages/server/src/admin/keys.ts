@@ -77,12 +77,12 @@ function registerList(keys: AdminCommand): void {
       const json = listed.map(({ expires_at = null, last_used_at = null, ...key }) => {
         return { ...key, expires_at, last_used_at };
       });
-      const rows = listed.map((key) => ({
+      const shown = listed.map((key) => ({
         ...{ id: key.id, name: key.name, permissions: key.permissions },
         'last used': key.last_used_at?.slice(0, 10) ?? 'never',
         ends: endOf(key, now),
       }));
-      return { json, rows };
+      return { json, shown };
     });
 }
 

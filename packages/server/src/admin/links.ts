@@ -46,7 +46,7 @@ export function registerLinks(program: AdminCommand): void {
       .onStore(async ({ store, settings }, named: string) => {
         const code = await findCode(store, publicUrlOf(settings), named);
         const link = code === undefined ? undefined : await act(store, code);
-        if (link !== undefined) return { json: link, record: toRecord(link) };
+        if (link !== undefined) return { json: link, shown: toRecord(link) };
         throw new CommandFailed(`link ${JSON.stringify(named)} not found`);
       });
   const what = 'Show a link: its old addresses and its corrections, too.';
@@ -101,7 +101,7 @@ function registerList(links: AdminCommand): void {
       if (found.length === limit && last !== undefined) {
         links.context.err(`there may be more links: add --cursor ${last.id}`);
       }
-      return { json: found, rows: found.map(toRow) };
+      return { json: found, shown: found.map(toRow) };
     });
 }
 

@@ -3,7 +3,7 @@ import { terminalSafe } from './output.ts';
 
 // Loaded only where something is drawn: a server that starts would spend a tenth of that on measuring texts.
 
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
 /** Width that a cut text keeps in any case: that of an id, so that ids stay whole. */
 const MIN_CUT_WIDTH = 16;
