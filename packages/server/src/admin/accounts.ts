@@ -52,22 +52,6 @@ export function registerAccounts(program: AdminCommand): void {
     .add('show', 'Show an account and its limits.', `accounts show ${EXAMPLE_ID}`)
     .argument('<id>', ACCOUNT_ID)
     .onStore(async ({ store }, id: string) => printed(await requireAccount(store, id)));
-  registerUpdate(accounts);
-  const verbs = [
-    ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
-    ['enable', false, 'Let a disabled account and its links work again.'],
-  ] as const;
-  for (const [verb, disabled, description] of verbs) {
-    accounts
-      .add(verb, description, `accounts ${verb} ${EXAMPLE_ID}`)
-      .argument('<id>', ACCOUNT_ID)
-      .onStore(async ({ store, now }, id: string) =>
-        printed(found(await store.setAccountDisabled({ id, disabled, now }), id)),
-      );
-  }
-}
-
-function registerUpdate(accounts: AdminCommand): void {
   const update = accounts
     .add(
       'update',
@@ -87,6 +71,18 @@ function registerUpdate(accounts: AdminCommand): void {
     requireCustom(update, { limit: limits, plan: plan ?? (await requireAccount(store, id)).plan });
     return printed(found(await store.updateAccount({ id, change: { name, plan, limits } }), id));
   });
+  const verbs = [
+    ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
+    ['enable', false, 'Let a disabled account and its links work again.'],
+  ] as const;
+  for (const [verb, disabled, description] of verbs) {
+    accounts
+      .add(verb, description, `accounts ${verb} ${EXAMPLE_ID}`)
+      .argument('<id>', ACCOUNT_ID)
+      .onStore(async ({ store, now }, id: string) =>
+        printed(found(await store.setAccountDisabled({ id, disabled, now }), id)),
+      );
+  }
 }
 
 function requireCustom(

@@ -23,23 +23,6 @@ const LISTING = 'keys list --account acc_7hVmWq2RkPzN';
 
 export function registerKeys(program: AdminCommand): void {
   const keys = program.add('keys', 'Create, list, rotate and revoke API keys.', CREATING, LISTING);
-  registerCreate(keys);
-  registerList(keys);
-  registerRotate(keys);
-  keys
-    .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
-    .argument('<key-id>', KEY_ID)
-    .onStore(async ({ store, now }, id: string) => {
-      const key = await store.revokeKey(id, now);
-      if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
-      const { before, ...owner } = key;
-      if (before === undefined) return { json: { id, revoked: true, ...owner } };
-      const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
-      throw new CommandFailed(`${whose} was revoked before, at ${before}`);
-    });
-}
-
-function registerCreate(keys: AdminCommand): void {
   keys
     .add(
       'create',
@@ -61,9 +44,6 @@ function registerCreate(keys: AdminCommand): void {
       await requireAccount(store, accountId);
       return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
     });
-}
-
-function registerList(keys: AdminCommand): void {
   keys
     .add(
       'list',
@@ -84,9 +64,6 @@ function registerList(keys: AdminCommand): void {
       }));
       return { json, shown };
     });
-}
-
-function registerRotate(keys: AdminCommand): void {
   const defaultExpires = `${EXPIRES} (default: that of the old key)`;
   keys
     .add(
@@ -116,6 +93,17 @@ function registerRotate(keys: AdminCommand): void {
         throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
       },
     );
+  keys
+    .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
+    .argument('<key-id>', KEY_ID)
+    .onStore(async ({ store, now }, id: string) => {
+      const key = await store.revokeKey(id, now);
+      if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
+      const { before, ...owner } = key;
+      if (before === undefined) return { json: { id, revoked: true, ...owner } };
+      const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
+      throw new CommandFailed(`${whose} was revoked before, at ${before}`);
+    });
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */

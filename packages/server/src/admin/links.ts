@@ -34,7 +34,32 @@ export function registerLinks(program: AdminCommand): void {
     LISTING,
     'links show Xk3pQ9z',
   );
-  registerList(links);
+  links
+    .add(
+      'list',
+      'List the links of an account, newest first.',
+      `${LISTING} --query example.com`,
+      `${LISTING} --limit 1000 --json`,
+    )
+    .requiredOption('--account <id>', 'id of the account')
+    .option('--query <text>', 'only links whose code, target URL or title contains this text')
+    .option(
+      '--limit <count>',
+      `number of links to list, at most ${MAX_LINKS}`,
+      parseCount(MAX_LINKS),
+      DEFAULT_LINKS,
+    )
+    .option('--cursor <id>', 'continue after the link with this id', parseUuid)
+    .onStore(async ({ store }, { account: accountId, ...search }: ListOptions) => {
+      await requireAccount(store, accountId);
+      const { query, limit, cursor } = search;
+      const found = await store.listLinks({ accountId, query, limit, cursor });
+      const last = found.at(-1);
+      if (found.length === limit && last !== undefined) {
+        links.context.err(`there may be more links: add --cursor ${last.id}`);
+      }
+      return { json: found, shown: found.map(toRow) };
+    });
   const onLink = (
     verb: string,
     description: string,
@@ -74,35 +99,6 @@ function toRecord({ aliases = [], corrections = [], ...link }: ShownLink) {
   });
   const more = [...lines('alias', aliases), ...lines('corrected', corrected)];
   return { ...link, ...Object.fromEntries(more) };
-}
-
-function registerList(links: AdminCommand): void {
-  links
-    .add(
-      'list',
-      'List the links of an account, newest first.',
-      `${LISTING} --query example.com`,
-      `${LISTING} --limit 1000 --json`,
-    )
-    .requiredOption('--account <id>', 'id of the account')
-    .option('--query <text>', 'only links whose code, target URL or title contains this text')
-    .option(
-      '--limit <count>',
-      `number of links to list, at most ${MAX_LINKS}`,
-      parseCount(MAX_LINKS),
-      DEFAULT_LINKS,
-    )
-    .option('--cursor <id>', 'continue after the link with this id', parseUuid)
-    .onStore(async ({ store }, { account: accountId, ...search }: ListOptions) => {
-      await requireAccount(store, accountId);
-      const { query, limit, cursor } = search;
-      const found = await store.listLinks({ accountId, query, limit, cursor });
-      const last = found.at(-1);
-      if (found.length === limit && last !== undefined) {
-        links.context.err(`there may be more links: add --cursor ${last.id}`);
-      }
-      return { json: found, shown: found.map(toRow) };
-    });
 }
 
 function toRow({ code, is_active, click_count, created_at, target_url, title }: Link) {
