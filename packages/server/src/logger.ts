@@ -1,6 +1,6 @@
 import { stderr } from 'node:process';
 import type { Writable } from 'node:stream';
-import { type Logger, pino } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from './setting-values.ts';
 
 export type { Logger };
@@ -16,11 +16,9 @@ const SECRET_FIELDS = ['key', 'apiKey', 'headers', '*.key', '*.apiKey', '*.heade
 export function createLogger(level: LogLevel, write?: (line: string) => void): Logger {
   const redact = { paths: SECRET_FIELDS, remove: true };
   const formatters = { level: (label: string) => ({ level: label }) };
-  const options = { level, redact, formatters, base: null, timestamp: isoTime };
+  const options = { level, redact, formatters, base: null, timestamp: stdTimeFunctions.isoTime };
   return pino(options, { write: write ?? boundedWriter(stderr) });
 }
-
-const isoTime = () => `,"time":"${new Date().toISOString()}"`;
 
 /** Text that may wait for the reader of the log: some five thousand lines. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -40,7 +38,7 @@ export function boundedWriter(stream: Writable): (line: string) => void {
   };
 
   function tell(): void {
-    const lines = `{"level":"warn"${isoTime()},"dropped":${dropped},"msg":"log lines dropped, because they were not read in time"}\n`;
+    const lines = `{"level":"warn"${stdTimeFunctions.isoTime()},"dropped":${dropped},"msg":"log lines dropped, because they were not read in time"}\n`;
     dropped = 0;
     stream.write(lines);
   }
