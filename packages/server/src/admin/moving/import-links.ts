@@ -101,22 +101,21 @@ class Import {
     const { next: flush, end } = oneBehind(async () => {
       await spool.add(await this.#flush((input) => this.#store.checkImport(input)));
     });
+    const { rules } = this.#settings;
+    // When links that exist were created, other hosts may have been those of the service, or allowed.
+    const ownRules = { ...rules, isOwnHost: () => false, fineOrigins: new Set<string>() };
+    const lax = { ...ownRules, isAllowedHost: () => true, fineOrigins: new Set<string>() };
     // The place of a row: the lines of its file up to it, and those of the files before.
     let place = 0;
     for (const { source, from } of this.#files) {
       const start = place;
       this.#starts.push(start);
       const isOwn = from === OWN;
-      const { rules } = this.#settings;
-      // When links that exist were created, other hosts may have been those of the service, or allowed.
-      const anyOwn = { ...rules, isOwnHost: () => false, fineOrigins: new Set<string>() };
-      const lax = { ...anyOwn, isAllowedHost: () => true };
-      const newRules = isOwn ? { ...anyOwn, fineOrigins: new Set<string>() } : rules;
       const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
       for await (const rows of source.read()) {
         for (const row of rows) {
           place = start + row.line;
-          this.#add(row, reading, newRules, place);
+          this.#add(row, reading, isOwn ? ownRules : rules, place);
           if (this.#group.length === CHECKED_TOGETHER) await flush();
         }
       }
