@@ -89,8 +89,9 @@ describe('an old address', () => {
     ] as const) {
       expect.soft(await locate(url), url).toBe(found);
     }
-    expect(await findCode(app.store, PUBLIC_URL, `${PUBLIC_URL}/one`)).toBe(code);
-    expect(await findCode(app.store, PUBLIC_URL, '/one')).toBeUndefined();
+    const operator = { store: app.store, publicUrl: PUBLIC_URL };
+    expect(await findCode(operator, `${PUBLIC_URL}/one`)).toBe(code);
+    expect(await findCode(operator, '/one')).toBeUndefined();
   });
 
   test('counts clicks on the link; HEAD counts none, and another method is what it was before', async () => {

@@ -100,10 +100,7 @@ export function createAccount(
   return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
 }
 
-export async function requireAccount(
-  store: Pick<Store, 'findAccount'>,
-  id: string,
-): Promise<Account> {
+export async function requireAccount(store: Store, id: string): Promise<Account> {
   return found(await store.findAccount(id), id);
 }
 

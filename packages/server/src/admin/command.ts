@@ -56,9 +56,12 @@ export interface Printed {
   failure?: string;
 }
 
-interface Work {
+/** What a command on the store has: all of its context, and what the settings say. */
+export interface Work extends Omit<CommandContext, 'now'> {
   store: Store;
   settings: Settings;
+  /** Origin of short URLs. */
+  publicUrl: string;
   now: number;
 }
 
@@ -142,10 +145,14 @@ export class AdminCommand extends Command {
     act: (work: Work, ...args: A) => Promise<Printed | undefined>,
   ): void {
     this.onDatabase(async (settings, ...args: A) => {
-      const { openStore, now } = this.context;
-      const store = await openStore(settings, this.opts<{ init?: boolean }>().init ?? false);
+      const { context } = this;
+      const store = await context.openStore(
+        settings,
+        this.opts<{ init?: boolean }>().init ?? false,
+      );
       try {
-        return await act({ store, settings, now: now() }, ...args);
+        const [publicUrl, now] = [publicUrlOf(settings), context.now()];
+        return await act({ ...context, store, settings, publicUrl, now }, ...args);
       } finally {
         await store.close();
       }

@@ -4,11 +4,10 @@ import { Option } from 'commander';
 import { ownHostsOf } from '../domain/hostnames.ts';
 import { targetHostMatcher } from '../domain/targets.ts';
 import { type LinkRules, validateLink } from '../domain/validate-link.ts';
-import { publicUrlOf, type Settings } from '../settings.ts';
 import { changedLink } from '../store/links.ts';
 import type { LinkCorrection } from '../store/operator-store.ts';
 import type { Domain, Store } from '../store/store.ts';
-import { type AdminCommand, type CommandContext, CommandFailed } from './command.ts';
+import { type AdminCommand, CommandFailed, type Work } from './command.ts';
 import { findCode } from './moving/address.ts';
 import { parseName } from './parse-options.ts';
 
@@ -31,7 +30,6 @@ const MOST_PERCENT_WITHOUT_YES = 30;
 const MAX_PROBLEMS = 100;
 
 export function registerUpdate(links: AdminCommand): void {
-  const { context } = links;
   links
     .add(
       'update',
@@ -55,19 +53,20 @@ export function registerUpdate(links: AdminCommand): void {
       '--yes',
       `change more than ${MOST_WITHOUT_YES} links of an account, or ${MOST_PERCENT_WITHOUT_YES} % of them`,
     )
-    .onStore(async ({ store, settings, now }, code: string | undefined, options: UpdateOptions) => {
+    .onStore(async (work, code: string | undefined, options: UpdateOptions) => {
+      const { store, err } = work;
       const { target: target_url, title, ifTarget, from } = options;
-      const { by = userName(context), dryRun = false, yes = false } = options;
+      const { by = userName(work), dryRun = false, yes = false } = options;
       if ((code === undefined) === (from === undefined)) {
         links.error('error: give the code of a link, or --from with a file of corrections');
       }
       const one = { code: code ?? '', target_url, title, ifTarget };
-      const changes = from === undefined ? [one] : await changesIn(from, context);
-      const planned = await planOf(store, settings, changes, context.err);
+      const changes = from === undefined ? [one] : await changesIn(from, work);
+      const planned = await planOf(work, changes);
       // A file that was killed is run again: what is right already is left out.
       const plan = from === undefined ? planned : planned.filter(({ changed }) => changed);
       const right = planned.length - plan.length;
-      if (right > 0) context.err(`already right: ${right} of the links`);
+      if (right > 0) err(`already right: ${right} of the links`);
       if (!yes && from !== undefined && !dryRun) await refuseMany(store, plan);
       const titles = plan.some(({ link, value }) => value.title !== link.title);
       const json = plan.map(({ link, value }) => ({
@@ -75,16 +74,16 @@ export function registerUpdate(links: AdminCommand): void {
         ...(titles && { old_title: link.title, new_title: value.title }),
       }));
       if (dryRun) return { json };
-      const [corrected = {}] = await correctAll(store, plan, { by, now }, context.err);
+      const [corrected = {}] = await correctAll(work, plan, by);
       if (from !== undefined) return { json };
-      if (plan[0]?.changed === false) context.err('nothing changed: the link is like that already');
+      if (plan[0]?.changed === false) err('nothing changed: the link is like that already');
       return { json: corrected };
     });
 }
 
-async function changesIn(file: string, { stdin, err }: CommandContext): Promise<Change[]> {
+async function changesIn(file: string, work: Work): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
-  const source = await openSource(file, stdin, err);
+  const source = await openSource(file, work);
   const changes: Change[] = [];
   try {
     if (!['code', 'shorturl'].some((name) => source.columns.has(name))) {
@@ -114,40 +113,31 @@ interface Planned {
 }
 
 /** Checks all corrections, so that none is made where one can't be. */
-async function planOf(
-  store: Store,
-  settings: Settings,
-  changes: readonly Change[],
-  say: (line: string) => void,
-): Promise<Planned[]> {
-  const rules = linkRules(await store.listDomains(), settings);
+async function planOf(work: Work, changes: readonly Change[]): Promise<Planned[]> {
+  const { store } = work;
+  const rules = linkRules(work, await store.listDomains());
   const plan = new Map<string, Planned>();
   const problems: string[] = [];
   for (const { where = '', problem: unread, ...change } of changes) {
-    const code = await findCode(store, publicUrlOf(settings), change.code);
+    const code = await findCode(work, change.code);
     const link = code === undefined ? undefined : await store.findLink(code);
     const problem =
       unread ??
       (link ? problemOf(change, link, rules) : `link ${JSON.stringify(change.code)} not found`) ??
-      (await mayLeadBack(store, settings, change)) ??
+      (await mayLeadBack(work, change)) ??
       (plan.has(code ?? '') && `link ${code} is corrected twice`);
     if (problem) problems.push(where + problem);
     else if (link) plan.set(link.code, { change, link, ...changedLink(link, change) });
   }
-  refuse(problems, problems.length === 1, "corrections can't be made", say);
+  refuse(work, problems, problems.length === 1, "corrections can't be made");
   return [...plan.values()];
 }
 
 /** @throws CommandFailed with the one problem there is, or with the number of all, the first of which are said */
-function refuse(
-  problems: readonly string[],
-  isOne: boolean,
-  what: string,
-  say: (line: string) => void,
-): void {
+function refuse({ err }: Work, problems: readonly string[], isOne: boolean, what: string): void {
   if (problems.length === 0) return;
   if (isOne) throw new CommandFailed(problems[0] ?? '');
-  for (const problem of problems.slice(0, MAX_PROBLEMS)) say(problem);
+  for (const problem of problems.slice(0, MAX_PROBLEMS)) err(problem);
   throw new CommandFailed(`${problems.length} of the ${what}; nothing was changed`);
 }
 
@@ -169,9 +159,9 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
 }
 
 /** Where no public URL says which host is the service's own, each target with the path of a link may be that link. */
-async function mayLeadBack(store: Store, settings: Settings, { target_url }: Change) {
-  if (settings.publicUrl !== undefined || target_url === undefined) return undefined;
-  const code = await findCode(store, publicUrlOf(settings), new URL(target_url).pathname);
+async function mayLeadBack(work: Work, { target_url }: Change) {
+  if (work.settings.publicUrl !== undefined || target_url === undefined) return undefined;
+  const code = await findCode(work, new URL(target_url).pathname);
   return (
     code &&
     `the target ${target_url} may lead back to this service, whose link ${code} has that path; set SHORTLINK_PUBLIC_URL`
@@ -190,14 +180,10 @@ async function refuseMany(store: Store, plan: readonly Planned[]): Promise<void>
 }
 
 /** Nothing is changed where one of the links was since it was planned. */
-async function correctAll(
-  store: Store,
-  plan: readonly Planned[],
-  made: Pick<LinkCorrection, 'by' | 'now'>,
-  say: (line: string) => void,
-): Promise<Link[]> {
+async function correctAll(work: Work, plan: readonly Planned[], by: string): Promise<Link[]> {
+  const { store, now } = work;
   const corrections = plan.map(({ change: { target_url, title }, link }) => {
-    return { code: link.code, target_url, title, ...made, ifTarget: link.target_url };
+    return { code: link.code, target_url, title, by, now, ifTarget: link.target_url };
   });
   const outcomes = await store.updateLinks(corrections);
   const problems = plan.flatMap(({ link }, at) => {
@@ -205,19 +191,19 @@ async function correctAll(
     return outcome?.ok ? [] : leadsTo({ ...link, ...outcome });
   });
   const meanwhile = `${plan.length} links were changed by somebody else meanwhile`;
-  refuse(problems, plan.length === 1, meanwhile, say);
+  refuse(work, problems, plan.length === 1, meanwhile);
   return outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
 }
 
 /** The rules for links that operators give, as the service has them for those of its clients. */
 export function linkRules(
+  { settings, publicUrl }: Work,
   domains: readonly Domain[],
-  settings: Settings,
   accountId?: string,
 ): LinkRules {
   const owned = domains.filter((domain) => domain.account_id === accountId);
   return {
-    isOwnHost: ownHostsOf(publicUrlOf(settings), domains).isOwnHost,
+    isOwnHost: ownHostsOf(publicUrl, domains).isOwnHost,
     isAllowedHost: targetHostMatcher({ allow: settings.targetAllow, deny: settings.targetDeny }),
     ownedDomains: new Set(owned.map(({ id }) => id)),
     fineOrigins: new Set(),
@@ -229,7 +215,7 @@ function leadsTo({ code, target_url }: Pick<Link, 'code' | 'target_url'>): strin
 }
 
 /** The user of the operating system. In a container there may be a number only. */
-function userName({ env }: CommandContext): string {
+function userName({ env }: Work): string {
   try {
     return userInfo().username;
   } catch {

@@ -1,5 +1,4 @@
 import { normalizeHost } from '../domain/hostnames.ts';
-import { publicUrlOf } from '../settings.ts';
 import type { DomainUse } from '../store/operator-store.ts';
 import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
@@ -19,9 +18,10 @@ export function registerDomains(program: AdminCommand): void {
     )
     .argument('<hostname>', HOSTNAME, parseHostname)
     .requiredOption('--account <id>', 'id of the account that gets the domain')
-    .onStore(async ({ store, settings, now }, hostname: string, options: { account: string }) => {
+    .onStore(async (work, hostname: string, options: { account: string }) => {
+      const { store, publicUrl, now, err } = work;
       // Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all.
-      if (hostname === normalizeHost(new URL(publicUrlOf(settings)).host)) {
+      if (hostname === normalizeHost(new URL(publicUrl).host)) {
         throw new CommandFailed(`${hostname} is the service's own domain`);
       }
       const { id: accountId } = await requireAccount(store, options.account);
@@ -29,7 +29,7 @@ export function registerDomains(program: AdminCommand): void {
       if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
       const use = await store.domainUse(hostname);
       const words = inWords(use);
-      if (words !== '') domains.context.err(`${words} lead to their targets again`);
+      if (words !== '') err(`${words} lead to their targets again`);
       return { json: { id: domain.id, hostname, ...(words !== '' && use) } };
     });
   domains
@@ -50,13 +50,13 @@ export function registerDomains(program: AdminCommand): void {
       '--force',
       'remove it even if it has links: they respond with 410 until it is added again',
     )
-    .onStore(async ({ store, now }, hostname: string, { force = false }: { force?: boolean }) => {
-      const outcome = await store.removeDomain({ hostname, force, now });
+    .onStore(async ({ store, now, err }, hostname: string, options: { force?: boolean }) => {
+      const outcome = await store.removeDomain({ hostname, force: options.force ?? false, now });
       const use = await store.domainUse(hostname);
       const words = inWords(use);
       if (outcome.ok) {
         const until = `respond with 410 until ${hostname} is added again`;
-        if (words !== '') domains.context.err(`${words} ${until}`);
+        if (words !== '') err(`${words} ${until}`);
         const { id } = outcome.value;
         return { json: { id, hostname, removed: true, ...(words !== '' && use) } };
       }

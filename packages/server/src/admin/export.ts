@@ -5,7 +5,7 @@ import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
 import { requireAccount } from './accounts.ts';
-import { type AdminCommand, type CommandContext, CommandFailed } from './command.ts';
+import { type AdminCommand, CommandFailed, type Work } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
 
 interface ExportOptions {
@@ -15,7 +15,6 @@ interface ExportOptions {
 }
 
 export function registerExport(links: AdminCommand): void {
-  const { write, err } = links.context;
   links
     .add(
       'export',
@@ -28,7 +27,8 @@ export function registerExport(links: AdminCommand): void {
       new Option('--format <format>', 'csv or jsonl').choices(['csv', 'jsonl']).default('csv'),
     )
     .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-')
-    .onStore(async ({ store }, { account, format, output }: ExportOptions) => {
+    .onStore(async (work, { account, format, output }: ExportOptions) => {
+      const { store, write, err } = work;
       if (account !== undefined) await requireAccount(store, account);
       const { header, line } = exportFormat(format, account === undefined);
       const exportTo: Fill = async (write) => {
@@ -41,7 +41,7 @@ export function registerExport(links: AdminCommand): void {
         return exported;
       };
       if (output !== '-') {
-        const exporting = intoFile(output, exportTo, links.context);
+        const exporting = intoFile(output, exportTo, work);
         const exported = await exporting.catch((error: unknown) => failOf(output, error));
         return { json: { exported, file: output } };
       }
@@ -55,7 +55,7 @@ type Write = (text: string) => Promise<void>;
 type Fill = (write: Write) => Promise<number>;
 
 /** Replaces the file once all is on the disk: what a symbolic link leads to, not the link. Devices and pipes are written into. */
-async function intoFile(path: string, fill: Fill, { interruptible }: CommandContext) {
+async function intoFile(path: string, fill: Fill, { interruptible }: Work) {
   const target = await followed(path);
   const found = await stat(target).catch(() => undefined);
   if (found !== undefined && !found.isFile()) {

@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { InputError } from '@shortlink/tables/basics';
 import { InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
-import { publicUrlOf } from '../settings.ts';
 import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
@@ -16,7 +15,6 @@ interface ImportOptions {
 }
 
 export function registerImport(links: AdminCommand): void {
-  const { stdin, err: say } = links.context;
   links
     .add(
       'import',
@@ -37,11 +35,12 @@ export function registerImport(links: AdminCommand): void {
       collectHost,
     )
     .option('--dry-run', 'check everything, and write nothing')
-    .onStore(async ({ store, settings, now }, files: string[], options: ImportOptions) => {
+    .onStore(async (work, files: string[], options: ImportOptions) => {
+      const { store, publicUrl, now, err: say } = work;
       const { from, host: renamed = new Map(), dryRun = false } = options;
       const { id: accountId } = await requireAccount(store, options.account);
       const domains = await store.listDomains();
-      const publicHost = normalizeHost(new URL(publicUrlOf(settings)).host) ?? '';
+      const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
       // A custom domain of the account may be the public host, too.
       const own = domains.filter((domain) => domain.account_id === accountId);
       const hosts = [...domains, { hostname: publicHost, id: '', account_id: accountId }, ...own];
@@ -54,12 +53,12 @@ export function registerImport(links: AdminCommand): void {
       const { importLinks } = await import('./moving/import-links.ts');
       const sources: Awaited<ReturnType<typeof openSource>>[] = [];
       try {
-        for (const file of files) sources.push(await openSource(file, stdin, say));
+        for (const file of files) sources.push(await openSource(file, work));
         const counts = await importLinks(store, sources, {
           ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, now, say },
           hosts: renamed,
           domains: new Map(hosts.map((domain) => [domain.hostname, domain])),
-          rules: linkRules(domains, settings, accountId),
+          rules: linkRules(work, domains, accountId),
         });
         return { json: { ...counts, dry_run: dryRun } };
       } catch (error) {

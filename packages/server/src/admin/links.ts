@@ -1,5 +1,4 @@
 import type { Link } from '@shortlink/sdk/wire';
-import { publicUrlOf } from '../settings.ts';
 import type { LinkHistory } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireAccount } from './accounts.ts';
@@ -50,13 +49,13 @@ export function registerLinks(program: AdminCommand): void {
       DEFAULT_LINKS,
     )
     .option('--cursor <id>', 'continue after the link with this id', parseUuid)
-    .onStore(async ({ store }, { account: accountId, ...search }: ListOptions) => {
+    .onStore(async ({ store, err }, { account: accountId, ...search }: ListOptions) => {
       await requireAccount(store, accountId);
       const { query, limit, cursor } = search;
       const found = await store.listLinks({ accountId, query, limit, cursor });
       const last = found.at(-1);
       if (found.length === limit && last !== undefined) {
-        links.context.err(`there may be more links: add --cursor ${last.id}`);
+        err(`there may be more links: add --cursor ${last.id}`);
       }
       return { json: found, shown: found.map(toRow) };
     });
@@ -68,9 +67,9 @@ export function registerLinks(program: AdminCommand): void {
     links
       .add(verb, description, `links ${verb} Xk3pQ9z`)
       .argument('<code>', 'short code of the link, or any of its addresses, also an old one')
-      .onStore(async ({ store, settings }, named: string) => {
-        const code = await findCode(store, publicUrlOf(settings), named);
-        const link = code === undefined ? undefined : await act(store, code);
+      .onStore(async (work, named: string) => {
+        const code = await findCode(work, named);
+        const link = code === undefined ? undefined : await act(work.store, code);
         if (link !== undefined) return { json: link, shown: toRecord(link) };
         throw new CommandFailed(`link ${JSON.stringify(named)} not found`);
       });

@@ -1,7 +1,7 @@
 import { aliasAddress, canonicalPath } from '../../domain/aliases.ts';
 import { normalizeHost } from '../../domain/hostnames.ts';
 import { CODE } from '../../domain/ids.ts';
-import type { Store } from '../../store/store.ts';
+import type { Work } from '../command.ts';
 
 /** A path that a URL parser leaves as it is, and that has one spelling only. Nearly all are like that. */
 const PLAIN_PATH = /^\/[\w-]{1,99}$/;
@@ -19,8 +19,7 @@ export function readAddress(address: string) {
 
 /** The code of the link that a person means: by its code, its short URL, or any address that it had before. `undefined` where there is none. */
 export async function findCode(
-  store: Pick<Store, 'findRedirect'>,
-  publicUrl: string,
+  { store, publicUrl }: Pick<Work, 'store' | 'publicUrl'>,
   named: string,
 ): Promise<string | undefined> {
   const { authority, path = '' } = readAddress(named.includes('/') ? named : `/${named}`);

@@ -8,7 +8,7 @@ import {
   readRows,
 } from '@shortlink/tables';
 import { isObject } from '../../domain/validate-link.ts';
-import { CommandFailed } from '../command.ts';
+import { type CommandContext, CommandFailed } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
 /** A link of an export, by the keys of its columns. Values of CSV are texts. */
@@ -36,12 +36,11 @@ export interface Source {
 /** Opens an export: a table in any format that the reader of tables knows, or the JSON of an API. */
 export async function openSource(
   file: string,
-  stdin: AsyncIterable<Uint8Array | string>,
-  say: (line: string) => void,
+  { stdin, err }: Pick<CommandContext, 'stdin' | 'err'>,
 ): Promise<Source> {
   const input = await openInput(file, stdin);
   try {
-    return (await openDocument(input)) ?? (await openTable(input, say));
+    return (await openDocument(input)) ?? (await openTable(input, err));
   } catch (error) {
     await input.dispose();
     throw error;
