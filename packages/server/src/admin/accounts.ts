@@ -1,6 +1,6 @@
 import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
 import type { Account, Store } from '../store/store.ts';
-import { type AdminCommand, CommandFailed, type Printed } from './command.ts';
+import { type AdminCommand, found, type Printed } from './command.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
 
 interface AccountOptions {
@@ -51,7 +51,9 @@ export function registerAccounts(program: AdminCommand): void {
   accounts
     .add('show', 'Show an account and its limits.', `accounts show ${EXAMPLE_ID}`)
     .argument('<id>', ACCOUNT_ID)
-    .onStore(async ({ store }, id: string) => printed(await requireAccount(store, id)));
+    .onStore(async ({ store }, id: string) =>
+      printed(found(await store.findAccount(id), 'account', id)),
+    );
   const update = accounts
     .add(
       'update',
@@ -68,8 +70,10 @@ export function registerAccounts(program: AdminCommand): void {
     if (name === undefined && plan === undefined && limits === undefined) {
       update.error('error: nothing to change: give --name, --plan or --limit');
     }
-    requireCustom(update, { limit: limits, plan: plan ?? (await requireAccount(store, id)).plan });
-    return printed(found(await store.updateAccount({ id, change: { name, plan, limits } }), id));
+    const held = plan ?? found(await store.findAccount(id), 'account', id).plan;
+    requireCustom(update, { limit: limits, plan: held });
+    const change = { name, plan, limits };
+    return printed(found(await store.updateAccount({ id, change }), 'account', id));
   });
   const verbs = [
     ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
@@ -80,7 +84,7 @@ export function registerAccounts(program: AdminCommand): void {
       .add(verb, description, `accounts ${verb} ${EXAMPLE_ID}`)
       .argument('<id>', ACCOUNT_ID)
       .onStore(async ({ store, now }, id: string) =>
-        printed(found(await store.setAccountDisabled({ id, disabled, now }), id)),
+        printed(found(await store.setAccountDisabled({ id, disabled, now }), 'account', id)),
       );
   }
 }
@@ -98,15 +102,6 @@ export function createAccount(
   input: { name: string; plan: Plan; limits: Partial<PlanLimits>; now: number },
 ): Promise<Account> {
   return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
-}
-
-export async function requireAccount(store: Store, id: string): Promise<Account> {
-  return found(await store.findAccount(id), id);
-}
-
-function found(account: Account | undefined, id: string): Account {
-  if (account === undefined) throw new CommandFailed(`account ${JSON.stringify(id)} not found`);
-  return account;
 }
 
 function printed(account: Account): Printed {

@@ -26,6 +26,12 @@ export class CommandFailed extends Error {
   }
 }
 
+/** @throws CommandFailed where there is none */
+export function found<T>(value: T | undefined, what: string, id: string): T {
+  if (value === undefined) throw new CommandFailed(`${what} ${JSON.stringify(id)} not found`);
+  return value;
+}
+
 /** What commands may do to the world; tests bring their own. */
 export interface CommandContext {
   env: Readonly<Record<string, string | undefined>>;
@@ -140,17 +146,16 @@ export class AdminCommand extends Command {
     });
   }
 
-  /** The same, with the database that the settings name. Without `--init`, it is neither made nor migrated. */
+  /** The same, with the database that the settings name, in which the account of `--account` is. Without `--init`, it is neither made nor migrated. */
   onStore<A extends unknown[]>(
     act: (work: Work, ...args: A) => Promise<Printed | undefined>,
   ): void {
     this.onDatabase(async (settings, ...args: A) => {
       const { context } = this;
-      const store = await context.openStore(
-        settings,
-        this.opts<{ init?: boolean }>().init ?? false,
-      );
+      const { init = false, account } = this.opts<{ init?: boolean; account?: string }>();
+      const store = await context.openStore(settings, init);
       try {
+        if (account !== undefined) found(await store.findAccount(account), 'account', account);
         const [publicUrl, now] = [publicUrlOf(settings), context.now()];
         return await act({ ...context, store, settings, publicUrl, now }, ...args);
       } finally {

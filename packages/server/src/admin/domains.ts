@@ -1,6 +1,5 @@
 import { normalizeHost } from '../domain/hostnames.ts';
 import type { DomainUse } from '../store/operator-store.ts';
-import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { parseHostname, parseKnownHostname } from './parse-options.ts';
 
@@ -24,8 +23,7 @@ export function registerDomains(program: AdminCommand): void {
       if (hostname === normalizeHost(new URL(publicUrl).host)) {
         throw new CommandFailed(`${hostname} is the service's own domain`);
       }
-      const { id: accountId } = await requireAccount(store, options.account);
-      const domain = await store.addDomain({ hostname, accountId, now });
+      const domain = await store.addDomain({ hostname, accountId: options.account, now });
       if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
       const use = await store.domainUse(hostname);
       const words = inWords(use);

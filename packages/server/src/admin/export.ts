@@ -4,7 +4,6 @@ import { createReadStream } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
-import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed, type Work } from './command.ts';
 import { exportFormat } from './moving/own-format.ts';
 
@@ -29,7 +28,6 @@ export function registerExport(links: AdminCommand): void {
     .option('-o, --output <file>', 'file to write, replaced when all is in it; - is stdout', '-')
     .onStore(async (work, { account, format, output }: ExportOptions) => {
       const { store, write, err } = work;
-      if (account !== undefined) await requireAccount(store, account);
       const { header, line } = exportFormat(format, account === undefined);
       const exportTo: Fill = async (write) => {
         await write(header);

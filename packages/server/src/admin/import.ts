@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { InputError } from '@shortlink/tables/basics';
 import { InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
-import { requireAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
 import { SOURCES, type SourceName } from './moving/services.ts';
@@ -37,8 +36,7 @@ export function registerImport(links: AdminCommand): void {
     .option('--dry-run', 'check everything, and write nothing')
     .onStore(async (work, files: string[], options: ImportOptions) => {
       const { store, publicUrl, now, err: say } = work;
-      const { from, host: renamed = new Map(), dryRun = false } = options;
-      const { id: accountId } = await requireAccount(store, options.account);
+      const { account: accountId, from, host: renamed = new Map(), dryRun = false } = options;
       const domains = await store.listDomains();
       const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
       // A custom domain of the account may be the public host, too.

@@ -3,8 +3,8 @@ import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { NewKey } from '../store/operator-store.ts';
 import type { ApiKey, Store } from '../store/store.ts';
-import { createAccount, requireAccount } from './accounts.ts';
-import { type AdminCommand, CommandFailed } from './command.ts';
+import { createAccount } from './accounts.ts';
+import { type AdminCommand, CommandFailed, found } from './command.ts';
 import { collectPermission, parseDuration, parseFuture, parseName } from './parse-options.ts';
 
 interface CreateOptions {
@@ -41,7 +41,6 @@ export function registerKeys(program: AdminCommand): void {
     .onStore(async ({ store, now }, options: CreateOptions) => {
       const { account: accountId, name, expires: expiresAt } = options;
       const { permission: permissions = DEFAULT_PERMISSIONS } = options;
-      await requireAccount(store, accountId);
       return { json: await createKey(store, { accountId, name, permissions, expiresAt, now }) };
     });
   keys
@@ -52,7 +51,6 @@ export function registerKeys(program: AdminCommand): void {
     )
     .requiredOption('--account <id>', 'id of the account')
     .onStore(async ({ store, now }, { account }: { account: string }) => {
-      await requireAccount(store, account);
       const listed = (await store.listKeys(account)).filter((key) => !isReplaced(key, now));
       const json = listed.map(({ expires_at = null, last_used_at = null, ...key }) => {
         return { ...key, expires_at, last_used_at };
@@ -97,9 +95,7 @@ export function registerKeys(program: AdminCommand): void {
     .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
     .argument('<key-id>', KEY_ID)
     .onStore(async ({ store, now }, id: string) => {
-      const key = await store.revokeKey(id, now);
-      if (key === undefined) throw new CommandFailed(`key ${JSON.stringify(id)} not found`);
-      const { before, ...owner } = key;
+      const { before, ...owner } = found(await store.revokeKey(id, now), 'key', id);
       if (before === undefined) return { json: { id, revoked: true, ...owner } };
       const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
       throw new CommandFailed(`${whose} was revoked before, at ${before}`);

@@ -1,8 +1,7 @@
 import type { Link } from '@shortlink/sdk/wire';
 import type { LinkHistory } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
-import { requireAccount } from './accounts.ts';
-import { type AdminCommand, CommandFailed } from './command.ts';
+import { type AdminCommand, found } from './command.ts';
 import { registerUpdate } from './correct.ts';
 import { registerExport } from './export.ts';
 import { registerImport } from './import.ts';
@@ -50,7 +49,6 @@ export function registerLinks(program: AdminCommand): void {
     )
     .option('--cursor <id>', 'continue after the link with this id', parseUuid)
     .onStore(async ({ store, err }, { account: accountId, ...search }: ListOptions) => {
-      await requireAccount(store, accountId);
       const { query, limit, cursor } = search;
       const found = await store.listLinks({ accountId, query, limit, cursor });
       const last = found.at(-1);
@@ -70,8 +68,8 @@ export function registerLinks(program: AdminCommand): void {
       .onStore(async (work, named: string) => {
         const code = await findCode(work, named);
         const link = code === undefined ? undefined : await act(work.store, code);
-        if (link !== undefined) return { json: link, shown: toRecord(link) };
-        throw new CommandFailed(`link ${JSON.stringify(named)} not found`);
+        const json = found(link, 'link', named);
+        return { json, shown: toRecord(json) };
       });
   const what = 'Show a link: its old addresses and its corrections, too.';
   onLink('show', what, async (store, code) => {
