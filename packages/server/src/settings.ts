@@ -129,9 +129,9 @@ export const SETTINGS = Object.fromEntries(
   // The type of the table says that each setting has the value of its name.
 ) as { [K in keyof Settings]: Setting<Settings[K]> };
 
-export const FLAGS: readonly Option[] = Object.values(SETTINGS)
-  .map(({ option }) => option)
-  .filter((option) => option.required);
+export const OPTIONS: readonly Option[] = Object.values(SETTINGS).map(({ option }) => option);
+
+export const FLAGS = OPTIONS.filter((option) => option.required);
 
 /** The settings on a command line. Variables are left to {@link readSettings}, which knows about files. */
 export function flagsOf(command: Command): RawSettings {
@@ -164,9 +164,8 @@ export function readSettings(flags: RawSettings, env: Env): Settings {
   return Object.fromEntries(values) as Settings;
 }
 
-function given(option: Option, flags: RawSettings, env: Env): { name: string; text: string } {
-  const raw: Readonly<Record<string, string | undefined>> = flags;
-  const flag = raw[option.attributeName()];
+function given(option: Option, flags: Env, env: Env): { name: string; text: string } {
+  const flag = flags[option.attributeName()];
   if (flag !== undefined) return { name: option.long ?? option.name(), text: flag };
   const variable = option.envVar ?? '';
   const fileVariable = `${variable}_FILE`;

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import { databaseName } from '../setting-values.ts';
-import { FLAGS, flagsOf, publicUrlOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
+import { flagsOf, publicUrlOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
@@ -101,20 +101,16 @@ export class AdminCommand extends Command {
     return this.addHelpText('after', ['', bold('Examples:'), ...shown].join('\n'));
   }
 
-  /** Adds the variables of all settings to the help, or of those that have no flag. */
-  addVariables(which: 'all' | 'without a flag'): void {
-    const options = Object.values(SETTINGS).map(({ option }) => option);
-    const shown = options.filter((option) => which === 'all' || !FLAGS.includes(option));
-    const column = Math.max(...shown.map(({ envVar = '' }) => envVar.length));
+  /** Adds the variables of settings to the help. */
+  addVariables(title: string, settings: readonly Option[]): void {
+    const column = Math.max(...settings.map(({ envVar = '' }) => envVar.length));
     this.addHelpText('after', () => {
       const help = this.createHelp();
-      const lines = shown.map(({ envVar = '', description, defaultValue }) => {
+      const lines = settings.map(({ envVar = '', description, defaultValue }) => {
         const fallback = defaultValue === undefined ? '' : ` (default: ${defaultValue})`;
         return help.formatItem(envVar, column, description + fallback, help);
       });
-      const secrets = 'Settings without a flag, because others can read command lines:';
-      const title = bold(which === 'all' ? 'Settings:' : secrets);
-      return ['', title, ...lines, NOTE_ON_VARIABLES].join('\n');
+      return ['', bold(title), ...lines, NOTE_ON_VARIABLES].join('\n');
     });
   }
 

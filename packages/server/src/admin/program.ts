@@ -1,6 +1,6 @@
 import { InputError } from '@shortlink/tables/basics';
 import { CommanderError, Help } from 'commander';
-import { ConfigError, FLAGS } from '../settings.ts';
+import { ConfigError, FLAGS, OPTIONS } from '../settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { registerAccounts } from './accounts.ts';
 import { AdminCommand, bold, type CommandContext, CommandFailed, EXIT } from './command.ts';
@@ -23,7 +23,8 @@ export async function runProgram(
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     // Whoever reads the output has read enough, such as `| head`.
     if (isSystemError(error) && error.code === 'EPIPE') return EXIT.ok;
-    const json = error instanceof CommandFailed ? error.json : { error: messageOf(error) };
+    const message = error instanceof Error ? error.message.replace(/^error: /, '') : String(error);
+    const json = error instanceof CommandFailed ? error.json : { error: message };
     if (json !== null && args.includes('--json')) {
       await context.write(`${safeJson(json)}\n`).catch(() => undefined);
     }
@@ -34,10 +35,6 @@ export async function runProgram(
     if (hint !== undefined) context.err(`  ${hint}`);
     return error instanceof ConfigError ? EXIT.usage : EXIT.failed;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.replace(/^error: /, '') : String(error);
 }
 
 const EXPECTED = [CommandFailed, ConfigError, StoreError, InputError];
@@ -114,7 +111,7 @@ export function buildProgram(context: CommandContext, version: string): AdminCom
     'keys create --account acc_7hVmWq2RkPzN --name ci',
     'start --public-url https://sho.rt \\\n      --database postgres://db.internal/links',
   );
-  program.addVariables('all');
+  program.addVariables('Settings:', OPTIONS);
   return program;
 }
 
@@ -147,5 +144,9 @@ function registerStart(program: AdminCommand): void {
       'for trying things out: on an empty database, create an account without limits and print its API key',
     )
     .action(({ dev = false }: { dev?: boolean }) => start.context.start(start.settings(), { dev }));
-  start.addVariables('without a flag');
+  const secrets = 'Settings without a flag, because others can read command lines:';
+  start.addVariables(
+    secrets,
+    OPTIONS.filter((option) => !FLAGS.includes(option)),
+  );
 }
