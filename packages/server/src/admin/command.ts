@@ -69,6 +69,8 @@ export interface Work extends Omit<CommandContext, 'now'> {
   /** Origin of short URLs. */
   publicUrl: string;
   now: number;
+  /** Has something done when the command has ended, whatever ends it. */
+  atEnd: (act: () => Promise<void>) => void;
 }
 
 const NOTE_ON_VARIABLES = `
@@ -150,12 +152,14 @@ export class AdminCommand extends Command {
       const { context } = this;
       const { init = false, account } = this.opts<{ init?: boolean; account?: string }>();
       const store = await context.openStore(settings, init);
+      const ends: (() => Promise<void>)[] = [];
       try {
         if (account !== undefined) found(await store.findAccount(account), 'account', account);
         const [publicUrl, now] = [publicUrlOf(settings), context.now()];
-        return await act({ ...context, store, settings, publicUrl, now }, ...args);
+        const atEnd: Work['atEnd'] = (end) => void ends.push(end);
+        return await act({ ...context, store, settings, publicUrl, now, atEnd }, ...args);
       } finally {
-        await store.close();
+        await Promise.all(ends.map((end) => end())).finally(() => store.close());
       }
     });
   }

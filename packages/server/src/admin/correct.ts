@@ -84,22 +84,18 @@ export function registerUpdate(links: AdminCommand): void {
 async function changesIn(file: string, work: Work): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
   const source = await openSource(file, work);
+  if (!['code', 'shorturl'].some((name) => source.columns.has(name))) {
+    throw new CommandFailed(`${source.name}: it has no column "code" or "short_url"`);
+  }
   const changes: Change[] = [];
-  try {
-    if (!['code', 'shorturl'].some((name) => source.columns.has(name))) {
-      throw new CommandFailed(`${source.name}: it has no column "code" or "short_url"`);
+  for await (const rows of source.read()) {
+    for (const { line, problem, values } of rows) {
+      const text = (name: string) => String(values.get(name) ?? '') || undefined;
+      const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
+      const where = `${source.name}, ${source.unit} ${line}: `;
+      const code = text('code') ?? text('shorturl') ?? '';
+      changes.push({ code, target_url, title, ifTarget, where, problem });
     }
-    for await (const rows of source.read()) {
-      for (const { line, problem, values } of rows) {
-        const text = (name: string) => String(values.get(name) ?? '') || undefined;
-        const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
-        const where = `${source.name}, ${source.unit} ${line}: `;
-        const code = text('code') ?? text('shorturl') ?? '';
-        changes.push({ code, target_url, title, ifTarget, where, problem });
-      }
-    }
-  } finally {
-    await source.dispose();
   }
   return changes;
 }

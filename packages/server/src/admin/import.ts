@@ -62,8 +62,6 @@ export function registerImport(links: AdminCommand): void {
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         throw new CommandFailed(error.message, { problems: [] });
-      } finally {
-        for (const source of sources) await source.dispose();
       }
     });
 }

@@ -8,7 +8,7 @@ import {
   readRows,
 } from '@shortlink/tables';
 import { isObject } from '../../domain/validate-link.ts';
-import { type CommandContext, CommandFailed } from '../command.ts';
+import { CommandFailed, type Work } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
 /** A link of an export, by the keys of its columns. Values of CSV are texts. */
@@ -30,21 +30,13 @@ export interface Source {
   read: () => AsyncGenerator<SourceRow[]>;
   /** Of a document, which may be one of many: its own links, and what it says about the others. */
   page?: Page & { count: number };
-  dispose: () => Promise<void>;
 }
 
-/** Opens an export: a table in any format that the reader of tables knows, or the JSON of an API. */
-export async function openSource(
-  file: string,
-  { stdin, err }: Pick<CommandContext, 'stdin' | 'err'>,
-): Promise<Source> {
+/** Opens an export, until the command ends: a table in any format that the reader of tables knows, or the JSON of an API. */
+export async function openSource(file: string, { stdin, err, atEnd }: Work): Promise<Source> {
   const input = await openInput(file, stdin);
-  try {
-    return (await openDocument(input)) ?? (await openTable(input, err));
-  } catch (error) {
-    await input.dispose();
-    throw error;
-  }
+  atEnd(input.dispose);
+  return (await openDocument(input)) ?? openTable(input, err);
 }
 
 const SURPLUS = 'it has more cells than there are columns';
@@ -85,7 +77,6 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
         });
       }
     },
-    dispose: input.dispose,
   };
 }
 
@@ -102,7 +93,6 @@ async function openDocument(input: Input) {
     async *read() {
       yield rows;
     },
-    dispose: input.dispose,
   };
 }
 
