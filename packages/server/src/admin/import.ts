@@ -35,7 +35,7 @@ export function registerImport(links: AdminCommand): void {
     )
     .option('--dry-run', 'check everything, and write nothing')
     .onStore(async (work, files: string[], options: ImportOptions) => {
-      const { store, publicUrl, now, err: say } = work;
+      const { store, publicUrl } = work;
       const { account: accountId, from, host: renamed = new Map(), dryRun = false } = options;
       const domains = await store.listDomains();
       const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
@@ -47,14 +47,10 @@ export function registerImport(links: AdminCommand): void {
       setFlagsFromString('--semi-space-growth-factor=1');
       setFlagsFromString('--heap-growing-percent=10');
       // Loaded here only: the other commands need no reader of tables.
-      const { openSource } = await import('./moving/read-source.ts');
       const { importLinks } = await import('./moving/import-links.ts');
-      const sources: Awaited<ReturnType<typeof openSource>>[] = [];
       try {
-        for (const file of files) sources.push(await openSource(file, work));
-        const counts = await importLinks(store, sources, {
-          ...{ accountId, from: from === 'auto' ? undefined : from, dryRun, now, say },
-          hosts: renamed,
+        const counts = await importLinks(work, files, {
+          ...{ accountId, from, dryRun, hosts: renamed },
           domains: new Map(hosts.map((domain) => [domain.hostname, domain])),
           rules: linkRules(work, domains, accountId),
         });

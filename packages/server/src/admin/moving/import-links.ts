@@ -6,11 +6,10 @@ import {
   type ImportOutcome,
   type LinkImport,
 } from '../../store/operator-store.ts';
-import type { Store } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
-import { CommandFailed } from '../command.ts';
+import { CommandFailed, type Work } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
-import { missingPages, type Source, type SourceRow } from './read-source.ts';
+import { missingPages, openSource, type Source, type SourceRow } from './read-source.ts';
 import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
 import { openSpool, type Spool } from './spool.ts';
 import { type Reading, toLink } from './to-link.ts';
@@ -25,15 +24,13 @@ const WRITTEN_TOGETHER = 2_000;
 const MAX_ATTEMPTS = 5;
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost'> {
-  /** @default found by the columns of each file */
-  from?: SourceName | undefined;
+export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost' | 'now'> {
+  /** `auto`: found by the columns of each file. */
+  from: SourceName | 'auto';
   /** Checks everything, and writes nothing. */
   dryRun: boolean;
-  say: (line: string) => void;
 }
 
-type ImportStore = Pick<Store, 'checkImport' | 'importLinks' | 'exportLinks'>;
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
 
 /**
@@ -41,25 +38,27 @@ export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
  * @throws CommandFailed with the first of all problems, in the order of the files; nothing was written if they were there at first
  */
 export async function importLinks(
-  store: ImportStore,
-  sources: readonly Source[],
+  work: Work,
+  names: readonly string[],
   settings: ImportSettings,
 ): Promise<ImportCounts> {
+  const sources: Source[] = [];
+  for (const name of names) sources.push(await openSource(name, work));
   const { empty = [], full = [] } = Object.groupBy(sources, ({ columns, page }) =>
     columns.size === 0 && page !== undefined ? 'empty' : 'full',
   );
-  for (const { name } of empty) settings.say(`${name}: no links`);
+  for (const { name } of empty) work.err(`${name}: no links`);
   const files = full.map((source) => ({ source, from: sourceOf(source, settings.from) }));
-  for (const { source, from } of files) settings.say(describe(source, from));
-  for (const what of missingPages(sources)) settings.say(`warning: pages are missing: ${what}`);
+  for (const { source, from } of files) work.err(describe(source, from));
+  for (const what of missingPages(sources)) work.err(`warning: pages are missing: ${what}`);
   const spool = await openSpool<Group>();
-  const run = new Import(store, settings, files);
+  work.atEnd(spool.close);
+  const run = new Import(work, settings, files);
   try {
     const checked = await run.check(spool);
     return settings.dryRun ? checked : await run.write(spool, checked);
   } finally {
     run.sayProblems();
-    await spool.close();
   }
 }
 
@@ -72,7 +71,7 @@ interface File {
 type Group = { link: ImportedLink; place: number; refusal?: string | undefined }[];
 
 class Import {
-  readonly #store: ImportStore;
+  readonly #work: Work;
   readonly #settings: ImportSettings;
   readonly #files: readonly File[];
   #index = new AddressIndex();
@@ -88,8 +87,8 @@ class Import {
   /** Links that wait for each other. */
   #group: Group = [];
 
-  constructor(store: ImportStore, settings: ImportSettings, files: readonly File[]) {
-    this.#store = store;
+  constructor(work: Work, settings: ImportSettings, files: readonly File[]) {
+    this.#work = work;
     this.#settings = settings;
     this.#files = files;
   }
@@ -99,8 +98,9 @@ class Import {
     const counted = new Map<string, number>();
     const lost = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1);
     const { next: flush, end } = oneBehind(async () => {
-      await spool.add(await this.#flush((input) => this.#store.checkImport(input)));
+      await spool.add(await this.#flush((input) => this.#work.store.checkImport(input)));
     });
+    const { now } = this.#work;
     const { rules } = this.#settings;
     // When links that exist were created, other hosts may have been those of the service, or allowed.
     const ownRules = { ...rules, isOwnHost: () => false, fineOrigins: new Set<string>() };
@@ -111,7 +111,7 @@ class Import {
       const start = place;
       this.#starts.push(start);
       const isOwn = from === OWN;
-      const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost };
+      const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost, now };
       for await (const rows of source.read()) {
         for (const row of rows) {
           place = start + row.line;
@@ -125,7 +125,7 @@ class Import {
     if (this.#counts.created > 0 && this.#files.some(({ from }) => from === OWN))
       await this.#lookForIds();
     for (const [what, links] of counted) {
-      this.#settings.say(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
+      this.#work.err(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }
     const [rows, are] = this.#refused === 1 ? ['row', 'it is'] : ['rows', 'they are'];
     this.#end(`${rows} can't be imported as ${are}; nothing was written`, {});
@@ -156,7 +156,7 @@ class Import {
 
   /** Two imports of the same links take addresses from each other. Each step that lost one finds them taken when it is done again. */
   #importLinks(input: LinkImport, attempts = MAX_ATTEMPTS): Promise<ImportOutcome[]> {
-    return this.#store.importLinks(input).catch((error: unknown) => {
+    return this.#work.store.importLinks(input).catch((error: unknown) => {
       const isBusy = error instanceof StoreError && error.reason === 'busy';
       if (!isBusy || attempts === 1) throw error;
       return this.#importLinks(input, attempts - 1);
@@ -222,7 +222,7 @@ class Import {
 
   /** No index finds the id of a link, so all of them are gone through once. */
   async #lookForIds(): Promise<void> {
-    await this.#store.exportLinks(undefined, async (links) => {
+    await this.#work.store.exportLinks(undefined, async (links) => {
       for (const { id, code } of links) {
         const place = this.#index.find(id, code);
         if (place !== undefined) this.#problem(place, `its id ${id} is that of link ${code}`);
@@ -261,7 +261,7 @@ class Import {
 
   sayProblems(): void {
     for (const { place, problem } of this.#firstProblems()) {
-      this.#settings.say(`${this.#where(place)}: ${problem}`);
+      this.#work.err(`${this.#where(place)}: ${problem}`);
     }
   }
 

@@ -127,9 +127,10 @@ export function fieldsOf(from: SourceName): Fields {
 type Named = Pick<Source, 'name' | 'columns'>;
 
 /** @throws CommandFailed for a file of an unknown service */
-export function sourceOf({ name, columns }: Named, from: SourceName | undefined): SourceName {
+export function sourceOf({ name, columns }: Named, from: SourceName | 'auto'): SourceName {
   const hasAll = (mark: string) => mark.split(' ').every((column) => columns.has(column));
-  const found = from ?? SOURCES.find((service) => SERVICES[service].marks.some(hasAll));
+  const known = SOURCES.find((service) => SERVICES[service].marks.some(hasAll));
+  const found = from === 'auto' ? known : from;
   if (found !== undefined) return found;
   throw new CommandFailed(
     `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
