@@ -62,16 +62,21 @@ export interface Printed {
   failure?: string;
 }
 
-/** What a command on the store has: all of its context, and what the settings say. */
-export interface Work extends Omit<CommandContext, 'now'> {
-  store: Store;
+/** What a command on the database has: all of its context, and what the settings say. */
+export interface DatabaseWork extends CommandContext {
   settings: Settings;
   /** Origin of short URLs. */
   publicUrl: string;
+}
+
+export interface Work extends Omit<DatabaseWork, 'now'> {
+  store: Store;
   now: number;
   /** Has something done when the command has ended, whatever ends it. */
   atEnd: (act: () => Promise<void>) => void;
 }
+
+type Act<W, A extends unknown[]> = (work: W, ...args: A) => Promise<Printed | undefined>;
 
 const NOTE_ON_VARIABLES = `
 A flag of start wins over its variable. Add _FILE to the name of a variable to
@@ -122,20 +127,20 @@ export class AdminCommand extends Command {
   }
 
   /** Adds the options that all of these share, says which database it is, and prints what `act` makes of the arguments, if it is anything. */
-  onDatabase<A extends unknown[]>(
-    act: (settings: Settings, ...args: A) => Promise<Printed | undefined>,
-  ): void {
+  onDatabase<A extends unknown[]>(act: Act<DatabaseWork, A>): void {
     this.addOption(SETTINGS.database.option).addOption(SETTINGS.publicUrl.option);
     this.option('--json', 'print JSON').action(async (...args) => {
       const { write, err, columns } = this.context;
       const isJson = this.opts<{ json?: boolean }>().json === true;
       const settings = this.settings();
+      const publicUrl = publicUrlOf(settings);
       // In another folder, or with another environment, it is another one. So are short URLs.
       const isUnset = settings.publicUrl === undefined && this.parent?.name() === 'links';
-      const begin = `\nshort URLs begin with ${publicUrlOf(settings)}: no public URL is set`;
+      const begin = `\nshort URLs begin with ${publicUrl}: no public URL is set`;
       err(`database: ${terminalSafe(databaseName(settings.database))}${isUnset ? begin : ''}`);
       // Commander passes the arguments and the options as they were declared.
-      const printed = await act(settings, ...(args as unknown[] as A));
+      const work = { ...this.context, settings, publicUrl };
+      const printed = await act(work, ...(args as unknown[] as A));
       if (printed === undefined) return;
       const { json, shown = json, failure } = printed;
       const lines = isJson ? [safeJson(json)] : await linesOf(shown, columns);
@@ -145,19 +150,15 @@ export class AdminCommand extends Command {
   }
 
   /** The same, with the database that the settings name, in which the account of `--account` is. Without `--init`, it is neither made nor migrated. */
-  onStore<A extends unknown[]>(
-    act: (work: Work, ...args: A) => Promise<Printed | undefined>,
-  ): void {
-    this.onDatabase(async (settings, ...args: A) => {
-      const { context } = this;
+  onStore<A extends unknown[]>(act: Act<Work, A>): void {
+    this.onDatabase(async (work, ...args: A) => {
       const { init = false, account } = this.opts<{ init?: boolean; account?: string }>();
-      const store = await context.openStore(settings, init);
+      const store = await work.openStore(work.settings, init);
       const ends: (() => Promise<void>)[] = [];
       try {
         if (account !== undefined) found(await store.findAccount(account), 'account', account);
-        const [publicUrl, now] = [publicUrlOf(settings), context.now()];
         const atEnd: Work['atEnd'] = (end) => void ends.push(end);
-        return await act({ ...context, store, settings, publicUrl, now, atEnd }, ...args);
+        return await act({ ...work, store, now: work.now(), atEnd }, ...args);
       } finally {
         await Promise.all(ends.map((end) => end())).finally(() => store.close());
       }

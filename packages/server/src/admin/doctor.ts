@@ -1,9 +1,8 @@
 import { HEADERS } from '@shortlink/sdk/wire';
 import { sharedHostWarning } from '../domain/hostnames.ts';
 import { databaseName } from '../setting-values.ts';
-import { publicUrlOf, type Settings } from '../settings.ts';
 import type { DatabaseFacts } from '../store/operator-store.ts';
-import type { AdminCommand, CommandContext } from './command.ts';
+import type { AdminCommand, DatabaseWork } from './command.ts';
 
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
 
@@ -18,11 +17,8 @@ const PROBE_TIMEOUT_MS = 5_000;
 export function registerDoctor(program: AdminCommand): void {
   const what =
     'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
-  program.add('doctor', what, 'doctor').onDatabase(async (settings) => {
-    const findings = [
-      ...(await checkDatabase(program.context, settings)),
-      await checkPublicUrl(settings),
-    ];
+  program.add('doctor', what, 'doctor').onDatabase(async (work) => {
+    const findings = [...(await checkDatabase(work)), await checkPublicUrl(work)];
     const json = findings.map(([check, found, isFine, todo]) => {
       return { check, found, todo: isFine ? 'nothing' : todo };
     });
@@ -35,10 +31,10 @@ export function registerDoctor(program: AdminCommand): void {
 /** What was looked at, what was found, whether that is fine, and what to do if it isn't. */
 type Finding = [check: string, found: string, isFine: boolean, todo: string];
 
-async function checkDatabase(context: CommandContext, settings: Settings): Promise<Finding[]> {
-  const name = databaseName(settings.database);
+async function checkDatabase(work: DatabaseWork): Promise<Finding[]> {
+  const name = databaseName(work.settings.database);
   try {
-    return [['database', name, true, ''], ...judge(await context.inspect(settings), settings)];
+    return [['database', name, true, ''], ...judge(await work.inspect(work.settings), work)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [['database', name, false, `${reason} Check SHORTLINK_DATABASE_URL.`]];
@@ -46,7 +42,7 @@ async function checkDatabase(context: CommandContext, settings: Settings): Promi
 }
 
 /** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
-function* judge(facts: DatabaseFacts, settings: Settings): Generator<Finding> {
+function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Generator<Finding> {
   const { version, newest, isPooled, clockAheadMs, connections, disk, domains = [] } = facts;
   const migrate =
     version < newest
@@ -75,15 +71,14 @@ function* judge(facts: DatabaseFacts, settings: Settings): Generator<Finding> {
     const todo = 'make space: a backup or a migration needs as much as the database has';
     yield ['disk', found, free >= used + MIN_FREE_GB, todo];
   }
-  const warning = sharedHostWarning(publicUrlOf(settings), domains);
+  const warning = sharedHostWarning(publicUrl, domains);
   if (warning !== undefined) {
     const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
     yield ['public host', warning, false, todo];
   }
 }
 
-async function checkPublicUrl(settings: Settings): Promise<Finding> {
-  const url = publicUrlOf(settings);
+async function checkPublicUrl({ settings, publicUrl: url }: DatabaseWork): Promise<Finding> {
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
   if (settings.publicUrl === undefined) return ['public URL', url, false, set];
   const health = `${url}/healthz`;
