@@ -62,6 +62,19 @@ export function registerKeys(program: AdminCommand): void {
       }));
       return { json, shown };
     });
+  registerRotate(keys);
+  keys
+    .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
+    .argument('<key-id>', KEY_ID)
+    .onStore(async ({ store, now }, id: string) => {
+      const { before, ...owner } = found(await store.revokeKey(id, now), 'key', id);
+      if (before === undefined) return { json: { id, revoked: true, ...owner } };
+      const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
+      throw new CommandFailed(`${whose} was revoked before, at ${before}`);
+    });
+}
+
+function registerRotate(keys: AdminCommand): void {
   const defaultExpires = `${EXPIRES} (default: that of the old key)`;
   keys
     .add(
@@ -91,15 +104,6 @@ export function registerKeys(program: AdminCommand): void {
         throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
       },
     );
-  keys
-    .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
-    .argument('<key-id>', KEY_ID)
-    .onStore(async ({ store, now }, id: string) => {
-      const { before, ...owner } = found(await store.revokeKey(id, now), 'key', id);
-      if (before === undefined) return { json: { id, revoked: true, ...owner } };
-      const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
-      throw new CommandFailed(`${whose} was revoked before, at ${before}`);
-    });
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */
