@@ -10,7 +10,7 @@ import { StoreError } from '../../store/store-error.ts';
 import { CommandFailed, type Work } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
 import { missingPages, openSource, type Source, type SourceRow } from './read-source.ts';
-import { describe, fieldsOf, OWN, type SourceName, sourceOf } from './services.ts';
+import { describe, type Format, formatOf, type SourceName } from './services.ts';
 import { openSpool, type Spool } from './spool.ts';
 import { type Reading, toLink } from './to-link.ts';
 
@@ -48,8 +48,8 @@ export async function importLinks(
     columns.size === 0 && page !== undefined ? 'empty' : 'full',
   );
   for (const { name } of empty) work.err(`${name}: no links`);
-  const files = full.map((source) => ({ source, from: sourceOf(source, settings.from) }));
-  for (const { source, from } of files) work.err(describe(source, from));
+  const files = full.map((source) => ({ source, ...formatOf(source, settings.from) }));
+  for (const { source, ...format } of files) work.err(describe(source, format));
   for (const what of missingPages(sources)) work.err(`warning: pages are missing: ${what}`);
   const spool = await openSpool<Group>();
   work.atEnd(spool.close);
@@ -62,10 +62,7 @@ export async function importLinks(
   }
 }
 
-interface File {
-  source: Source;
-  from: SourceName;
-}
+type File = Format & { source: Source };
 
 /** Links, where they stand (see `Import.check`), and why those that don't exist can't be created. */
 type Group = { link: ImportedLink; place: number; refusal?: string | undefined }[];
@@ -107,11 +104,10 @@ class Import {
     const lax = { ...ownRules, isAllowedHost: () => true, fineOrigins: new Set<string>() };
     // The place of a row: the lines of its file up to it, and those of the files before.
     let place = 0;
-    for (const { source, from } of this.#files) {
+    for (const { source, fields, isOwn } of this.#files) {
       const start = place;
       this.#starts.push(start);
-      const isOwn = from === OWN;
-      const reading = { ...this.#settings, rules: lax, fields: fieldsOf(from), isOwn, lost, now };
+      const reading = { ...this.#settings, rules: lax, fields, isOwn, lost, now };
       for await (const rows of source.read()) {
         for (const row of rows) {
           place = start + row.line;
@@ -122,8 +118,9 @@ class Import {
       await flush();
     }
     await end();
-    if (this.#counts.created > 0 && this.#files.some(({ from }) => from === OWN))
+    if (this.#counts.created > 0 && this.#files.some(({ isOwn }) => isOwn)) {
       await this.#lookForIds();
+    }
     for (const [what, links] of counted) {
       this.#work.err(`not kept: ${what} (${links === 1 ? '1 link' : `${links} links`})`);
     }

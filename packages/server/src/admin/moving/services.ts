@@ -110,32 +110,31 @@ export const SERVICES = {
 
 export type SourceName = keyof typeof SERVICES;
 
-/** Own exports, which have more than those of others: codes and ids. */
-export const OWN = 'shortlink';
-
 export const SOURCES = Object.keys(SERVICES) as SourceName[];
 
 export type Fields = Partial<Record<Field, readonly string[]>>;
 
-export function fieldsOf(from: SourceName): Fields {
-  const { marks, ...fields }: Service = SERVICES[from];
-  return Object.fromEntries(
-    Object.entries(fields).map(([field, names]) => [field, names.split(' ')]),
-  );
-}
-
-type Named = Pick<Source, 'name' | 'columns'>;
-
-/** @throws CommandFailed for a file of an unknown service */
-export function sourceOf({ name, columns }: Named, from: SourceName | 'auto'): SourceName {
+/** How a file is read: as an export of the service that `from` says, or that its columns do. @throws CommandFailed for an unknown service */
+export function formatOf({ name, columns }: Named, from: SourceName | 'auto') {
   const hasAll = (mark: string) => mark.split(' ').every((column) => columns.has(column));
   const known = SOURCES.find((service) => SERVICES[service].marks.some(hasAll));
-  const found = from === 'auto' ? known : from;
-  if (found !== undefined) return found;
-  throw new CommandFailed(
-    `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
+  const service = from === 'auto' ? known : from;
+  if (service === undefined) {
+    throw new CommandFailed(
+      `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}`,
+    );
+  }
+  const { marks, ...named }: Service = SERVICES[service];
+  const fields: Fields = Object.fromEntries(
+    Object.entries(named).map(([field, names]) => [field, names.split(' ')]),
   );
+  // Own exports have more than those of others: codes and ids.
+  return { service, fields, isOwn: service === 'shortlink' };
 }
+
+export type Format = ReturnType<typeof formatOf>;
+
+type Named = Pick<Source, 'name' | 'columns'>;
 
 /** What an export may lack, and what is taken instead. */
 const LACKS = {
@@ -148,9 +147,7 @@ const LACKS = {
   host: 'hosts (all links are on the default domain)',
 } satisfies Partial<Record<Field, string>>;
 
-export function describe({ name, columns }: Named, from: SourceName): string {
-  const isOwn = from === OWN;
-  const fields = fieldsOf(from);
+export function describe({ name, columns }: Named, { service, fields, isOwn }: Format): string {
   const lacking = Object.entries(LACKS).flatMap(([field, words]) => {
     // An own export without states is refused, and one of others has its hosts in the addresses, or is refused.
     if (field === (isOwn ? 'off' : 'host')) return [];
@@ -158,5 +155,5 @@ export function describe({ name, columns }: Named, from: SourceName): string {
     return where.some((one) => fields[one]?.some((column) => columns.has(column))) ? [] : words;
   });
   const without = lacking.length === 0 ? '' : `, without ${lacking.join(', ')}`;
-  return `${name}: an export of ${isOwn ? 'this service' : from}${without}`;
+  return `${name}: an export of ${isOwn ? 'this service' : service}${without}`;
 }
