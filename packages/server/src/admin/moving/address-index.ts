@@ -1,12 +1,13 @@
 /** Numbers of an entry: 64 bits of the address, 32 of the target, and the row. */
 const WIDTH = 4;
 
-const PIECE = 65_536;
+/** What the entries may grow to: 268 million of them. Only those that are there take memory. */
+const MAX_BYTES = 2 ** 32;
 
 /** Finds addresses that rows of an import share, by hashes of 64 bits: some 20 bytes each, where texts would take hundreds of megabytes. */
 export class AddressIndex {
-  /** Entries in pieces, none of which is ever copied. The first entry is not used. */
-  readonly #pieces = [new Uint32Array(PIECE * WIDTH)];
+  /** Entries, which grow in place and are never copied. The first one is not used. */
+  readonly #entries = new Uint32Array(new ArrayBuffer(16_384, { maxByteLength: MAX_BYTES }));
   #size = 1;
   /** Numbers of entries, each at the first of the places of its hash that was free; 0 is a free place. */
   #places = new Uint32Array(1_024);
@@ -19,18 +20,16 @@ export class AddressIndex {
     const place = this.#placeOf(high, low);
     if (this.#places[place] !== 0) return this.find(address, target);
     this.#places[place] = this.#size;
-    if (this.#size % PIECE === 0) this.#pieces.push(new Uint32Array(PIECE * WIDTH));
-    this.#pieceOf(this.#size).set([high, low, hash(target)[0], row], startOf(this.#size));
+    this.#entries.set([high, low, hash(target)[0], row], this.#size * WIDTH);
     this.#size += 1;
     return undefined;
   }
 
   /** The row that has an address with another target. */
   find(address: string, target: string): number | undefined {
-    const number = this.#places[this.#placeOf(...hash(address))] ?? 0;
-    if (number === 0) return undefined;
-    const [piece, at] = [this.#pieceOf(number), startOf(number)];
-    return piece[at + 2] === hash(target)[0] ? undefined : piece[at + 3];
+    const at = (this.#places[this.#placeOf(...hash(address))] ?? 0) * WIDTH;
+    if (at === 0 || this.#entries[at + 2] === hash(target)[0]) return undefined;
+    return this.#entries[at + 3];
   }
 
   /** Where an address is, or would be. Steps of an odd length come to all places, of which there are a power of two. */
@@ -38,28 +37,20 @@ export class AddressIndex {
     const step = (low | 1) >>> 0;
     const { length } = this.#places;
     for (let place = high % length; ; place = (place + step) % length) {
-      const number = this.#places[place] ?? 0;
-      if (number === 0) return place;
-      const [piece, at] = [this.#pieceOf(number), startOf(number)];
-      if (piece[at] === high && piece[at + 1] === low) return place;
+      const at = (this.#places[place] ?? 0) * WIDTH;
+      if (at === 0 || (this.#entries[at] === high && this.#entries[at + 1] === low)) return place;
     }
-  }
-
-  #pieceOf(number: number): Uint32Array {
-    return this.#pieces[Math.floor(number / PIECE)] as Uint32Array;
   }
 
   #grow(): void {
     this.#places = new Uint32Array(this.#places.length * 2);
+    this.#entries.buffer.resize(this.#places.byteLength * WIDTH);
     for (let number = 1; number < this.#size; number += 1) {
-      const [piece, at] = [this.#pieceOf(number), startOf(number)];
-      this.#places[this.#placeOf(piece[at] ?? 0, piece[at + 1] ?? 0)] = number;
+      const at = number * WIDTH;
+      this.#places[this.#placeOf(this.#entries[at] ?? 0, this.#entries[at + 1] ?? 0)] = number;
     }
   }
 }
-
-/** Where an entry begins in its piece. */
-const startOf = (number: number) => (number % PIECE) * WIDTH;
 
 /** 64 bits of a text, as two numbers: fast, and not made to withstand an attack. The multipliers are those of MurmurHash3 and of FNV. */
 function hash(text: string): [number, number] {
