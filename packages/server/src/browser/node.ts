@@ -96,6 +96,7 @@ export {
   none as pino,
   none as readFileSync,
   none as startThread,
+  none as stdTimeFunctions,
   none as stderr,
   none as timingSafeEqual,
 };
