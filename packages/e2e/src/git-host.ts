@@ -4,6 +4,24 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { runCommand } from './run-command.ts';
 
+/** Small repositories that live for seconds are never tidied up, and need no sample hooks: both take processes and files for each command. */
+const CONFIG = `
+[user]
+  name = Dev
+  email = dev@example.com
+[init]
+  defaultBranch = main
+  templateDir =
+[gc]
+  auto = 0
+[maintenance]
+  auto = false
+[receive]
+  autoGc = false
+[pack]
+  threads = 1
+`;
+
 /** A repository on a Git host, which a developer and CI jobs clone. */
 export class GitHost {
   readonly folder: string;
@@ -25,8 +43,7 @@ export class GitHost {
   static async create(folder: string, file = 'links.csv'): Promise<GitHost> {
     const host = new GitHost(folder, file);
     await mkdir(folder);
-    const config = '[user]\nname = Dev\nemail = dev@example.com\n[init]\ndefaultBranch = main\n';
-    await writeFile(join(folder, 'gitconfig'), config);
+    await writeFile(join(folder, 'gitconfig'), CONFIG);
     await host.git(folder, 'init', '--quiet', '--bare', 'origin.git');
     await host.git(folder, 'clone', '--quiet', 'origin.git', 'work');
     return host;
