@@ -25,14 +25,14 @@ async function simulate(...args: string[]) {
   return await runProgram(main, args);
 }
 
-test('1,250 simulated imports on other services and our own, and each row has its one link', {
+test('700 simulated imports on other services and our own, and each row has its one link', {
   timeout: LIMIT_MS,
 }, async () => {
   // Each night plays 200,000 seeds. One thread: each has to load and warm up the programs, and other tests run beside it.
-  const { exitCode, stdout, stderr } = await simulate('--seeds', '300', '--workers', '1');
+  const { exitCode, stdout, stderr } = await simulate('--seeds', '150', '--workers', '1');
   expect(stderr).toBe('');
-  const [, imports] = /^300 seeds, 0 failures, (\d+) simulated imports /m.exec(stdout) ?? [];
-  expect(Number(imports), stdout).toBeGreaterThanOrEqual(1_250);
+  const [, imports] = /^150 seeds, 0 failures, (\d+) simulated imports /m.exec(stdout) ?? [];
+  expect(Number(imports), stdout).toBeGreaterThanOrEqual(700);
   // How much the rules cover is printed, and must not fall.
   for (const [rule, least] of Object.entries(LEAST_SHARES)) {
     const [, share] = new RegExp(`${rule} in ([\\d.]+)%`).exec(stdout) ?? [];
