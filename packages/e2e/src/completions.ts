@@ -10,6 +10,10 @@ const OPTIONS: ts.CompilerOptions = {
   strict: true,
 };
 
+/** The declarations of the language and of packages, which are read and parsed for the first program. */
+const registry = ts.createDocumentRegistry();
+let programs = 0;
+
 /** What an editor shows of one program. */
 export interface Editor {
   /** The names that are offered at the `|` of the program, in alphabetical order. */
@@ -27,10 +31,12 @@ export function openInEditor(program: string): Editor {
   const path = join(import.meta.dirname, 'in-editor.ts');
   const cursor = program.indexOf('|');
   const code = program.replace('|', '');
-  const service = ts.createLanguageService({
+  programs += 1;
+  const version = String(programs);
+  const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
     getScriptFileNames: () => [path],
-    getScriptVersion: () => '1',
+    getScriptVersion: (name) => (name === path ? version : '1'),
     getScriptSnapshot: (name) => {
       const text = name === path ? code : ts.sys.readFile(name);
       return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
@@ -43,7 +49,8 @@ export function openInEditor(program: string): Editor {
     directoryExists: ts.sys.directoryExists,
     getDirectories: ts.sys.getDirectories,
     realpath: (name) => ts.sys.realpath?.(name) ?? name,
-  });
+  };
+  const service = ts.createLanguageService(host, registry);
   const found = cursor < 0 ? undefined : service.getCompletionsAtPosition(path, cursor, {});
   return {
     completions: (found?.entries ?? []).map(({ name }) => name.replace(/\?$/, '')).toSorted(),

@@ -22,6 +22,9 @@ const OPTIONS: ts.CompilerOptions = {
   skipLibCheck: true,
 };
 
+/** The declarations of the language and of packages, which no snippet changes. */
+const declarations = new Map<string, ts.SourceFile | undefined>();
+
 /**
  * Type-checks snippets as if each were a module in `folder`, from where it resolves packages. Returns one line per
  * mistake, with the place in the file that the snippet is from.
@@ -34,9 +37,9 @@ export function typeCheck(snippets: readonly Snippet[], folder: string): string[
   host.readFile = (path) => byPath.get(path)?.code ?? readFile(path);
   host.getSourceFile = (path, version, ...rest) => {
     const snippet = byPath.get(path);
-    return snippet === undefined
-      ? getSourceFile(path, version, ...rest)
-      : ts.createSourceFile(path, snippet.code, version, true);
+    if (snippet !== undefined) return ts.createSourceFile(path, snippet.code, version, true);
+    if (!declarations.has(path)) declarations.set(path, getSourceFile(path, version, ...rest));
+    return declarations.get(path);
   };
   const program = ts.createProgram([...byPath.keys()], OPTIONS, host);
   return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
