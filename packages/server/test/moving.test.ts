@@ -25,6 +25,9 @@ import { START } from './fixture.ts';
 const postgres = usePostgres();
 const path = useDatabasePath();
 
+/** For tests about what is read, checked and said: to open a file starts the thread that writes to it, which takes longer than they do. */
+const MEMORY = 'sqlite::memory:';
+
 /** The stores that commands have opened, by their database. To open one takes longer than a command: it starts the thread that writes. */
 const stores = new Map<string, Promise<Store>>();
 afterEach(async () => {
@@ -276,7 +279,7 @@ test.each(EXPORTS)('%s: what it has is kept', async (_, name, content, differs) 
 });
 
 test.each(['tags.json', 'tags.jsonl'])('tags of %s that are numbers are read', async (name) => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const link = `{"long_url":"${TARGET}","link":"bit.example/a","tags":[1.0,{"name":2.0},"b"]}`;
   const file = await fileOf(name, name.endsWith('.json') ? `[${link}]` : link);
   expect(await operator.import(file), operator.err.join('\n')).toBe(0);
@@ -362,7 +365,7 @@ test.each<State>([
     'not kept: passwords, so that their links are switched off (1 link)',
   ],
 ])('states of links: %s', async (_, link, is_active, said?: string) => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   expect(await operator.import(await fileOf('links.json', JSON.stringify([link])))).toBe(0);
   expect(operator.err.filter((line) => line.startsWith('not kept'))).toEqual(said ? [said] : []);
   expect(await operator.links()).toMatchObject([{ is_active }]);
@@ -387,7 +390,7 @@ test.each([
 ])('the creation time %s is that of no zone but UTC', async (text, created_at) => {
   vi.stubEnv('TZ', 'America/New_York');
   onTestFinished(() => void vi.unstubAllEnvs());
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf(
     'b.csv',
     `link,long_url,created_at\nbit.example/a,${TARGET},"${text}"\n`,
@@ -404,7 +407,7 @@ test.each([
   'soon',
   '2999-01-01',
 ])('the creation time %s is refused with its line', async (text) => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf('b.csv', `link,long_url,created_at\nbit.example/a,${TARGET},${text}\n`);
   expect(await operator.import(file)).toBe(1);
   expect(operator.err.join('\n')).toMatch(`b.csv, line 2: `);
@@ -419,7 +422,7 @@ test.each([
   ['1,2345', undefined],
   ['1.234', undefined],
 ])('clicks that are written as %s are read as %s', async (text, click_count) => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf('b.csv', `link,long_url,clicks\nbit.example/a,${TARGET},"${text}"\n`);
   expect(await operator.import(file)).toBe(click_count === undefined ? 1 : 0);
   const refused = `b.csv, line 2: its clicks are ${JSON.stringify(text)}`;
@@ -430,7 +433,7 @@ test.each([
 describe('everything is checked before anything is written', () => {
   let operator: Operator;
   beforeEach(async () => {
-    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    operator = await Operator.open(MEMORY, 'bit.example');
   });
 
   test('bad rows are listed with their lines', async () => {
@@ -751,14 +754,14 @@ describe('everything is checked before anything is written', () => {
 });
 
 test('an own row is switched on or off, and nothing else', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf('own.jsonl', ownLine({ is_active: 'maybe' }));
   expect(await operator.import(file)).toBe(1);
   expect(operator.err.at(-2)).toBe('own.jsonl, line 1: its is_active is "maybe"');
 });
 
 test('an own export says what it lacks', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const whole = JSON.parse(ownLine({ short_url: 'https://bit.example/BBBBBB3' }));
   const { code, id, target_url, is_active, click_count, created_at, aliases } = whole;
   const least = { code, id, target_url, is_active, click_count, created_at, aliases };
@@ -777,7 +780,7 @@ test('an own export says what it lacks', async () => {
 });
 
 test('two own rows with one id are no two links', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const first = ownLine({});
   const file = await fileOf('own.jsonl', first + first + ownLine({ code: 'CCCCCC3' }));
   expect(await operator.import(file)).toBe(1);
@@ -789,7 +792,7 @@ test('two own rows with one id are no two links', async () => {
 });
 
 test('an own row with the id of another link that exists is refused, also of one of another account', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);
   const other = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
   const rows = [{ code: 'DDDDDD3', id: idOf(4) }, { code: 'CCCCCC3' }];
@@ -806,7 +809,7 @@ test('an own row with the id of another link that exists is refused, also of one
 });
 
 test('a code that is taken on another host is named without one, and by its account', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
   expect(await operator.import(await fileOf('own.jsonl', ownLine({})))).toBe(0);
   const target_url = 'https://example.com/else';
   const other = await fileOf('other.jsonl', ownLine({ domain: 'go.example', target_url }));
@@ -823,7 +826,7 @@ test('a code that is taken on another host is named without one, and by its acco
 });
 
 test('a path that begins with two slashes is kept as it is', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const address = 'https://bit.example//evil.com/y';
   const file = await fileOf('a.csv', `link,long_url\n${address},https://example.com/x\n`);
   expect(await operator.import(file), operator.err.join('\n')).toBe(0);
@@ -843,7 +846,7 @@ function ownLine(differs: object): string {
 }
 
 test('an address at the public host is that of the domain which the account has there', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`);
+  const operator = await Operator.open(MEMORY);
   const store = await stores.get(operator.database);
   await store?.addDomain({ hostname: 'sho.rt', accountId: operator.account, now: START });
   const csv = await fileOf('b.csv', 'link,long_url\nsho.rt/Ab1,https://example.com/a\n');
@@ -852,7 +855,7 @@ test('an address at the public host is that of the domain which the account has 
 });
 
 test('what is read from stdin leaves no file behind, however the command ends', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const temp = join(dirname(path()), 'temp');
   await mkdir(temp);
   vi.stubEnv('TMPDIR', temp);
@@ -874,7 +877,7 @@ test('what is read from stdin leaves no file behind, however the command ends', 
 });
 
 test('the code of a link that exists under another one leads to that', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+  const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
   const yourls = await fileOf('y.csv', 'keyword,url\nozh,https://example.com/yo\n');
   expect(await operator.import(yourls, '--host', '=bit.example')).toBe(0);
   const aliases = ['http://bit.example/ozh'];
@@ -902,13 +905,13 @@ describe('the link of an own export is on the host of its short URL', () => {
   const line = ownLine({ domain: '', short_url: 'https://old.example/BBBBBB3' });
 
   test('which is no longer that of the default domain', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'old.example');
+    const operator = await Operator.open(MEMORY, 'old.example');
     expect(await operator.import(await fileOf('own.jsonl', line)), operator.err.join('\n')).toBe(0);
     expect(await operator.links()).toMatchObject([{ code: 'BBBBBB3', domain: 'old.example' }]);
   });
 
   test('or where --host leads, or nowhere', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`);
+    const operator = await Operator.open(MEMORY);
     const file = await fileOf('own.jsonl', line);
     expect(await operator.import(file)).toBe(1);
     expect(operator.err.join('\n')).toContain('old.example is no host of this account');
@@ -917,7 +920,7 @@ describe('the link of an own export is on the host of its short URL', () => {
   });
 
   test('or by its domain, where it has none', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const operator = await Operator.open(MEMORY, 'bit.example');
     const file = await fileOf('own.jsonl', ownLine({ short_url: '' }));
     expect(await operator.import(file)).toBe(0);
     expect(await operator.links()).toMatchObject([{ domain: 'bit.example' }]);
@@ -928,7 +931,7 @@ describe('a link is found by each of its addresses', () => {
   let operator: Operator;
   let code: string;
   beforeEach(async () => {
-    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    operator = await Operator.open(MEMORY, 'bit.example');
     const rows = [
       'https://bit.example/a/é,https://example.com/x',
       'sho.rt/ozh,https://example.com/y',
@@ -990,7 +993,7 @@ describe('a link is found by each of its addresses', () => {
 });
 
 test('what was checked is written, whatever becomes of the file meanwhile', async () => {
-  const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+  const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
   operator.onChecked = () => writeFile(file, 'link,long_url\nbit.example/api,javascript:x\n');
   expect(await operator.import(file), operator.err.join('\n')).toBe(0);
@@ -1035,7 +1038,7 @@ describe('links that lead to a domain which is added later', () => {
   let operator: Operator;
   let foreign: string;
   beforeEach(async () => {
-    operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    operator = await Operator.open(MEMORY, 'bit.example');
     foreign = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://late.example/a\n');
     expect(await operator.import(foreign)).toBe(0);
     await operator.json('domains', 'add', 'late.example', '--account', operator.account);
@@ -1117,7 +1120,7 @@ describe('an export', () => {
   );
 
   test('of all accounts names them; into a file, it replaces that at its end', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
     await fill(operator);
     const file = await fileOf('out.csv', 'before');
     const printed = await operator.json('links', 'export', '-o', file);
@@ -1135,7 +1138,7 @@ describe('an export', () => {
   });
 
   test('of one account has none of the links of another one', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
+    const operator = await Operator.open(MEMORY, 'bit.example');
     const csv = await fileOf('b.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
     expect(await operator.import(csv)).toBe(0);
     const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
@@ -1144,7 +1147,7 @@ describe('an export', () => {
   });
 
   test('into a file that another one replaces meanwhile is whole, and no other file is touched', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
     await fill(operator);
     const file = `${path()}.csv`;
     await writeFile(`${file}.part`, 'of somebody else');
@@ -1158,7 +1161,7 @@ describe('an export', () => {
   });
 
   test('that fails leaves the old file as it was, and no part of the new one', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`);
+    const operator = await Operator.open(MEMORY);
     const file = `${path()}.csv`;
     await writeFile(file, 'old');
     operator.onExport = () => Promise.reject(new CommandFailed('the database is gone'));
@@ -1171,7 +1174,7 @@ describe('an export', () => {
     ['.none/links.csv', 'its folder does not exist'],
     ['.folder', 'it is a folder'],
   ])('into %s says why it can not be written', async (name, why) => {
-    const operator = await Operator.open(`sqlite:${path()}`);
+    const operator = await Operator.open(MEMORY);
     await mkdir(`${path()}.folder`);
     const file = path() + name;
     expect(await operator.run('links', 'export', '-o', file)).toBe(1);
@@ -1179,7 +1182,7 @@ describe('an export', () => {
   });
 
   test('follows a symbolic link, and fails where its last bytes find no room', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`, 'bit.example', 'go.example');
+    const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
     await fill(operator);
     const real = await fileOf('real.csv', 'before');
     const link = `${real}.link`;
@@ -1196,7 +1199,7 @@ describe('an export', () => {
   });
 
   test('makes the file that a symbolic link leads to', async () => {
-    const operator = await Operator.open(`sqlite:${path()}`);
+    const operator = await Operator.open(MEMORY);
     await mkdir(`${path()}.folder`);
     await symlink(`${path()}.folder`, `${path()}.elsewhere`);
     const links = [`${path()}.elsewhere/1`, `${path()}.2`];
