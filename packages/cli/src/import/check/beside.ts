@@ -106,7 +106,10 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
   let before = 0;
   const folder = dirname(await placeOf(settings.file));
   for (const path of paths) {
+    const { others } = evidence;
     await readOther(path, relative(folder, path), ask);
+    // Most tables of a folder name no links, and comparing takes as long as reading the rows.
+    if (evidence.others === others) continue;
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     await evidence.compare();

@@ -146,6 +146,11 @@ export class Evidence {
     this.#nextOther += 1;
   }
 
+  /** How many links files and the service have named so far. */
+  get others(): number {
+    return this.#nextOther - sql.FIRST_OTHER;
+  }
+
   /** Forgets the doubts of files, so that their rows are new. Returns whether there are any. */
   releaseDoubts(): boolean {
     this.#flush();
