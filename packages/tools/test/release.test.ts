@@ -10,19 +10,20 @@ import { releaseNotes } from '../src/release-notes.ts';
 
 const run = promisify(execFile);
 
-/** The files of each package, by one npm: to start it takes longer than to pack. */
-let packed: string[][];
+/** The files of each package by its name, by one pnpm, which packs them for a release: to start it takes longer than to pack. */
+let packed: Map<string, string[]>;
 beforeAll(async () => {
-  const folders = PUBLISHED.map((folder) => `./${folder}`);
-  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts', ...folders];
-  const { stdout } = await run('npm', pack, { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 });
-  const packages: { files: { path: string }[] }[] = JSON.parse(stdout);
-  packed = packages.map(({ files }) => files.map(({ path }) => path));
+  const filters = PUBLISHED.flatMap((folder) => ['--filter', `./${folder}`]);
+  const pack = ['-y', 'pnpm@12', ...filters, 'pack', '--dry-run', '--json'];
+  const { stdout } = await run('npx', pack, { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 });
+  const packages: { name: string; files: { path: string }[] }[] = JSON.parse(stdout);
+  packed = new Map(packages.map(({ name, files }) => [name, files.map(({ path }) => path)]));
 });
 
 describe.each(PUBLISHED)('%s', (folder) => {
   test('holds the files that its README names, its change log, no test, and no source map', async () => {
-    const files = packed[PUBLISHED.indexOf(folder)] ?? [];
+    const { name } = await readManifest(folder);
+    const files = packed.get(name) ?? [];
     expect(files).toEqual(
       expect.arrayContaining(['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md']),
     );
