@@ -71,8 +71,8 @@ export class FakeService extends ScriptedService {
     return [...this.created.values()].filter((times) => times > 1).length;
   }
 
-  /** The target URL of each code. */
-  get targets(): Map<string, string> {
+  /** Makes a map from each code to its target URL. */
+  targets(): Map<string, string> {
     return new Map(this.made.map(({ code, target }) => [code, target]));
   }
 

@@ -39,8 +39,9 @@ const objects = (name: string) =>
 
 /** Each created row that the service made has the link to its own target. */
 function checkLinks(name: string): void {
+  const targets = world.service.targets();
   for (const { url, code, status } of objects(name)) {
-    if (world.service.targets.has(code)) expect(world.service.targets.get(code)).toBe(url);
+    if (targets.has(code)) expect(targets.get(code)).toBe(url);
     expect(status).toBe('created');
   }
 }

@@ -29,7 +29,7 @@ test('--restart creates every row again, also where its journal is gone', async 
   world.writeRows(2);
   await world.import({ idempotency: true });
   await world.import({ idempotency: true, restart: true, journal: world.path('fresh') });
-  expect(world.service.targets.size).toBe(4);
+  expect(world.service.targets().size).toBe(4);
 });
 
 test('of equal rows, the first ones keep the links that results name', async () => {

@@ -101,9 +101,10 @@ function checkResults(world: ImportHarness, output: string, rows: readonly objec
     lines(world, world.path('input.jsonl')).map(({ url }) => url),
   );
   expect(results).toHaveLength(rows.length);
+  const targets = world.service.targets();
   for (const { url, code, status } of results) {
     if (status !== 'created') continue;
-    const target = world.service.targets.get(String(code));
+    const target = targets.get(String(code));
     expect(target ?? `https://example.com/${String(code).replace('own', '')}`).toBe(url);
   }
 }

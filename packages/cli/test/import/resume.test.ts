@@ -227,10 +227,11 @@ describe('a row that the service refused in a batch whose rest was lost', () => 
     world.service.onPoll = () => undefined;
     expect(await world.import()).toMatchObject({ created: 3, failed: 0, unknown: 0 });
     expect(world.statuses()).toEqual(['created', 'created', 'created']);
+    const made = world.service.targets();
     const targets = world
       .table()
       .slice(1)
-      .map(([, , code = '']) => world.service.targets.get(code));
+      .map(([, , code = '']) => made.get(code));
     expect(targets).toEqual(
       world
         .table()
