@@ -8,8 +8,8 @@ const MAIN = fileURLToPath(new URL('../simulator/server/main.ts', import.meta.ur
 const simulate = (...args: string[]) => runProgram(MAIN, args);
 
 test('histories of creates, batches, polls, crashes and faults over several servers: nothing is ever wrong', async () => {
-  const run = await simulate('--seeds', '50');
-  expect(run.stdout).toMatch(/^50 seeds, 0 failures, \d{3,} requests in /m);
+  const run = await simulate('--seeds', '25');
+  expect(run.stdout).toMatch(/^25 seeds, 0 failures, \d{3,} requests in /m);
   expect(run.exitCode, run.stderr).toBe(0);
 });
 
