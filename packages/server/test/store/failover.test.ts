@@ -2,12 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { createAccount } from '../../src/admin/accounts.ts';
 import { createKey } from '../../src/admin/keys.ts';
+import { generateCode } from '../../src/domain/ids.ts';
+import { createLogger } from '../../src/logger.ts';
 import { createService } from '../../src/service.ts';
+import { shortUrlMaker } from '../../src/store/links.ts';
 import {
   type CuttingProxy,
   useCuttingProxy,
 } from '../../src/store/postgres/cutting-proxy.test-suite.ts';
-import { openPostgresStore } from '../../src/store/postgres/index.ts';
+import { Database } from '../../src/store/postgres/database.ts';
+import { migratePostgres } from '../../src/store/postgres/index.ts';
+import { postgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { execute, type PostgresProcess, startPostgres } from '../start-postgres.ts';
 
 const PUBLIC_URL = 'https://sho.rt';
@@ -54,7 +60,7 @@ async function newServer(): Promise<PostgresProcess> {
 /** Creates, batches, jobs and redirects, over two instances of the service, and every response to them. */
 class Load {
   readonly #services: ReturnType<typeof createService>[] = [];
-  readonly #stores: Awaited<ReturnType<typeof openPostgresStore>>[] = [];
+  readonly #stores: Store[] = [];
   readonly #workers: Promise<void>[] = [];
   #apiKey = '';
   #number = 0;
@@ -62,12 +68,20 @@ class Load {
   /** Statuses of creates, by the targets of their links. */
   readonly creates: { status: number; targets: string[]; codes: string[] }[] = [];
   redirects = 0;
+  /** Lines of the log about responses with 500. */
+  readonly failures: string[] = [];
 
   static async start(url: string): Promise<Load> {
     const load = new Load();
+    await migratePostgres(url);
     for (let n = 0; n < 2; n += 1) {
-      const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
-      const service = createService({ store, publicUrl: PUBLIC_URL });
+      // On a busy machine, a promotion takes longer than the 10 s for which the outcome of a commit is asked.
+      const db = new Database({ url, outcomeWaitMs: 60_000 });
+      const store = postgresStore({ db, generateCode, shortUrl: shortUrlMaker(PUBLIC_URL) });
+      const logger = createLogger('error', (line) => {
+        if (line.includes('request failed')) load.failures.push(line);
+      });
+      const service = createService({ store, publicUrl: PUBLIC_URL, logger });
       await service.start();
       load.#stores.push(store);
       load.#services.push(service);
@@ -224,7 +238,7 @@ test('over failovers, what was acknowledged is stored once, and what was refused
   await expectTruth(load, primary.url);
   const [clicks] = await execute(primary.url, 'SELECT sum(clicks)::int AS clicks FROM link_clicks');
   expect(clicks).toEqual({ clicks: load.redirects });
-  expect(new Set(load.creates.map(({ status }) => status))).not.toContain(500);
+  expect(load.failures).toEqual([]);
 });
 
 test('a create whose commit was lost with its database is made again in the restored backup', async () => {
