@@ -46,11 +46,18 @@ export function replaceGlobals(): void {
   });
   // Nothing of this machine decides what happens, and the real one is slow to read.
   Object.defineProperty(process, 'env', { value: {} });
-  // Codes of the server: nothing follows from them, and their pool of random bytes outlives a scenario.
+  // Codes and ids of the server: what is random in them decides nothing, but a trace shows it.
   const random = new Random(0);
   globalThis.crypto.getRandomValues = (array) => {
     if (array instanceof Uint8Array)
       for (const index of array.keys()) array[index] = random.below(256);
     return array;
+  };
+  globalThis.crypto.randomUUID = () => {
+    const digits = random
+      .below(2 ** 32)
+      .toString(16)
+      .padStart(12, '0');
+    return `00000000-0000-4000-8000-${digits}`;
   };
 }
