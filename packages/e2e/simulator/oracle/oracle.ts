@@ -73,6 +73,8 @@ export class Oracle {
   readonly #asked = new Counts();
   /** Whether links have the titles of the rows with which they are compared. */
   #areTitlesCertain: boolean;
+  /** Whether a run may have created more links than there are rows, by `--on-similar create`. */
+  #hasSpareLinks = false;
   readonly #doubts: Doubts;
   /** Links of requests that were recorded, and may not have been sent because the program was killed. */
   readonly #recorded = new RecordedLinks();
@@ -107,6 +109,7 @@ export class Oracle {
     this.#run += 1;
     this.rows = plan.rows;
     this.#settings = settings;
+    this.#hasSpareLinks ||= settings.onSimilar === 'create';
     const [{ user }, { made }] = [scenario, service];
     if (plan.losesJournal) this.#hasLostJournal = true;
     this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
@@ -211,8 +214,10 @@ export class Oracle {
     if (hasSecond) return;
     const text = textOf(world.disk, world.disk.wholeOf(settings.output));
     const [{ user }, { made }, { exchanges }] = [scenario, service, network];
+    // A row without a link may take a spare one of its target, whatever its title is.
+    const isMixed = settings.onSimilar === 'reuse' && this.#hasSpareLinks;
     // Where the results of a restart are missing, earlier ones have links for the rows that it did not come to.
-    if (plan.restart && summary?.output === undefined) this.#areTitlesCertain = false;
+    if (isMixed || (plan.restart && summary?.output === undefined)) this.#areTitlesCertain = false;
     const areTitlesCertain = this.#areTitlesCertain && !exchanges.some(lacksResults);
     const certain = { exchanges, areTitlesCertain, stated: this.#evidence.doubts };
     const results = { text, plan, user, made, ...certain };
