@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LookupTarget } from '../../domain/validate-link.ts';
+import { targetNumber } from '../links.ts';
 import type { Caller, NewLink, Store } from '../store.ts';
 import { finishJob, NOW, newCaller, newJob, newLink, newLinks } from './fixtures.test-suite.ts';
 import type { UseStore } from './use-store.test-suite.ts';
@@ -127,6 +128,21 @@ export function testLookup(useStore: UseStore): void {
     const entries = [asked(1), asked(1, { domain_id }), { code }];
     expect(await store().findLinks(stranger.accountId, entries, 21)).toEqual([[], [], []]);
     expect(await store().findLinks('acc_none', entries, 21)).toEqual([[], [], []]);
+  });
+
+  test('links of another account are not found either where targets of both have one number, beside few or many links', async () => {
+    const [owner, stranger] = [await newCaller(store()), await newCaller(store())];
+    await create(store(), owner);
+    const number = targetNumber({ ...asked(1), account_id: owner.accountId });
+    const input = Array.from({ length: 100 }, () => newLink(2));
+    for (let links = 100; links <= 600; links += 100) {
+      await store().createBatch({ caller: stranger, input, now: NOW });
+      await indexAll(store());
+      const find = ({ accountId }: Caller) =>
+        store().findLinks(accountId, [asked(1, { number }), asked(2)], 21);
+      expect((await find(owner)).map((found) => found.length)).toEqual([1, 0]);
+      expect((await find(stranger)).map((found) => found.length)).toEqual([0, 21]);
+    }
   });
 
   test('a link that is switched off is found, with its clicks', async () => {
