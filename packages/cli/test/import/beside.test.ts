@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Evidence } from '../../src/import/check/evidence.ts';
 import { ImportHarness } from './import-harness.ts';
 
 /** A service that has the three endpoints of the protocol and nothing else. */
@@ -28,6 +29,23 @@ test('links that another file doubts are asked for again with --on-unknown retry
   world.write('input.csv', 'url\nhttps://example.com/1\n');
   await expect(world.import()).rejects.toMatchObject({ exitCode: 2 });
   expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 1, unknown: 0 });
+});
+
+test('tables that name no link cost no comparison of the rows', async () => {
+  world.write('input.csv', file(row(1)));
+  await world.import();
+  world.write('other.csv', file(row(1), row(2)));
+  const compare = vi.spyOn(Evidence.prototype, 'compare');
+  onTestFinished(() => compare.mockRestore());
+  const compared = async () => {
+    compare.mockClear();
+    const again = world.import({ file: world.path('other.csv') });
+    await expect(again).rejects.toThrow('input.csv.results.csv names them');
+    return compare.mock.calls.length;
+  };
+  const before = await compared();
+  for (let n = 0; n < 20; n += 1) world.write(`a${n}.csv`, file(row(n)));
+  expect(await compared()).toBe(before);
 });
 
 describe('links that another file in the folder names', () => {

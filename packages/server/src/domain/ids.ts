@@ -29,7 +29,7 @@ export function newUuid(): string {
   if (now > lastMs) beginMs(now);
   else if (number === 0x1fff) beginMs(lastMs + 1);
   else number += 1;
-  // The platform's own UUIDs are random there, with the same variant.
+  // From its fourth group on, a UUID of the platform is random, and has the same variant.
   const random = crypto.randomUUID().slice('xxxxxxxx-xxxx-4xxx-'.length);
   return `${prefix}${number.toString(16).slice(1)}-${random}`;
 }
