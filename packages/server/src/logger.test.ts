@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { boundedWriter, createLogger, OutageLog } from './logger.ts';
@@ -18,26 +19,34 @@ function stalledStream() {
       const next = resume;
       resume = undefined;
       next();
-      await new Promise((resolve) => setImmediate(resolve));
+      await endOfTurn();
     }
   };
   return { stream, lines, readOn };
 }
 
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 test('while nobody reads, lines are kept up to a bound; the others are counted, and the log continues', async () => {
   const { stream, lines, readOn } = stalledStream();
   const write = boundedWriter(stream);
   const line = `${'x'.repeat(1_023)}\n`;
-  for (let n = 0; n < 3_000; n += 1) write(line);
-  expect(stream.writableLength).toBeLessThanOrEqual(1024 * 1024);
+  for (let n = 0; n < 2_000; n += 1) write(line);
+  await endOfTurn();
+  for (let n = 0; n < 1_000; n += 1) write(line);
+  await endOfTurn();
+  expect(stream.writableLength).toBe(1024 * 1024);
   await readOn();
-  expect(lines.filter((text) => text === line)).toHaveLength(1_024);
+  expect(lines[0]).toBe(line.repeat(1_024));
+  expect(lines).toHaveLength(2);
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ level: 'warn', dropped: 3_000 - 1_024 });
   write('back\n');
-  await readOn();
+  await endOfTurn();
   expect(lines.at(-1)).toBe('back\n');
+  await readOn();
   // Those of a second time are counted by themselves.
   for (let n = 0; n < 1_100; n += 1) write(line);
+  await endOfTurn();
   await readOn();
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ dropped: 1_100 - 1_024 });
 });
@@ -51,11 +60,29 @@ test('what may be a secret is not written, also one level down', () => {
   expect(JSON.parse(lines[0] ?? '')).toEqual(line);
 });
 
-test('a reader that goes away ends nothing', () => {
+test('a reader that goes away ends nothing', async () => {
   const stream = new Writable({ write: (_line, _encoding, done) => done(new Error('EPIPE')) });
   const write = boundedWriter(stream);
   write('a\n');
+  await endOfTurn();
   write('b\n');
+  await endOfTurn();
+});
+
+test('lines of one turn are one write, and those of the last turn are written when the process ends', async () => {
+  const { stream, lines } = stalledStream();
+  const write = boundedWriter(stream);
+  write('a\n');
+  write('b\n');
+  expect(lines).toEqual([]);
+  await endOfTurn();
+  expect(lines).toEqual(['a\nb\n']);
+  const program = `
+    const { boundedWriter } = await import(${JSON.stringify(new URL('./logger.ts', import.meta.url).href)});
+    boundedWriter(process.stderr)('last\\n');
+    process.exit();`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program]);
+  expect(String(stderr)).toBe('last\n');
 });
 
 function setUp() {

@@ -1,5 +1,6 @@
-import { stderr } from 'node:process';
+import process, { stderr } from 'node:process';
 import type { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from './setting-values.ts';
 
@@ -23,19 +24,30 @@ export function createLogger(level: LogLevel, write?: (line: string) => void): L
 /** Text that may wait for the reader of the log: some five thousand lines. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/** Writes lines to a stream without waiting for it. While its reader stalls, lines beyond a bound are dropped; later one line says how many. */
+/**
+ * Writes lines to a stream, those of a turn of the event loop together, without waiting for it. While its reader stalls, lines beyond a bound are
+ * dropped; later one line says how many.
+ */
 export function boundedWriter(stream: Writable): (line: string) => void {
   let dropped = 0;
+  let ofThisTurn = '';
   // A reader that went away is no reason to stop serving.
   stream.on('error', () => undefined);
+  process.once('exit', flush);
   return (line) => {
-    if (stream.writableLength + line.length > MAX_WAITING_BYTES) {
+    if (stream.writableLength + ofThisTurn.length + line.length > MAX_WAITING_BYTES) {
       if (dropped === 0) stream.once('drain', tell);
       dropped += 1;
       return;
     }
-    stream.write(line);
+    if (ofThisTurn === '') setImmediate(flush);
+    ofThisTurn += line;
   };
+
+  function flush(): void {
+    if (ofThisTurn !== '') stream.write(ofThisTurn);
+    ofThisTurn = '';
+  }
 
   function tell(): void {
     const lines = `{"level":"warn"${stdTimeFunctions.isoTime()},"dropped":${dropped},"msg":"log lines dropped, because they were not read in time"}\n`;
