@@ -221,6 +221,22 @@ describe('links that another file in the folder names', () => {
     expect(await world.import(reused)).toMatchObject({ unknown: 2, created: 0 });
   });
 
+  test.each([
+    ['the journal and the results of one import doubt', [], 1],
+    ['two imports doubt', ['c.csv'], 2],
+  ])('of which %s, count once for each import', async (_, others, doubted) => {
+    world.service.fault = () => ({ type: 'lost', created: true });
+    for (const name of ['input.csv', ...others]) {
+      world.write(name, file(row(1)));
+      const settings = { file: world.path(name), onSimilar: 'create' } as const;
+      expect(await world.import(settings)).toMatchObject({ unknown: 1 });
+    }
+    world.service.fault = () => undefined;
+    world.write('b.csv', file(row(1), row(1), row(1)));
+    const other = { file: world.path('b.csv'), onUnknown: 'skip', onSimilar: 'reuse' } as const;
+    expect(await world.import(other)).toMatchObject({ created: 3 - doubted, unknown: doubted });
+  });
+
   test('that is compressed', async () => {
     world.write('input.csv', file(row(1)));
     await world.import();

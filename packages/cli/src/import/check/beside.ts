@@ -13,7 +13,7 @@ import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import type { ImportSource } from './check-input.ts';
-import { KNOWN_BY } from './evidence-sql.ts';
+import { KNOWN_BY, OF_IMPORT } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 /** The journal of standard input, which is there only where the import of the same rows was not completed. */
@@ -21,6 +21,9 @@ const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
 /** Files that may be results, whatever their names, and those that an import has kept because a person had changed them. */
 const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
+
+/** What an import keeps beside its input. */
+const OF_OTHER_IMPORT = /\.(?:shortlink-journal|results\.\w+)$/;
 
 /** A longer header is not recognised in a file with the name of no table. */
 const HEADER_BYTES = 4_096;
@@ -105,9 +108,11 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
   const names: string[] = [];
   let before = 0;
   const folder = dirname(await placeOf(settings.file));
-  for (const path of paths) {
+  const imports = paths.map((path) => path.replace(OF_OTHER_IMPORT, ''));
+  for (const [n, path] of paths.entries()) {
     const { others } = evidence;
-    await readOther(path, relative(folder, path), ask);
+    const file = imports.indexOf(imports[n] ?? '') + n * OF_IMPORT;
+    await readOther(path, relative(folder, path), KNOWN_BY.beside + file * OF_IMPORT, ask);
     // Most tables of a folder name no links, and comparing takes as long as reading the rows.
     if (evidence.others === others) continue;
     // Such links are sent again.
@@ -121,10 +126,9 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
 }
 
 /** @throws CliError (exit code 2) for a file that seems to name links and can't be read */
-async function readOther(path: string, name: string, ask: AskOfInput): Promise<void> {
+async function readOther(path: string, name: string, source: number, ask: AskOfInput) {
   const { evidence, journal: own, settings, deps, source: input } = ask;
   const { plan, isOfLines: isTable } = input.layout;
-  const source = KNOWN_BY.beside;
   const isInput = settings.others?.includes(path) === true;
   try {
     if (!JOURNAL_NAME.test(path) && kindOf(path) !== 'journal') {

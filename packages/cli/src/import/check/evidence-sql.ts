@@ -5,9 +5,9 @@ const FIRST_LINES = 5;
 
 export const MATCHED_LINKS = 'temp.match JOIN temp.link ON link.id = match.link';
 
-/** Who knows of a link, best first. */
+/** Who knows of a link, best first. Of the n-th file beside the input, the source is `beside`, its import in {@link OF_IMPORT}, and n in parts of that. */
 export const KNOWN_BY = { journal: 0, results: 1, known: 2, beside: 3, service: 4 } as const;
-export type KnownBy = (typeof KNOWN_BY)[keyof typeof KNOWN_BY];
+export const OF_IMPORT = 2 ** -20;
 
 /** What is taken without a question. */
 const CERTAIN = `source < ${KNOWN_BY.beside}`;
@@ -26,8 +26,8 @@ const FREE = `key, ${AS_ROW} AS content, ${AS_ROW} / ${REDIRECTS} AS words, made
  * say, and `match` says which row has which link. Rows and links of the journal that are still side by side are in none of them.
  *
  * A link without a short URL may exist: the journal or a file says so, or the row `of_row` of the input itself. One that several know counts
- * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt;
- * as many as the rows themselves doubt are the same as in results of the input.
+ * once, as the journal or the best source has it. As many as the journal doubts, or has doubted when the run began, are the same that files doubt,
+ * as many as the rows themselves doubt are the same as in results of the input, and as many as one file of another import doubts, in its others.
  * `made` is the number of a cell `made_for`, of rows that say that their link may exist, and of links of the service or in doubt.
  */
 export const TABLES = `
@@ -48,8 +48,12 @@ export const TABLES = `
     GROUP BY short_url;
   CREATE TEMP VIEW doubtful_link AS
     SELECT id, source, 1 AS is_open, key, pair FROM (
-      SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
-      WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
+      SELECT *, row_number() OVER (PARTITION BY key, CAST(source AS INTEGER) ORDER BY id) AS n FROM (
+        SELECT min(id) AS id, source, key, pair FROM (
+          SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
+          WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
+        ) GROUP BY key, CAST(source / ${OF_IMPORT} AS INTEGER), n
+      )
     ) LEFT JOIN (
       SELECT key, count(*) - count(of_row) AS known, count(of_row) AS own FROM temp.link
       WHERE source = 0 AND (short_url IS NULL OR was_open = 1) OR of_row IS NOT NULL GROUP BY key
@@ -172,8 +176,6 @@ const DROP_KNOWN_DOUBTS = `
     ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source <= 0 AND made IS NOT NULL AND (short_url IS NULL OR ${IS_UNNAMED}) GROUP BY key, made) USING (key, made)
     WHERE n <= known
   )`;
-const MATCH_OWN_DOUBTS =
-  'INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL';
 
 const ANY_LINK_LEFT =
   'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
@@ -213,7 +215,7 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
   }
   if (!hasDoubts) return;
   db.exec(DROP_KNOWN_DOUBTS);
-  db.exec(MATCH_OWN_DOUBTS);
+  db.exec('INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL');
   db.exec(matchBy('key, pair', isReused ? 'TRUE' : CERTAIN, 'doubtful_link'));
 }
 

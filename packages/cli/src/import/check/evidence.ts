@@ -9,7 +9,6 @@ import {
 } from '../map/link-identity.ts';
 import type { Claim, ClaimOfLink, OwnLink } from '../map/result-columns.ts';
 import type { MadeResult, OnSimilar } from '../types.ts';
-import type { KnownBy } from './evidence-sql.ts';
 import * as sql from './evidence-sql.ts';
 import { InOrder } from './in-order.ts';
 import { NamedLinks } from './named-links.ts';
@@ -129,7 +128,7 @@ export class Evidence {
   }
 
   /** Adds a link that a file names or doubts. One that was made for something else than its row is none of the row. */
-  addLink(source: KnownBy, identity: LinkIdentity, claim: ClaimOfLink): void {
+  addLink(source: number, identity: LinkIdentity, claim: ClaimOfLink): void {
     const { own, doubt } = claim;
     const { key, content, pair } = identity;
     const { code, short_url, made_for = '' }: Partial<OwnLink> = own ?? claim;

@@ -17,11 +17,11 @@ import {
 import { createRowRules } from '../map/row-rules.ts';
 import { type ImportDeps, type ImportSettings, NO_RESPONSE } from '../types.ts';
 import type { Evidence } from './evidence.ts';
-import { KNOWN_BY, type KnownBy } from './evidence-sql.ts';
+import { KNOWN_BY } from './evidence-sql.ts';
 
 interface FileOfLinks {
   path: string;
-  source: KnownBy;
+  source: number;
   isOfLines: boolean;
   /** Whether it may name no links at all. @default false */
   mayBeOther?: boolean;
