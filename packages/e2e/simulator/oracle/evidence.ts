@@ -2,11 +2,11 @@ import { dirname } from 'node:path';
 import type { MadeLink } from '../../../sdk/test/scripted-service/service.ts';
 import { parseResults } from '../scenario/file-text.ts';
 import type { Paths, ResultRow } from '../scenario/files.ts';
-import type { RunPlan, UserTraits } from '../scenario/scenario.ts';
+import type { RowPlan, RunPlan, UserTraits } from '../scenario/scenario.ts';
 import type { Decisions } from '../scenario/settings.ts';
 import type { Disk, FileNode } from '../world/disk.ts';
 import { isJournal, openLinks, recordedCodes, recordedKeys } from './journal-rules.ts';
-import { Counts, type Pair, pairOf, pairOfLink } from './ledger.ts';
+import { Counts, countsOf, type Pair, pairOf, pairOfLink } from './ledger.ts';
 
 /** A copy of its own, in which nobody plants a bug: that of the programs is loaded later, with its patches. */
 const LINK_IDENTITY = '../../../cli/src/import/map/link-identity.ts?of-the-oracle';
@@ -89,9 +89,21 @@ export function readEvidence(reading: Reading): Evidence {
   return { links, named: user.losesFiles ? [] : all, taken, repeated, codes, keys, doubts };
 }
 
-/** Whether links may be known no more: of one whose target was written over, nothing but the journal knows what it was made for. */
-export function hasForgotten({ losesJournal, losses, rows }: RunPlan): boolean {
-  return losesJournal || losses.length > 0 || rows.some(({ was }) => was !== undefined);
+/**
+ * Whether links may be known no more: of one whose target was written over, nothing but the journal knows what it was made for, and of a row that
+ * is no longer in a filled file.
+ *
+ * @param before - rows whose links the journal may not know, since it was lost
+ */
+export function hasForgotten(plan: RunPlan, before: readonly RowPlan[], user: UserTraits): boolean {
+  const { losesJournal, losses, rows } = plan;
+  const { wanted } = countsOf(rows, user);
+  const isLess = ([pair, count]: [Pair, number]) => wanted.of(pair) < count;
+  const isFilled = user.inPlace || user.importsResults;
+  const hasRemoved = isFilled && [...countsOf(before, user).wanted.entries()].some(isLess);
+  return (
+    losesJournal || losses.length > 0 || hasRemoved || rows.some(({ was }) => was !== undefined)
+  );
 }
 
 /** Whether what a file says counts: not that of files under other names, where the user has decided against them. */

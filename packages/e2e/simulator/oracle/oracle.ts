@@ -107,23 +107,23 @@ export class Oracle {
     const { world, service, scenario } = this.#all;
     process.onKilled = () => this.#recorded.addOpen(world.disk.names);
     this.#run += 1;
-    this.rows = plan.rows;
     this.#settings = settings;
     this.#hasSpareLinks ||= settings.onSimilar === 'create';
     const [{ user }, { made }] = [scenario, service];
     if (plan.losesJournal) this.#hasLostJournal = true;
+    const hasForgottenRows = hasForgotten(plan, this.#hasLostJournal ? this.rows : [], user);
+    this.rows = plan.rows;
     this.#isDamaged = world.disk.get(paths.journal)?.database?.isDamaged === true;
     // Whoever decides to create what files under other names have makes these files as good as lost.
     const isDecided = user.losesFiles && decisions.onSimilar === 'create' && !plan.dryRun;
-    const hasLost = hasForgotten(plan) || isDecided || decisions.hasMoved === true;
     const hasEvidence = user.losesFiles || this.#hasLostJournal;
-    if (hasEvidence) {
+    const hasLost = hasForgottenRows || isDecided || decisions.hasMoved === true;
+    if (hasEvidence)
       this.#evidence = readEvidence({ disk: world.disk, paths, user, made, decisions });
-    }
     // Of links in doubt, a look-up says whether they exist with the titles of their rows: others may be created then.
     const isAsked = isDecided && scenario.service.hasLookup;
     if ((plan.restart && !plan.dryRun) || hasLost) {
-      this.#beginAgain({ hasLost, isAsked, keepsDecisions: isDecided && !hasForgotten(plan) });
+      this.#beginAgain({ hasLost, isAsked, keepsDecisions: isDecided && !hasForgottenRows });
     } else if (hasEvidence) this.#sent.raise(this.#evidence.links);
     this.#sent.beginRun();
     this.#before = openBefore(world.disk.names);
