@@ -53,8 +53,8 @@ case $mode in
 esac
 [ -n "$file" ] || fail 'No file is named.' 2
 
-name=$(basename -- "$target")
-g() { git -C "$(dirname -- "$target")" "$@"; }
+name=$(basename -- "$target") parent=$(dirname -- "$target")
+g() { git -C "$parent" "$@"; }
 base=${LINKS_BASE:-$(g symbolic-ref --quiet --short HEAD 2> /dev/null)}
 
 # The journal of an import whose push failed waits in a ref of its own: no protection of branches or tags reaches it, no workflow begins
@@ -70,7 +70,7 @@ take_journal() {
 }
 
 if [ "$mode" = plan ] && [ -n "$base" ] && [ -n "$(g ls-remote origin "$ref" 2> /dev/null)" ]; then take_journal; fi
-if [ "$mode" = plan ] || [ "${LINKS_COMMIT:-}" = false ] || [ ! -e "$file" ] || [ ! -d "$(dirname -- "$target")" ]; then
+if [ "$mode" = plan ] || [ "${LINKS_COMMIT:-}" = false ] || [ ! -e "$file" ] || [ ! -d "$parent" ]; then
   import_file "$@"
   exit "$status"
 fi
