@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  type CachedLink,
   GENERATION_CHARS,
   GENERATION_LINKS,
   OUTAGE_MAX_AGE_MS,
@@ -285,4 +286,21 @@ test('nothing is served from memory before the store was asked what changed', as
   expect(await cache.find('a')).toBe(redirect);
   links.set('a', disabled);
   expect(await cache.find('a')).toBe(disabled);
+});
+
+test('a link that was followed again after many others is kept over a restart once, as it is by now', async () => {
+  const { cache } = setUp();
+  cache.apply([]);
+  const code = (n: number) => String(n);
+  const links = Array.from(
+    { length: GENERATION_LINKS },
+    (_, n): CachedLink => [code(n), redirect, 7],
+  );
+  cache.restore(links);
+  cache.restore([['new', redirect, 7]]);
+  expect(cache.has('0')).toBe(true);
+  const kept = cache.links().map(([of]) => of);
+  expect(kept.slice(-2)).toEqual(['0', 'new']);
+  expect(new Set(kept).size).toBe(kept.length);
+  expect(kept).toHaveLength(GENERATION_LINKS);
 });

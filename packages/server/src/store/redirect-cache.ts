@@ -102,7 +102,8 @@ export class RedirectCache {
   links(): CachedLink[] {
     const links: CachedLink[] = [];
     let chars = 0;
-    for (const [code, { redirect, epoch, at }] of [...this.#recent, ...this.#older]) {
+    const older = [...this.#older].filter(([code]) => !this.#recent.has(code));
+    for (const [code, { redirect, epoch, at }] of [...this.#recent, ...older]) {
       if (epoch !== this.#epoch && at === undefined) continue;
       chars += redirect.target_url.length;
       if (links.length === GENERATION_LINKS || chars > GENERATION_CHARS) break;
