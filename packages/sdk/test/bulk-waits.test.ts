@@ -61,6 +61,21 @@ describe('a batch of a bulk run', () => {
     expect(items).toEqual([]);
   });
 
+  it('that is refused when the run was ended already says why', async () => {
+    const stop = new AbortController();
+    const errors: unknown[] = [];
+    const onBatch = (event: BatchEvent) => {
+      if (event.type === 'unsent') errors.push(event.error);
+    };
+    const options = { concurrency: 1, batchSize: 2, onBatch, stopSignal: stop.signal };
+    const { network, done } = start({}, options);
+    await settle();
+    stop.abort();
+    await network.answer(0, json({ error: 'no' }, 403));
+    expect(await done).toMatchObject({ name: 'PermissionError' });
+    expect(errors).toMatchObject([{ name: 'PermissionError', status: 403 }]);
+  });
+
   it('that is aborted while its journal is being written ends after that', async () => {
     const controller = new AbortController();
     const steps: string[] = [];

@@ -156,7 +156,6 @@ export class HttpTransport {
         onFailedAttempt: async ({ error: thrown, retriesConsumed, retriesLeft }) => {
           // Anything else is a defect, and no reason to try again.
           if (last?.error !== thrown) throw thrown;
-          if (call.lostAt === undefined) call.watch?.nothingDone();
           const { error, wasSent } = last;
           const waitMs = retryWaitMs(error, retriesConsumed + 1, random);
           // A wait that this call doesn't accept is no pause for the others either: each of them would hang.
@@ -166,6 +165,7 @@ export class HttpTransport {
           }
           const end = decide(error, call, { retriesLeft, maxRetryAfterMs, now: call.now() });
           if (end !== undefined) throw end;
+          if (call.lostAt === undefined) call.watch?.nothingDone();
           report('onRetry', { id, method, path, attempt: call.attempts, error, waitMs });
           await clock.delay(waitMs, signal);
         },

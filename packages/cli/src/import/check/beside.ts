@@ -110,11 +110,11 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
   const folder = dirname(await placeOf(settings.file));
   const imports = paths.map((path) => path.replace(OF_OTHER_IMPORT, ''));
   for (const [n, path] of paths.entries()) {
-    const { others } = evidence;
+    const { nextOther } = evidence;
     const file = imports.indexOf(imports[n] ?? '') + n * OF_IMPORT;
     await readOther(path, relative(folder, path), KNOWN_BY.beside + file * OF_IMPORT, ask);
     // Most tables of a folder name no links, and comparing takes as long as reading the rows.
-    if (evidence.others === others) continue;
+    if (evidence.nextOther === nextOther) continue;
     // Such links are sent again.
     if (settings.onUnknown === 'retry') evidence.releaseDoubts();
     await evidence.compare();

@@ -177,9 +177,6 @@ const DROP_KNOWN_DOUBTS = `
     WHERE n <= known
   )`;
 
-const ANY_LINK_LEFT =
-  'SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match) LIMIT 1';
-
 interface HowToMatch {
   hasDoubts: boolean;
   /** Whether rows have links that could be theirs. */
@@ -200,7 +197,8 @@ function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
   db.exec('DELETE FROM temp.match');
   db.exec(MATCH_SINGLE);
   db.exec(UNMATCH_OTHERS);
-  if (db.prepare(ANY_LINK_LEFT).get() !== undefined) {
+  const left = db.prepare('SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match)');
+  if (left.get() !== undefined) {
     for (const columns of ['key, pair, content', 'key, pair, words', 'key, pair'])
       db.exec(matchBy(columns, CERTAIN));
     const isAsked = `source = ${KNOWN_BY.service}`;

@@ -54,7 +54,8 @@ export class Evidence {
   #hasClaims = false;
   #hasOwn = false;
   #order: InOrder | undefined;
-  #nextOther = sql.FIRST_OTHER;
+  /** The id of the next link that a file or the service names. */
+  nextOther = sql.FIRST_OTHER;
   /** Links of the journal that the service says lead to other targets by now, and whether it was asked since they were looked for. */
   readonly #elsewhere = new Set<number>();
   #wasAsked = false;
@@ -141,13 +142,8 @@ export class Evidence {
 
   #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
-    this.#links.add([this.#nextOther, ...link, ofRow, made, 0]);
-    this.#nextOther += 1;
-  }
-
-  /** How many links files and the service have named so far. */
-  get others(): number {
-    return this.#nextOther - sql.FIRST_OTHER;
+    this.#links.add([this.nextOther, ...link, ofRow, made, 0]);
+    this.nextOther += 1;
   }
 
   /** Forgets the doubts of files, so that their rows are new. Returns whether there are any. */

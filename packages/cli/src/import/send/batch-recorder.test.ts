@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { type BatchEvent, ConnectionError, JobFailedError, NotFoundError } from '@shortlink/sdk';
+import {
+  type BatchEvent,
+  ConnectionError,
+  JobFailedError,
+  NotFoundError,
+  PermissionError,
+} from '@shortlink/sdk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { linksIn } from '../../../test/import/settle-scene.ts';
 import { testFolder } from '../../../test/test-io.ts';
@@ -190,10 +196,17 @@ describe('a batch', () => {
     expect(counts).toEqual({ batches: 1, created: 0, failed: 0, unknown: 2 });
     expect(open).toMatchObject([{ job: 'job-1' }]);
     expect(events.at(-1)).toEqual({ type: 'rows-done', done: 2 });
-    expect([recorder.isUnknown(error), recorder.isUnknown(new Error('lost'))]).toEqual([
-      true,
-      false,
-    ]);
+    expect(recorder.failureOf(error)).toBeUndefined();
+    const other = new Error('lost');
+    expect(recorder.failureOf(other)).toEqual({ error: other });
+    // Another batch was refused in the same moment, and a third one was not sent for the same reason.
+    const headers = new Headers();
+    const refusal = new PermissionError({ message: 'no', status: 403, body: undefined, headers });
+    const unsent = new ConnectionError('The run ended', { outcome: 'not-sent' });
+    for (const reason of [unsent, refusal]) {
+      await recorder.onBatch({ type: 'unsent', first: 2, count: 2, error: reason });
+    }
+    expect(recorder.failureOf(error)).toMatchObject({ error: refusal });
   });
 
   test('whose job is gone is not polled again', async () => {

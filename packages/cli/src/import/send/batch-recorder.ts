@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  ApiError,
   type BatchEvent,
   type BatchRange,
   JobFailedError,
@@ -11,7 +12,7 @@ import type { Batch, Decision, SentAt } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type ImportDeps, type LinkResult, NO_RESPONSE } from '../types.ts';
 import type { LinkSource } from './link-source.ts';
-import type { SendInput } from './send-rows.ts';
+import type { SendInput, SendResult } from './send-rows.ts';
 
 /** A batch of this run: its number in the journal, and the positions of its links among the new ones. */
 export type SentBatch = BatchRange & Pick<Batch, 'id'>;
@@ -25,6 +26,7 @@ export class BatchRecorder {
   readonly #keys = new Map<number, string>();
   /** Errors after which the outcome of a batch is unknown. */
   readonly #unknown = new Set<unknown>();
+  #refusal: SendResult['failure'];
   #settled = 0;
   #rowsDone = 0;
 
@@ -52,8 +54,9 @@ export class BatchRecorder {
     return counts;
   }
 
-  isUnknown(error: unknown): boolean {
-    return this.#unknown.has(error);
+  /** What ended the sending. A batch whose outcome is unknown is counted as such, and another one may have been refused meanwhile. */
+  failureOf(error: unknown): SendResult['failure'] {
+    return this.#unknown.has(error) ? this.#refusal : { error };
   }
 
   async onBatch(event: BatchEvent): Promise<void> {
@@ -61,6 +64,7 @@ export class BatchRecorder {
     const { first, count } = event;
     const batch = this.batches.get(first);
     if (event.type === 'unknown') this.#unknown.add(event.error);
+    if (event.type === 'unsent' && ApiError.isInstance(event.error)) this.#refusal ??= event;
     if (event.type === 'planned') {
       this.#keys.delete(first);
       await source.guard();

@@ -49,8 +49,7 @@ export async function sendRows(send: SendInput): Promise<SendResult> {
     });
     for await (const { index } of items) links.forget(index + 1);
   } catch (error) {
-    // A batch whose outcome is unknown is counted as such.
-    if (!recorder.isUnknown(error)) failure = { error };
+    failure = recorder.failureOf(error);
   } finally {
     await links.return();
   }
