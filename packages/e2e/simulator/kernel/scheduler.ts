@@ -59,6 +59,8 @@ export class Scheduler {
   steady = 0;
   /** When time last passed although something was to be done, in `elapsed`. What waits then may wait for too long. */
   leaptAt = Number.NEGATIVE_INFINITY;
+  /** The same of any leap, however short. */
+  passedAt = Number.NEGATIVE_INFINITY;
   /** Number of the step that happens now. */
   turn = 0;
   /** @default nothing is done outside */
@@ -118,7 +120,10 @@ export class Scheduler {
     this.now += ms;
     this.elapsed += ms;
     this.steady += Math.min(ms, LEAP_MS);
-    if (ms > LEAP_MS && this.#ready.length > 0) this.leaptAt = this.elapsed;
+    if (this.#ready.length > 0) {
+      this.passedAt = this.elapsed;
+      if (ms > LEAP_MS) this.leaptAt = this.elapsed;
+    }
     for (const step of this.#waiting) {
       if (step.at > this.elapsed) continue;
       this.#waiting.delete(step);

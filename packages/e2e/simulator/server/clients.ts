@@ -153,6 +153,7 @@ export class Clients {
       instance: instance.name,
       create,
       sentAt: this.#scheduler.elapsed,
+      passedAt: this.#scheduler.passedAt,
       began: this.#ledger.events,
       ended: undefined,
       answer: undefined,

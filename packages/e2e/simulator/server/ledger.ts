@@ -50,6 +50,8 @@ export interface Attempt {
   instance: string;
   create: Create | undefined;
   sentAt: number;
+  /** When time had passed before with something to do: a process may still be in a turn that began before that. */
+  passedAt: number;
   /** How many events the ledger had when it was sent, and when its end was known; `undefined` until then. */
   began: number;
   ended: number | undefined;

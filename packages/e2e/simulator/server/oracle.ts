@@ -29,7 +29,8 @@ export function judgeAnswer(ledger: Ledger, attempt: Attempt): string | undefine
   if (status === 401) return key.revoked === undefined ? 'a valid key is 401' : undefined;
   const hasFailed = attempt.isLate || ledger.faults.some((event) => event > attempt.began);
   const isLost = status >= 500 && ledger.readsFail && hasFailed;
-  if (attempt.sentAt > (key.revoked?.doneAt ?? Number.POSITIVE_INFINITY) && !isLost)
+  const revokedAt = key.revoked && Math.max(key.revoked.doneAt, attempt.passedAt);
+  if (attempt.sentAt > (revokedAt ?? Number.POSITIVE_INFINITY) && !isLost)
     return `a revoked key is ${status}`;
   if (status === 429) return judgeRefusal(ledger, attempt);
   if (status >= 500) {
