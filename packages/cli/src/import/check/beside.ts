@@ -13,7 +13,7 @@ import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import type { ImportSource } from './check-input.ts';
-import { KNOWN_BY, OF_IMPORT } from './evidence-sql.ts';
+import { sourceOfFile } from './evidence-sql.ts';
 import { isFilled, readLinks } from './read-links.ts';
 
 /** The journal of standard input, which is there only where the import of the same rows was not completed. */
@@ -22,8 +22,8 @@ const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 /** Files that may be results, whatever their names, and those that an import has kept because a person had changed them. */
 const TABLE = /\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
 
-/** What an import keeps beside its input. */
-const OF_OTHER_IMPORT = /\.(?:shortlink-journal|results\.\w+)$/;
+/** The end of the names of a journal and of results. Before it stands the name of their input. */
+const BESIDE_INPUT = /\.(?:shortlink-journal|results\.\w+)$/;
 
 /** A longer header is not recognised in a file with the name of no table. */
 const HEADER_BYTES = 4_096;
@@ -108,11 +108,11 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
   const names: string[] = [];
   let before = 0;
   const folder = dirname(await placeOf(settings.file));
-  const imports = paths.map((path) => path.replace(OF_OTHER_IMPORT, ''));
+  const inputs = paths.map((path) => path.replace(BESIDE_INPUT, ''));
   for (const [n, path] of paths.entries()) {
     const { nextOther } = evidence;
-    const file = imports.indexOf(imports[n] ?? '') + n * OF_IMPORT;
-    await readOther(path, relative(folder, path), KNOWN_BY.beside + file * OF_IMPORT, ask);
+    const source = sourceOfFile(inputs.indexOf(inputs[n] ?? ''), n);
+    await readOther(path, relative(folder, path), source, ask);
     // Most tables of a folder name no links, and comparing takes as long as reading the rows.
     if (evidence.nextOther === nextOther) continue;
     // Such links are sent again.

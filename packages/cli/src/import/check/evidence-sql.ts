@@ -5,9 +5,12 @@ const FIRST_LINES = 5;
 
 export const MATCHED_LINKS = 'temp.match JOIN temp.link ON link.id = match.link';
 
-/** Who knows of a link, best first. Of the n-th file beside the input, the source is `beside`, its import in {@link OF_IMPORT}, and n in parts of that. */
+/** Who knows of a link, best first. */
 export const KNOWN_BY = { journal: 0, results: 1, known: 2, beside: 3, service: 4 } as const;
-export const OF_IMPORT = 2 ** -20;
+const MOST_FILES = 2 ** 20;
+/** `beside` and a fraction that is another one for each file. Its first 20 bits are those of all files of one import. */
+export const sourceOfFile = (ofImport: number, file: number) =>
+  KNOWN_BY.beside + (ofImport + file / MOST_FILES) / MOST_FILES;
 
 /** What is taken without a question. */
 const CERTAIN = `source < ${KNOWN_BY.beside}`;
@@ -52,7 +55,7 @@ export const TABLES = `
         SELECT min(id) AS id, source, key, pair FROM (
           SELECT *, row_number() OVER (PARTITION BY key, source ORDER BY id) AS n FROM temp.link
           WHERE source > 0 AND short_url IS NULL AND of_row IS NULL
-        ) GROUP BY key, CAST(source / ${OF_IMPORT} AS INTEGER), n
+        ) GROUP BY key, CAST(source * ${MOST_FILES} AS INTEGER), n
       )
     ) LEFT JOIN (
       SELECT key, count(*) - count(of_row) AS known, count(of_row) AS own FROM temp.link

@@ -54,7 +54,7 @@ export class BatchRecorder {
     return counts;
   }
 
-  /** What ended the sending. A batch whose outcome is unknown is counted as such, and another one may have been refused meanwhile. */
+  /** What the user is told to have ended the sending with this error. An unknown outcome is only counted, unless a batch was refused as well. */
   failureOf(error: unknown): SendResult['failure'] {
     return this.#unknown.has(error) ? this.#refusal : { error };
   }
