@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { readConfig, writeConfig } from '../config/config-file.ts';
+import { changeConfig } from '../config/config-file.ts';
 import {
   API_KEY_PATTERN,
   isBaseUrl,
@@ -54,11 +54,10 @@ async function login(context: Context): Promise<ExitCode> {
       'Check that the key is complete, and that it belongs to this server.',
     );
   }
-  // Another process may have stored a key since the file was read, while this one was asked for.
-  const { config } = await readConfig(context.configPath, io.platform);
   const profile = settings.profile.value;
-  config.profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
-  await writeConfig(context.configPath, config);
+  await changeConfig(context, ({ profiles }) => {
+    profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
+  });
   const [key, flag] = [maskKey(account.apiKey), context.profileFlag];
   printer.ended('success', `Logged in to ${account.baseUrl} with the key ${key}`);
   printer.note(
@@ -120,16 +119,14 @@ async function askAccount(settings: ResolvedSettings, context: Context, signal: 
 }
 
 async function logout(context: Context): Promise<ExitCode> {
-  const { profile } = await context.settings();
-  const config = await context.config();
-  const stored = config.profiles[profile.value];
+  const { value: profile } = (await context.settings()).profile;
+  const stored = (await context.config()).profiles[profile];
   if (stored?.api_key === undefined) {
-    context.printer.note(`Profile ${profile.value} has no API key.`);
+    context.printer.note(`Profile ${profile} has no API key.`);
     return EXIT_CODES.ok;
   }
-  stored.api_key = undefined;
-  await writeConfig(context.configPath, config);
-  context.printer.ended('success', `Removed the API key of profile ${profile.value}`);
+  await changeConfig(context, ({ profiles }) => delete profiles[profile]?.api_key);
+  context.printer.ended('success', `Removed the API key of profile ${profile}`);
   context.printer.note(
     `  The config file is ${context.configPath}\n  The key stays valid on the server until it is revoked there.`,
   );

@@ -1,14 +1,13 @@
 import { Argument, type Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
-import { writeConfig } from '../config/config-file.ts';
+import { changeConfig } from '../config/config-file.ts';
 import type { Config } from '../config/config-schema.ts';
 import {
-  isBaseUrl,
+  checkedBaseUrl,
+  checkedProfile,
   isSameService,
   maskKey,
-  PROFILE_PATTERN,
   type ResolvedSettings,
-  withoutApiPath,
 } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
@@ -65,44 +64,26 @@ async function changeSetting(context: Context, name: SettingName, value: string)
       'Store it with: shortlink auth login',
     );
   }
-  const config = await context.config();
-  if (name === 'profile') setDefault(config, value);
-  else await setBaseUrl(config, value, context);
-  await writeConfig(context.configPath, config);
+  const { profile } = await context.settings(true);
+  await changeConfig(context, (config) => {
+    if (name === 'base_url') setBaseUrl(config, value, profile.value, context.profileFlag);
+    else config.profile = checkedProfile(value, 'argument', config);
+  });
   context.printer.ended('success', `Saved in ${context.configPath}`);
   return EXIT_CODES.ok;
 }
 
-function setDefault(config: Config, profile: string): void {
-  if (!PROFILE_PATTERN.test(profile)) {
-    throw usageError('A profile name may hold letters, digits and . _ - only.');
-  }
-  if (!Object.hasOwn(config.profiles, profile)) {
-    throw usageError(
-      `There is no profile ${profile}.`,
-      `Create it with: shortlink auth login --profile ${profile}`,
-    );
-  }
-  config.profile = profile;
-}
-
-async function setBaseUrl(config: Config, value: string, context: Context): Promise<void> {
-  if (!isBaseUrl(value)) {
-    throw usageError(
-      'base_url must be an absolute http: or https: URL without query or credentials, such as https://sho.rt.',
-    );
-  }
-  const base_url = withoutApiPath(value);
-  const { profile } = await context.settings(true);
-  const stored = config.profiles[profile.value];
+function setBaseUrl(config: Config, value: string, profile: string, flag: string): void {
+  const base_url = checkedBaseUrl(value, 'base_url');
+  const stored = config.profiles[profile];
   const { api_key: key, base_url: address } = stored ?? {};
   if (key !== undefined && address !== undefined && !isSameService(address, base_url)) {
     throw usageError(
-      `Profile ${profile.value} has an API key for ${address}, which is sent to no other address.`,
-      `Store the address with its own key: shortlink auth login --base-url ${base_url}${context.profileFlag}`,
+      `Profile ${profile} has an API key for ${address}, which is sent to no other address.`,
+      `Store the address with its own key: shortlink auth login --base-url ${base_url}${flag}`,
     );
   }
-  config.profiles[profile.value] = { ...stored, base_url };
+  config.profiles[profile] = { ...stored, base_url };
 }
 
 async function listSettings(context: Context): Promise<ExitCode> {

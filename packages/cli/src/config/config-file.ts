@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { hasCode, usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
@@ -21,15 +22,29 @@ export async function readConfig(
   return { config, warning: tooWide ? await narrow(path, content.mode) : undefined };
 }
 
-/** Replaces the config file. A reader sees the old content or the new, a crash leaves the old, and the keys are never readable by others. */
-export async function writeConfig(path: string, config: Config): Promise<void> {
+/**
+ * Replaces the config file with what `change` makes of its content, one process after the other. A reader sees the old content or the new, a crash
+ * leaves the old, and the keys are never readable by others.
+ */
+export async function changeConfig(
+  { configPath: path, io: { platform } }: { configPath: string; io: Io },
+  change: (config: Config) => void,
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   // A link, such as that of a folder of dotfiles, stays.
   const target = await realpath(path).catch(() => path);
-  const temporary = `${target}.${crypto.randomUUID()}.tmp`;
+  // One process at a time can make it. One that has had it for five seconds was killed.
+  const temporary = `${target}.new`;
+  const make = () => writeFile(temporary, '', { flag: 'wx', mode: FILE_MODE });
+  const isTaken = (error: unknown) => hasCode(error, 'EEXIST') || Promise.reject(error);
+  for (let waits = 1; (await make().catch(isTaken)) === true; waits += 1) {
+    await delay(10);
+    if (waits === 500) await rm(temporary, { force: true });
+  }
   try {
-    const text = `${JSON.stringify(config, null, 2)}\n`;
-    await writeFile(temporary, text, { flag: 'wx', mode: FILE_MODE, flush: true });
+    const { config } = await readConfig(path, platform);
+    change(config);
+    await writeFile(temporary, `${JSON.stringify(config, null, 2)}\n`, { flush: true });
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });

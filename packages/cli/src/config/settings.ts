@@ -34,18 +34,11 @@ export function resolveSettings(
 ): ResolvedSettings {
   const named = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
   const profile = named ?? { value: 'default', source: 'default' };
-  checkProfile(profile, config, newProfile);
+  checkedProfile(profile.value, profile.source, config, newProfile);
   const { api_key: key, base_url: address } = config.profiles[profile.value] ?? {};
   const baseUrl = first(flags.baseUrl, env['SHORTLINK_BASE_URL'], address);
   if (baseUrl !== undefined) {
-    baseUrl.value = withoutApiPath(baseUrl.value);
-    if (!isBaseUrl(baseUrl.value)) {
-      // `https://user:password@host` must not be repeated.
-      const shown = JSON.stringify(baseUrl.value.replace(/(\/\/)?[^/]*@/u, '$1****@'));
-      throw usageError(
-        `The base URL (${baseUrl.source}) must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${shown}.`,
-      );
-    }
+    baseUrl.value = checkedBaseUrl(baseUrl.value, `The base URL (${baseUrl.source})`);
   }
   const isOther = address !== undefined && !isSameService(address, baseUrl?.value ?? address);
   const apiKey = first(flags.apiKey, env['SHORTLINK_API_KEY'], isOther ? undefined : key);
@@ -56,11 +49,12 @@ export function resolveSettings(
   return { profile, apiKey, baseUrl, otherAddress };
 }
 
-function checkProfile({ value, source }: Setting, config: Config, newProfile: boolean): void {
+/** Throws a CliError (exit code 2) for a name that can't be used, and for one that was given of a profile that there is not, unless it may be new. */
+export function checkedProfile(value: string, source: string, config: Config, newProfile = false) {
   if (!PROFILE_PATTERN.test(value)) {
     throw usageError(`The profile name (${source}) may hold letters, digits and . _ - only.`);
   }
-  const isNamed = source === 'flag' || source === 'environment';
+  const isNamed = source !== 'config file' && source !== 'default';
   if (isNamed && !newProfile && !Object.hasOwn(config.profiles, value)) {
     const names = Object.keys(config.profiles);
     throw usageError(
@@ -68,6 +62,7 @@ function checkProfile({ value, source }: Setting, config: Config, newProfile: bo
       `${names.length > 0 ? `Profiles: ${names.join(', ')}\n` : ''}Create it with: shortlink auth login --profile ${value}`,
     );
   }
+  return value;
 }
 
 function first(flag?: string, environment?: string, file?: string): Setting | undefined {
@@ -85,6 +80,17 @@ export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
 export function isBaseUrl(value: string): boolean {
   const { protocol = '', username, password, search, hash } = URL.parse(value) ?? {};
   return /^https?:$/.test(protocol) && !username && !password && !search && !hash;
+}
+
+/** An address of a service. Throws a CliError (exit code 2) that says what it was given as. */
+export function checkedBaseUrl(typed: string, what: string): string {
+  const baseUrl = withoutApiPath(typed);
+  if (isBaseUrl(baseUrl)) return baseUrl;
+  // `https://user:password@host` must not be repeated.
+  const shown = JSON.stringify(baseUrl.replace(/(\/\/)?[^/]*@/u, '$1****@'));
+  throw usageError(
+    `${what} must be an absolute http: or https: URL without query or credentials, such as https://sho.rt; got ${shown}.`,
+  );
 }
 
 /** Documentation often shows the address with the path of the API. */

@@ -1,6 +1,7 @@
 import {
   chmod,
   mkdir,
+  readdir,
   readFile,
   readlink,
   rename,
@@ -114,7 +115,7 @@ test.each([
   [['api_key', 'sl_secret_0123456789'], /auth login/],
   [['base_url', 'ftp://x'], /http: or https:/],
   [['base_url', 'https://user:secret@x'], /credentials/],
-  [['profile', 'nope'], /no profile nope/],
+  [['profile', 'nope'], /no profile "nope" \(argument\)/],
   [['profile', '../etc'], /letters, digits/],
   [['colour', 'red'], /base_url, api_key, profile/],
 ])('set %j is refused', async (args, words) => {
@@ -287,4 +288,27 @@ test('XDG_CONFIG_HOME moves the file', async () => {
   const env = { XDG_CONFIG_HOME: xdg };
   await cli(['config', 'set', 'base_url', 'https://x.example'], { env });
   expect((await stat(join(xdg, 'shortlink', 'config.json'))).isFile()).toBe(true);
+});
+
+test('settings that several processes change at once are all kept', async () => {
+  const { home, file } = await homeWith(CONFIG);
+  const names = Array.from({ length: 12 }, (_, number) => `p${number}`);
+  const results = await Promise.all(
+    names.map((name) =>
+      cli(['config', 'set', 'base_url', 'https://a.example', '--profile', name], { home }),
+    ),
+  );
+  expect(results.map(({ exitCode }) => exitCode)).toEqual(names.map(() => 0));
+  const { profiles } = JSON.parse(await readFile(file, 'utf8'));
+  expect(Object.keys(profiles)).toEqual(expect.arrayContaining(['live', 'staging', ...names]));
+  expect(await readdir(dirname(file))).toEqual(['config.json']);
+});
+
+test('what a killed process has left of the config file holds up the next one for a moment only', async () => {
+  const { home, file } = await homeWith(CONFIG);
+  await writeFile(`${file}.new`, '{"profiles":{}}');
+  const set = await cli(['config', 'set', 'profile', 'staging'], { home });
+  expect(set).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ ...CONFIG, profile: 'staging' });
+  expect(await readdir(dirname(file))).toEqual(['config.json']);
 });
