@@ -567,6 +567,35 @@ describe('a batch in flight at a crash', () => {
     expect(world.service.asked).toHaveLength(1);
   });
 
+  test('is looked up, and not sent again under its key, since a run without this journal may have created its links', async () => {
+    world.write('input.csv', file(row(1), row(2)));
+    let passedMs = 0;
+    const at = Date.now();
+    world.wallClock = () => at + passedMs;
+    world.service.fault = () => ({ type: 'killed', created: false });
+    world.onEvent = ({ type }) => {
+      if (type === 'batch-sent') setTimeout(() => world.hardStop.abort(), 20);
+    };
+    await world.import({ idempotency: undefined });
+    world.onEvent = () => undefined;
+    world.service.fault = () => undefined;
+    const journal = world.path('input.csv.shortlink-journal');
+    cpSync(journal, world.path('kept'));
+    loseAll('kept');
+    world.write('input.csv', file(row(2)));
+    passedMs = 3_600_000;
+    expect(await world.import({ idempotency: undefined })).toMatchObject({ created: 1 });
+    loseAll('kept');
+    renameSync(world.path('kept'), journal);
+    world.write('input.csv', file(row(1), row(2)));
+    passedMs = 2 * 3_600_000;
+    const after = await world.import({ idempotency: undefined });
+    expect(after).toMatchObject({ unknown: 0, unsent: 0 });
+    expect(world.service.made.map(({ target }) => target)).toEqual(
+      [2, 1].map((n) => `https://example.com/${n}`),
+    );
+  });
+
   test.each([
     ['is over', 0],
     ['is over, though the clock was set forward meanwhile', 31 * 3_600_000],

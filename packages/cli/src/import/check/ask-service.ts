@@ -12,7 +12,7 @@ import { KNOWN_BY } from './evidence-sql.ts';
 const PAGE_SIZE = 10_000;
 
 /** Time in which a request whose sender is gone arrives and is carried out, if ever. */
-const IN_FLIGHT_MS = 60_000;
+export const IN_FLIGHT_MS = 60_000;
 
 export interface Ask {
   evidence: Evidence;
@@ -43,11 +43,10 @@ async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
   const message = `A request of ${formatDuration(IN_FLIGHT_MS - waitMs)} ago may still be carried out. Its links are looked up in ${formatDuration(waitMs)}.`;
   deps.onEvent({ type: 'warning', message });
   const stop = AbortSignal.any([deps.signal, deps.stopSignal]);
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, stop.aborted ? 0 : waitMs);
-    stop.addEventListener('abort', () => resolve());
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, stop.aborted ? 0 : waitMs);
+  stop.addEventListener('abort', () => resolve());
+  await promise;
   clearTimeout(timer);
   stop.throwIfAborted();
 }

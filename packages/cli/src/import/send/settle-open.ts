@@ -1,5 +1,5 @@
 import { ApiError, type BatchEvent, type CreateLinkBody } from '@shortlink/sdk';
-import { type Ask, agesOf } from '../check/ask-service.ts';
+import { type Ask, agesOf, IN_FLIGHT_MS } from '../check/ask-service.ts';
 import type { Comparison } from '../check/read-evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
 import { decisionOf, recordEvent } from './batch-recorder.ts';
@@ -88,11 +88,13 @@ export function releaseAll(input: SettleInput): Promise<Comparison> {
 function mayBeSentAgain(batch: Batch, input: SettleInput): boolean {
   const { journal, idempotency, canAsk, deps, evidence } = input;
   if (!idempotency || !batch.mayRepeat) return false;
-  const { byClock: age, byUptime } = agesOf(batch, deps);
-  // Where the clock that nobody sets says something else, it is better to ask.
-  const isUncertain = canAsk && (byUptime < 0 || byUptime >= KEY_LIFETIME_MS);
+  const { byClock, byUptime } = agesOf(batch.again ?? batch, deps);
+  const isInFlight = byUptime >= 0 && Math.max(byClock, byUptime) < IN_FLIGHT_MS;
+  // A look-up also finds what a run without this journal has created since. It would have to wait for what is in flight.
+  if (canAsk && !isInFlight) return false;
+  const { byClock: age } = agesOf(batch, deps);
   // A clock that was set back never says anything of the age.
-  if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS || isUncertain) {
+  if (age <= -CLOCK_SKEW_MS || age >= KEY_LIFETIME_MS) {
     journal.note(batch.id, 'expired');
     return false;
   }
