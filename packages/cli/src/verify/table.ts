@@ -5,6 +5,7 @@ import {
   openInput,
   readDocument,
   readRows,
+  splitTags,
   toCell,
 } from '@shortlink/tables';
 import type { TableSettings as ReadSettings, Row } from '@shortlink/tables/basics';
@@ -162,7 +163,7 @@ function exportReader({ plan: { columns } }: Layout) {
     const list = find(...ADDRESS_LISTS);
     if (row.problem !== undefined || list === -1) return { addresses: [], isOff: false };
     return {
-      addresses: cellAt(row, columns, list).match(/https?:\/\/[^\s",]+/gi) ?? [],
+      addresses: splitTags(cellAt(row, columns, list), ' '),
       isOff: /^(?:false|0|no)$/i.test(cellAt(row, columns, find('isactive'))),
     };
   };

@@ -934,6 +934,19 @@ describe('reports', () => {
     expect((await findings(`${input}.verify.csv`))[0]?.slice(-2)).toEqual(['more', '']);
   });
 
+  test.each<[string, object]>([
+    ['a comma', { aliases: ['/a,b'] }],
+    ['no scheme', { custom_bitlinks: ['/a,b'].map((path) => `localhost.invalid${path}`) }],
+  ])('ask addresses with %s whole', async (_, lists) => {
+    const { url } = await shortLinks({ '/c': to('https://example.com/'), '/a': status(404) });
+    const text = JSON.stringify({ short_url: `${url}/c`, url: 'https://example.com/', ...lists });
+    const input = await file('links.jsonl', `${text.replace('"/a,b"', `"${url}/a,b"`)}\n`);
+    const { stdout } = await cli(['verify', input, '--json', '--max-retries', '0']);
+    const [found] = JSON.parse(stdout).files;
+    expect(found).toMatchObject({ links: 2, ok: 1 });
+    expect(found.problems[0].short_url).toMatch(/\/a,b$/);
+  });
+
   test('name a short URL once that is among the addresses of its link too', async () => {
     const { url } = await shortLinks({ '/a': to('https://example.com/'), '/b': status(404) });
     const [short_url, target_url] = [`${url}/a`, 'https://example.com/'];
