@@ -1,4 +1,5 @@
-/** What a program needs before it reads a table, such as for its help. It loads nothing of the reader. */
+/** What a program needs before it reads a table, such as for its help, and cells as it writes them. It loads nothing of the reader. */
+export { csvCell, csvLine, dropFormulaGuard, quoted } from './csv-cell.ts';
 export {
   InputError,
   inputError,

@@ -1,9 +1,9 @@
 import type { BatchResultItem, Job } from '@shortlink/sdk';
+import { csvLine } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
-import { csvLine } from '../import/report/csv-cell.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import { foreign, sanitize, sanitizeData } from '../output/sanitize.ts';
 import { openStatusLine, type Status } from '../output/status-line.ts';

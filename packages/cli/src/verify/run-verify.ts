@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { csvLine } from '@shortlink/tables/basics';
 import { SCHEMELESS } from '../import/map/target-problem.ts';
-import { csvLine } from '../import/report/csv-cell.ts';
 import { headerOf, NO_OWN_FILES } from '../import/report/keep-changed.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';

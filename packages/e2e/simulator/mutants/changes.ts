@@ -1,4 +1,4 @@
-import { BULK, CHECK, JOURNAL, MAP, type Mutant, mutant, REPORT, SEND } from './mutant.ts';
+import { BULK, CHECK, JOURNAL, MAP, type Mutant, mutant, SEND } from './mutant.ts';
 
 /**
  * What goes wrong only where rows lead to several domains, the lines of a file are of several kinds, or the service, its rules, the
@@ -85,7 +85,7 @@ export const CHANGES: readonly Mutant[] = [
   ),
   mutant(
     'cell with a delimiter not quoted',
-    `${REPORT}/csv-cell.ts`,
+    'tables/src/csv-cell.ts',
     'text.includes(delimiter) || NEEDS_QUOTES',
     'NEEDS_QUOTES',
   ),

@@ -14,9 +14,8 @@ import {
   toCell,
   trimmed,
 } from '@shortlink/tables';
-import { type Plan, type Row, shown } from '@shortlink/tables/basics';
+import { dropFormulaGuard, type Plan, type Row, shown } from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
-import { dropFormulaGuard } from '../report/csv-cell.ts';
 import type { ImportSettings } from '../types.ts';
 import { rowMapping } from './map-keys.ts';
 import { strayText } from './result-columns.ts';

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
-import type { Row } from '@shortlink/tables/basics';
+import { csvLine, type Row } from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
-import { csvLine } from './csv-cell.ts';
 import { fingerprint, headerOf, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 

@@ -1,5 +1,5 @@
 import { readRows } from '@shortlink/tables';
-import type { Row } from '@shortlink/tables/basics';
+import { csvCell, quoted, type Row } from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
 import { linkIdentity, madeFor, readMadeFor } from '../map/link-identity.ts';
 import {
@@ -13,7 +13,6 @@ import {
 } from '../map/result-columns.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportSettings, MadeResult, RowStatus } from '../types.ts';
-import { csvCell, quoted } from './csv-cell.ts';
 
 /** What the results say of one row. */
 export type RowOutcome =

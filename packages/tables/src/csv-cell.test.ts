@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PlainRow } from '../../../../tables/src/lines.ts';
-import { CsvReader } from '../../../../tables/src/read-csv.ts';
 import { csvCell, dropFormulaGuard } from './csv-cell.ts';
+import { PlainRow } from './lines.ts';
+import { CsvReader } from './read-csv.ts';
 
 test.each([
   ['plain', 'plain'],
