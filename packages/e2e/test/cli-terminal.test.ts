@@ -141,7 +141,7 @@ test('auth login: the key is not echoed, is checked, and is stored for its owner
 });
 
 test.each([
-  ['u\r', 0, 1, /already imported|Already imported: 1 row/],
+  ['reuse\r', 0, 1, /already imported|Already imported: 1 row/],
   ['create\r', 0, 2, /✓ 1 link created/],
   ['\r', 2, 1, /--on-similar reuse/],
   ['nonsense\r', 2, 1, /--on-similar reuse/],
@@ -152,7 +152,7 @@ test.each([
   await writeFile(world.path('links.csv'), 'url,title\nhttps://example.com/a,New\n');
   const terminal = shortlink(['import', 'links.csv']);
   await terminal.until(/could be theirs or others.*line 2: http/s);
-  await terminal.until(/Use these links, create others, or stop\? \[use\/create\/stop\] /);
+  await terminal.until(/Reuse these links, create others, or stop\? \[reuse\/create\/stop\] /);
   terminal.type(typed);
   expect(await terminal.exitCode).toBe(code);
   expect(terminal.text).toMatch(words);
@@ -166,7 +166,7 @@ test('--on-similar is not asked for where standard input is no terminal', async 
   const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import links.csv < /dev/null`;
   const shell = new Terminal('bash', ['-c', command], world.folder, env);
   expect(await shell.exitCode).toBe(2);
-  expect(shell.text).not.toContain('[use/create/stop]');
+  expect(shell.text).not.toContain('[reuse/create/stop]');
 });
 
 /** Shells without the settings of whoever runs the tests, and the line that loads the completion. */

@@ -69,10 +69,10 @@ function deciderOf({ io, printer }: Context, watch: FileWatch, signal: AbortSign
     if (io.stdin.isTTY !== true) return 'stop';
     watch.end();
     printer.note(sanitize(message));
-    const question = 'Use these links, create others, or stop? [use/create/stop] ';
+    const question = 'Reuse these links, create others, or stop? [reuse/create/stop] ';
     const word = (await ask(question, io, signal)).trim().toLowerCase();
-    if (word === '') return 'stop';
-    return 'use'.startsWith(word) ? 'reuse' : 'create'.startsWith(word) ? 'create' : 'stop';
+    const words = ['reuse', 'create'] as const;
+    return words.find((one) => word !== '' && one.startsWith(word)) ?? 'stop';
   };
 }
 
