@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readUsage } from '../../../sdk/src/wire/usage.ts';
 import { madeLink } from '../../../sdk/test/scripted-service/service.ts';
 import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
@@ -514,6 +515,16 @@ describe('links with another title', () => {
     expect(await world.import({ onSimilar: 'create' })).toMatchObject({ created: 2, existing: 1 });
     expect(await world.import()).toMatchObject({ created: 0, existing: 3, changed: 0 });
   });
+});
+
+test('a service that leaves the counts of its usage out is asked all the same', async () => {
+  const read = readUsage({ plan: 'custom', features: ['lookup'] });
+  if (!('data' in read)) throw new Error('no field of the usage is required');
+  world.service.usage = () => read.data;
+  world.write('input.csv', file(row(1), row(2)));
+  expect(await world.import()).toMatchObject({ created: 2 });
+  loseAll();
+  expect(await world.import()).toMatchObject({ created: 0, existing: 2 });
 });
 
 describe('a batch in flight at a crash', () => {
