@@ -16,8 +16,10 @@ export interface Layout extends Omit<TableLayout, 'samples'> {
   isOfLines: boolean;
 }
 
-export const RESULTS_HEADER = /^[^\r\n]*code([^\r\n])short_url\1status\1error/;
-const RESULTS: AddedColumns = { header: RESULTS_HEADER, find: findResultColumns };
+const RESULTS: AddedColumns = {
+  header: /^[^\r\n]*code([^\r\n])short_url\1status\1error/,
+  find: findResultColumns,
+};
 
 /** Nothing but the name tells that a table has rejects or results of JSON Lines. */
 const TABLE_OF_LINES =

@@ -11,6 +11,7 @@ import {
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Evidence } from '../../src/import/check/evidence.ts';
+import type { ImportSettings } from '../../src/import/types.ts';
 import { ImportHarness } from './import-harness.ts';
 
 /** A service that has the three endpoints of the protocol and nothing else. */
@@ -87,6 +88,47 @@ describe('links that another file in the folder names', () => {
     else await expect(again).rejects.toThrow(`${name} names them`);
     expect(world.created()).toEqual({ links: 1, duplicates: 1 - known });
   });
+
+  const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+  const jsonl = { outputFormat: 'jsonl' } as const;
+  test.each<[string, Partial<ImportSettings>, (text: string) => string | Buffer]>([
+    ['JSON Lines', jsonl, (text) => text],
+    [
+      'a retyped header',
+      {},
+      (text) => text.replace(/^.*/, 'URL,Title,Code,Short URL,Status,Error,Made'),
+    ],
+    ['UTF-16', {}, utf16],
+    ['gzip', {}, (text) => gzipSync(text)],
+  ])(
+    'are found by the names of results in a file with the name of no table: %s',
+    async (_, how, change) => {
+      world.write('input.csv', file(row(1)));
+      const output = world.path('input.csv.out');
+      await world.import({ ...how, output });
+      world.write('input.csv.out', change(world.read('input.csv.out')));
+      rmSync(world.path('input.csv.shortlink-journal'));
+      await expect(world.import({ onSimilar: 'stop' })).rejects.toMatchObject({ exitCode: 2 });
+      expect(world.created()).toEqual({ links: 1, duplicates: 0 });
+    },
+  );
+
+  test.each(['input.csv', 'other.csv'])(
+    'that have only made_for left are refused: %s',
+    async (name) => {
+      world.write('input.csv', file(row(1)));
+      await world.import();
+      const lines = world.read('input.csv.results.csv').trimEnd().split('\n');
+      const parts = lines.map((line) => line.split(',').filter((_, at) => at < 2 || at === 6));
+      for (const left of world.files()) if (left !== 'input.csv') rmSync(world.path(left));
+      world.write(name, `${parts.join('\n')}\n`);
+      const again = world.import();
+      await expect(again).rejects.toThrow(
+        `${name}, line 2: the row has a link of an earlier import`,
+      );
+      expect(world.created()).toEqual({ links: 1, duplicates: 0 });
+    },
+  );
 
   test.each(['l.jsonl.results (1).csv', 'old.csv'])(
     'of lines with other keys: %s',

@@ -81,3 +81,30 @@ test('a service that can be asked knows whose each link is', async () => {
   expect(await world.import(settings)).toMatchObject({ created: 0, existing: 4 });
   expect(inRows()).toEqual(sorted.map((target) => [target, `000000${target.at(-1)}`]));
 });
+
+test.each(['input.csv', 'input.csv.results.csv'])(
+  'a column of short URLs of %s that was sorted by itself gives no row the link of another one',
+  async (name) => {
+    world.write(name, world.read('input.csv').replaceAll('/000000', '/swap'));
+    const swapped = [4, 3, 2, 1].map((n) => `/000000${n}`);
+    world.write(
+      name,
+      world.read(name).replaceAll(/\/swap\d/g, () => swapped.shift() ?? ''),
+    );
+    if (name !== 'input.csv')
+      world.write('input.csv', ['url', ...[1, 2, 3, 4].map(url), ''].join('\n'));
+    const before = world.read(name);
+    await expect(world.import(name === 'input.csv' ? settings : {})).rejects.toMatchObject({
+      exitCode: 2,
+      message: `${name}, line 2: 0000001 is not the code of https://s.example/0000004, as if a column had been sorted by itself`,
+    });
+    expect(world.read(name)).toBe(before);
+    expect(world.service.created.size).toBe(4);
+  },
+);
+
+test('a code that a spreadsheet took for a number does not matter', async () => {
+  world.write('input.csv', world.read('input.csv').replaceAll(',000000', ','));
+  expect(await world.import(settings)).toMatchObject({ existing: 4, created: 0 });
+  expect(inRows()[0]).toEqual([url(1), '0000001']);
+});

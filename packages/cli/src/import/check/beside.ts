@@ -5,16 +5,15 @@ import { formatCount } from '../../format.ts';
 import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
-import { firstBytes, isJournal, JOURNAL_NAME } from '../journal/file.ts';
+import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { peekJournal } from '../journal/open-journal.ts';
-import { RESULTS_HEADER } from '../layout.ts';
 import type { ClaimOfLink } from '../map/result-columns.ts';
 import type { ImportDeps, ImportSettings } from '../types.ts';
 import type { Ask } from './ask-service.ts';
 import type { ImportSource } from './check-input.ts';
 import { sourceOfFile } from './evidence-sql.ts';
-import { isFilled, readLinks } from './read-links.ts';
+import { headOf, isFilled, readLinks } from './read-links.ts';
 
 /** The journal of standard input, which is there only where the import of the same rows was not completed. */
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
@@ -27,6 +26,9 @@ const BESIDE_INPUT = /\.(?:shortlink-journal|results\.\w+)$/;
 
 /** A longer header is not recognised in a file with the name of no table. */
 const HEADER_BYTES = 4_096;
+
+/** The names of results in a first line, in any order and however they were retyped, also as keys of JSON. */
+const RESULTS_NAMES = /^(?=.*\bcode\b)(?=.*\bshort.?url\b)(?=.*\bstatus\b)(?=.*\berror\b)/i;
 
 /** Files of a folder that are looked at. */
 const MAX_FILES = 1_000;
@@ -75,8 +77,8 @@ export async function filesBeside(
 function kindOf(path: string): 'journal' | 'results' | undefined {
   try {
     if (isJournal(path)) return 'journal';
-    const head = firstBytes(path, HEADER_BYTES).toString('latin1');
-    if (RESULTS_HEADER.test(head) && !/\.(?:partial|whole)$/.test(path)) return 'results';
+    const head = headOf(path, HEADER_BYTES);
+    if (RESULTS_NAMES.test(head) && !/\.(?:partial|whole)$/.test(path)) return 'results';
   } catch {
     // What can't be read names nothing.
   }
@@ -153,7 +155,7 @@ async function readOther(path: string, name: string, source: number, ask: AskOfI
     const { message, hint = '' } = asCliError(error) ?? {};
     if (deps.signal.aborted || message === undefined) throw error;
     // An option of this command is about its own input.
-    const how = hint === '' || hint.includes('--map') ? 'Mend it.' : hint;
+    const how = hint === '' || hint.includes('--map') ? 'Correct it.' : hint;
     throw inputError(
       `${name} may name links of these rows, and can't be used. ${message}`,
       `${how} If it has nothing to do with these rows, move it into a folder of its own, or run with --on-similar create.`,

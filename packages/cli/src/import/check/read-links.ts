@@ -61,7 +61,8 @@ export async function readLinks(
     const missing = missingColumns(detected);
     const isOther = missing.length > 0 && !isInput;
     const named = isOther && mayBeOther ? await otherColumn(input, detected, origins) : undefined;
-    if (isOther && named === undefined) return missing;
+    const isPart = detected.plan.columns.includes('made_for');
+    if (isOther && named === undefined && !isPart) return missing;
     const layout = named === undefined ? detected : { ...detected, resultColumns: named };
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);
     const refuse = lostLinkGuard(input.name, layout, []);
@@ -169,23 +170,21 @@ const WRITTEN = /\b(?:short_url|made_for)\b|\bhttps?:[^\s",;]+"?[,;\t]"?created\
 
 const HEAD_BYTES = 65_536;
 
-/** Whether an import seems to have written a file that can't be read. In most encodings, the text reads alike. */
+/** Whether an import seems to have written a file that can't be read. */
 function seemsWritten(path: string): boolean {
   if (WORKBOOK.test(path)) return true;
   try {
-    const head = unpacked(firstBytes(path, HEAD_BYTES));
-    return WRITTEN.test(head.toString('latin1').replaceAll('\0', ''));
+    return WRITTEN.test(headOf(path, HEAD_BYTES));
   } catch {
     return true;
   }
 }
 
-/** Unpacked as far as it goes. */
-function unpacked(head: Buffer): Buffer {
-  if (head[0] !== 0x1f || head[1] !== 0x8b) return head;
-  try {
-    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
-  } catch {
-    return head;
+/** How a file begins, unpacked as far as it goes. In most encodings, the text reads alike. */
+export function headOf(path: string, bytes: number): string {
+  let head = firstBytes(path, bytes);
+  if (head[0] === 0x1f && head[1] === 0x8b) {
+    head = gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
   }
+  return head.toString('latin1').replaceAll('\0', '');
 }

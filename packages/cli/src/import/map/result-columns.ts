@@ -1,8 +1,7 @@
 import { columnKey, looksLikeUrl, toCell, trimmed } from '@shortlink/tables';
-import { type Row, refuseConflict, shown } from '@shortlink/tables/basics';
+import { dropFormulaGuard, type Row, refuseConflict, shown } from '@shortlink/tables/basics';
 import { inputError } from '../errors.ts';
 import type { Layout } from '../layout.ts';
-import { dropFormulaGuard } from '../report/csv-cell.ts';
 import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
 import { isWholeMadeFor } from './link-identity.ts';
 
@@ -72,7 +71,8 @@ export function lostLinkGuard(
   const isWhole = layout.resultColumns.short_url !== undefined;
   const isOurs = (value: unknown) =>
     typeof value === 'string' && origins.some((origin) => isShortUrlAt(value, origin));
-  const isParted = format === 'jsonl' || (!isWhole && isPart(missingColumns(present)));
+  const isParted =
+    format === 'jsonl' || (!isWhole && isPart(missingColumns(present), present['made_for'] !== -1));
   const holdsOthers = !isWhole && hasHeader && columns.length > 1;
   const refusePart = (row: Row) => {
     if (!isParted) return;
@@ -84,17 +84,18 @@ export function lostLinkGuard(
         `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
       );
     }
-    if (object && !LEAST_COLUMNS.some((key) => Object.hasOwn(object, key))) return;
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);
-    if (!isPart(missing) || ownLink(row, layout) !== undefined) return;
     const { code, short_url, status, made_for } = resultsOf(row, present);
-    const isOfImport = missing.length === 1 || isWholeMadeFor(made_for);
+    const isMade = isWholeMadeFor(made_for);
+    if (!isPart(missing, isMade) || ownLink(row, layout) !== undefined) return;
+    const isOfImport = missing.length === 1 || isMade;
     const isCreated = missing.includes('status')
       ? isOfImport || origins.some((origin) => short_url.startsWith(`${origin}/`))
       : status === 'created';
-    if (!isCreated || (short_url === '' && (code === '' || !missing.includes('short_url')))) return;
+    const isLost = missing.includes('short_url') && (code !== '' || isMade);
+    if (!isCreated || (short_url === '' && !isLost)) return;
     const list = missing.map((column) => JSON.stringify(column)).join(', ');
     throw inputError(
       `${name}, line ${row.line}: the row has a link of an earlier import, but no ${list}, so the link would be created again`,
@@ -143,8 +144,8 @@ function missingColumns(found: ResultColumns): readonly ResultColumn[] {
   return LEAST_COLUMNS.filter((column) => found[column] === -1);
 }
 
-function isPart({ length }: readonly ResultColumn[]): boolean {
-  return length > 0 && length < LEAST_COLUMNS.length;
+function isPart({ length }: readonly ResultColumn[], isMade: boolean): boolean {
+  return length > 0 && (isMade || length < LEAST_COLUMNS.length);
 }
 
 type ResultLayout = Pick<Layout, 'resultColumns'>;
@@ -184,10 +185,18 @@ export interface Claim extends ClaimOfLink {
   line: number;
 }
 
-/** @throws CliError (exit code 2) for a row whose link was created, where somebody has deleted the short URL */
+/** @throws CliError (exit code 2) for a row whose link was created, where somebody has deleted the short URL or sorted it away from its code */
 export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
   const { line } = row;
   const own = ownLink(row, layout);
+  const { code = '' } = own === undefined ? {} : resultsOf(row, layout.resultColumns);
+  // A spreadsheet makes other codes longer or shorter.
+  if (own !== undefined && code !== own.code && code.length === own.code.length) {
+    throw inputError(
+      `${name}, line ${line}: ${code} is not the code of ${own.short_url}, as if a column had been sorted by itself`,
+      'Put what belongs together into one row again.',
+    );
+  }
   const claim: Claim = { line, own, doubt: undefined, made_for: '' };
   const isTable = row.object === undefined;
   const hasResults = isTable ? layout.resultColumns.status !== undefined : isResult(row.object);
