@@ -20,7 +20,7 @@ export interface Exchange {
   sentTurn: number;
   /** The event in which the service first worked on it; undefined where it never did. */
   workedTurn: number | undefined;
-  /** The response as it reached the program; undefined where none did, or not all of it. */
+  /** The response as it reached the program; undefined where none did, or not all of it. Of an error, the status is enough. */
   received: ServiceResponse | undefined;
   receivedAt: number;
   receivedTurn: number;
@@ -240,6 +240,8 @@ export class Network {
       }
       if (value !== undefined) {
         hasBegun = true;
+        // The status of an error says enough: what is lost of its words, or comes too late, takes nothing away.
+        if (status >= 300) note('');
         return Promise.resolve({ done: false, value });
       }
       if (!isCut) {
@@ -249,8 +251,6 @@ export class Network {
       return new Promise((_, reject) => {
         const lost = Object.assign(new Error('terminated'), { code: 'UND_ERR_SOCKET' });
         world.scheduler.after(5, process, () => {
-          // The status of an error says enough: what is lost of its words takes nothing away.
-          if (status >= 300 && !signal.aborted) note('');
           reject(signal.aborted ? signal.reason : lost);
         });
       });
