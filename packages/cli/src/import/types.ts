@@ -197,7 +197,8 @@ export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | '
 export interface ImportDeps {
   client: {
     links: Pick<Shortlink['links'], 'createMany' | 'lookup'>;
-    usage: { retrieve: (options?: RequestOptions) => PromiseLike<Usage> };
+    usage: { retrieve: (options?: RequestOptions) => Promise<Usage> };
+    jobs: { retrieve: (id: string, options?: RequestOptions) => Promise<unknown> };
   };
   stdin: AsyncIterable<Uint8Array | string>;
   stdout: TextWritable;

@@ -423,8 +423,8 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
     expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
   });
 
-  test.each([500, 200])('what it offers can not be known (%i): nothing is sent', async (status) => {
-    world.service.usage = () => ({ type: 'answer', status, body: [] });
+  test('what it offers can not be known: nothing is sent', async () => {
+    world.service.usage = () => ({ type: 'answer', status: 500, body: [] });
     world.write('input.csv', file(row(1)));
     expect(await world.import()).toMatchObject({
       created: 0,
@@ -525,6 +525,37 @@ test('a service that leaves the counts of its usage out is asked all the same', 
   expect(await world.import()).toMatchObject({ created: 2 });
   loseAll();
   expect(await world.import()).toMatchObject({ created: 0, existing: 2 });
+});
+
+describe('where the usage is a page, as of a website', () => {
+  const page = { type: 'answer', status: 302, body: {}, headers: { Location: '/login' } } as const;
+  beforeEach(() => world.write('input.csv', file(row(1))));
+
+  test.each([page, { type: 'answer', status: 200, body: [] }] as const)(
+    'a service that knows of no job has no usage, and rows are sent',
+    async (shown) => {
+      world.service.usage = () => shown;
+      expect(await world.import()).toMatchObject({ created: 1, stopped: undefined });
+    },
+  );
+
+  test('the login of a network has answered for jobs too, so that nothing is sent', async () => {
+    world.service.usage = () => page;
+    world.service.onPoll = () => page;
+    expect(await world.import()).toMatchObject({ created: 0, stopped: { reason: 'error' } });
+    expect(world.service.asked).toEqual([]);
+  });
+
+  test('for a moment, the usage is asked for again', async () => {
+    await world.import();
+    loseAll();
+    let pages = 1;
+    const { usage } = world.service;
+    Object.defineProperty(world.service, 'usage', {
+      get: () => (pages-- > 0 ? () => page : usage),
+    });
+    expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
+  });
 });
 
 describe('a batch in flight at a crash', () => {

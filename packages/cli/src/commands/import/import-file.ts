@@ -32,6 +32,7 @@ export interface FileOutcome extends ImportOutcome {
 const NO_CLIENT: ImportDeps['client'] = {
   links: { createMany: noAccount, lookup: noAccount },
   usage: { retrieve: noAccount },
+  jobs: { retrieve: noAccount },
 };
 
 const NOT_ASKED =

@@ -2,6 +2,7 @@ import {
   ApiError,
   MAX_BATCH_LINKS,
   MAX_SYNC_BATCH_LINKS,
+  ResponseShapeError,
   ShortlinkError,
   type Usage,
 } from '@shortlink/sdk';
@@ -25,13 +26,23 @@ const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
  * known: without a look-up that the service has, links would be created twice.
  */
 export async function retrieveUsage({ client, signal }: ImportDeps): Promise<Usage | undefined> {
+  const options = { signal, timeoutMs: USAGE_TIMEOUT_MS };
+  const retrieve = () => client.usage.retrieve(options);
+  let isService = false;
   try {
-    const retrieve = () => client.usage.retrieve({ signal, timeoutMs: USAGE_TIMEOUT_MS });
-    const usage = await retrieve();
+    const usage = await retrieve().catch(async (page: unknown) => {
+      if (!isPage(page)) throw page;
+      // No job has this id. The login of a network, which answers in place of the service, has a page for that too.
+      await client.jobs.retrieve(crypto.randomUUID(), options).catch((error: unknown) => {
+        isService = ApiError.isInstance(error) && error.body !== undefined;
+      });
+      return await retrieve();
+    });
     // An object that says nothing may be that of a proxy, or of a service in trouble.
     const isBlank = usage.features === undefined && usage.plan === '' && usage.links.used === 0;
     return isBlank ? await retrieve() : usage;
   } catch (error) {
+    if (isService && isPage(error)) return undefined;
     // In a dry run without an account, nobody is asked.
     const isOffered =
       ApiError.isInstance(error) &&
@@ -39,6 +50,12 @@ export async function retrieveUsage({ client, signal }: ImportDeps): Promise<Usa
     if (isOffered || (ShortlinkError.isInstance(error) && !ApiError.isInstance(error))) throw error;
     return undefined;
   }
+}
+
+/** Whether somebody has answered like a website, which may show a page at every address that it has nothing for. */
+function isPage(error: unknown): boolean {
+  const isRedirect = ApiError.isInstance(error) && error.status >= 300 && error.status < 400;
+  return isRedirect || ResponseShapeError.isInstance(error);
 }
 
 /** Announces what creating `links` links takes. */
