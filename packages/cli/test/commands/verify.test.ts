@@ -434,6 +434,7 @@ describe('--targets', () => {
     const result = await withoutService(argv, { env });
     expect(result.exitCode).toBe(3);
     expect(result.stderr).toContain('a private address, which is not asked');
+    expect(result.stderr).toContain('! The short URL leads to its target (');
     expect((await findings(`${input}.verify.csv`))[0]?.[0]).toBe('dead_target');
     expect(seen.map(({ url }) => url)).toEqual([short, page]);
   });

@@ -137,16 +137,17 @@ async function report(result: Result, { printer }: Context): Promise<void> {
     printer.note(`  line ${line}: ${texts.join(': ')}`);
   }
   if (wrong > shown.length) printer.note(`  and ${formatCount(wrong - shown.length)} more`);
-  const isRight = ok === links;
+  const lead = ok + result.dead_target;
+  const isRight = lead === links;
   const text =
     links === 1
       ? `The short URL ${isRight ? 'leads' : 'does not lead'} to its target`
-      : `${isRight ? 'All' : `${formatCount(ok)} of`} ${formatCount(links)} short URLs lead to their targets`;
+      : `${isRight ? 'All' : `${formatCount(lead)} of`} ${formatCount(links)} short URLs lead to their targets`;
   const found = FINDINGS.filter((name) => result[name] > 0);
   const counts = found.map((name) => [name.replaceAll('_', ' '), result[name]] as const);
   await printEnd(
     {
-      mark: isRight ? 'success' : 'attention',
+      mark: ok === links ? 'success' : 'attention',
       text: `${text} (${formatDuration(elapsed_ms)})`,
       counts: counts.length > 1 ? counts : [],
       files: { Report: output },
