@@ -146,8 +146,8 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   }
   const cause = stopped.error === undefined ? undefined : await describeError(stopped.error, flag);
   const isRefused = cause?.exitCode === EXIT_CODES.usage;
-  const mendFirst = isRefused && failed > 0 ? MEND_FIRST : undefined;
-  const { reason, waitMs, mustDecide, message, hint = cause?.hint ?? mendFirst } = stopped;
+  const correctFirst = isRefused && failed > 0 ? CORRECT_FIRST : undefined;
+  const { reason, waitMs, mustDecide, message, hint = cause?.hint ?? correctFirst } = stopped;
   const advice = hint?.replace(/shortlink usage$/m, `$&${flag}`);
   const canContinue = CONTINUABLE.includes(reason) && mustDecide !== true && !isRefused;
   const how = present(
@@ -165,7 +165,7 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   };
 }
 
-const MEND_FIRST =
+const CORRECT_FIRST =
   'The results name the rows that failed. Correct these first, or take them out: until then, each run ends before it sends the rows behind them.';
 
 /** After the others, the key, the plan or the file must be changed first. */

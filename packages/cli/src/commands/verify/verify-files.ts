@@ -21,7 +21,7 @@ const DEFAULT_RETRIES = 2;
 
 const SHOWN_PROBLEMS = 10;
 
-type FileSettings = VerifyInput['files'][number];
+type FileToVerify = VerifyInput['files'][number];
 
 /** The part of one file in the JSON summary, and what the screen shows. */
 interface Result extends Tally {
@@ -35,7 +35,7 @@ interface Result extends Tally {
 /** Looks at all files first. */
 export async function verifyFiles(input: VerifyInput, context: Context): Promise<ExitCode> {
   const { stdin } = context.io;
-  const tables = new Map<FileSettings, Table>();
+  const tables = new Map<FileToVerify, Table>();
   return await context.interruptible(async (signal) => {
     try {
       for (const file of input.files) tables.set(file, await openTable(file, { stdin, signal }));
@@ -47,7 +47,7 @@ export async function verifyFiles(input: VerifyInput, context: Context): Promise
 }
 
 async function verifyTables(
-  tables: ReadonlyMap<FileSettings, Table>,
+  tables: ReadonlyMap<FileToVerify, Table>,
   { files, options }: VerifyInput,
   signal: AbortSignal,
   context: Context,
@@ -90,7 +90,7 @@ async function createAsker(options: VerifyInput['options'], signal: AbortSignal,
   });
 }
 
-async function verifyFile(table: Table, settings: FileSettings, asker: Asker, context: Context) {
+async function verifyFile(table: Table, settings: FileToVerify, asker: Asker, context: Context) {
   const { io, printer } = context;
   const { file, output } = settings;
   const { rows, links } = table;

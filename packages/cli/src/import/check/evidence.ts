@@ -22,7 +22,7 @@ import {
   readMatches,
   readNumbers,
   readPairs,
-  type Values,
+  type SqlValues,
   valuesOf,
 } from './read-evidence.ts';
 import { RowSet } from './row-set.ts';
@@ -140,7 +140,7 @@ export class Evidence {
     this.#addOther([source, key, as, pair, code ?? null, short_url ?? null, doubt ?? null], made);
   }
 
-  #addOther(link: Values, made: number | null, ofRow: number | null = null): void {
+  #addOther(link: SqlValues, made: number | null, ofRow: number | null = null): void {
     this.#hasDoubts ||= link[5] === null;
     this.#links.add([this.nextOther, ...link, ofRow, made, 0]);
     this.nextOther += 1;

@@ -124,7 +124,7 @@ function lineOf({ line, short_url }: Record<string, unknown>) {
 }
 
 /** As the table of links has it. */
-export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false): Values {
+export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false): SqlValues {
   const { number, key, content, pair, result } = link;
   const known =
     result?.status === 'created'
@@ -137,21 +137,21 @@ export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false
 /** One call for each of millions of rows would be slow. */
 const CHUNK_ROWS = 500;
 
-export type Values = readonly (string | number | null)[];
+export type SqlValues = readonly (string | number | null)[];
 
 /** Gathers rows for a table. Binding values takes a quarter of the time of JSON that the database reads. */
 export class RowBuffer {
   readonly #db: Database;
   readonly #table: string;
   readonly #inserts = new Map<number, ReturnType<Database['prepare']>>();
-  #rows: Values[] = [];
+  #rows: SqlValues[] = [];
 
   constructor(db: Database, table: string) {
     this.#db = db;
     this.#table = table;
   }
 
-  add(values: Values): void {
+  add(values: SqlValues): void {
     this.#rows.push(values);
     if (this.#rows.length === CHUNK_ROWS) this.flush();
   }

@@ -4,7 +4,7 @@ import { writeXlsxStream } from 'hucre/xlsx';
 import type { Layout } from '../layout.ts';
 import { type Reported, resultsTable } from './report-rows.ts';
 
-type Cell = string | number | boolean | null;
+type SheetCell = string | number | boolean | null;
 
 /** What a cell can hold: Excel takes a file with a longer one for damaged. */
 const MAX_CHARACTERS = 32_767;
@@ -24,10 +24,10 @@ export async function* resultsWorkbook(
   const first = await source.next();
   const formats = formatsOf(first.done ? [] : first.value);
   async function* rows() {
-    yield table.fill<Cell>(table.header, textCell, textCell);
+    yield table.fill<SheetCell>(table.header, textCell, textCell);
     for (let read = first; !read.done; read = await source.next()) {
       for (const { row, outcome } of read.value) {
-        yield table.fill<Cell>(
+        yield table.fill<SheetCell>(
           table.rowOf(row, outcome),
           (text, index) => ownCell(text, row, index, formats.get(index)),
           textCell,
@@ -70,7 +70,7 @@ function formatsOf(rows: Reported): ReadonlyMap<number, string> {
  * A cell as the input's sheet holds it; a linked one is its target, since the results are imported again. A number that its column would show
  * as something else, such as a count between dates, is the text that a person sees.
  */
-function ownCell(text: string, { book }: Row, index: number, format = ''): Cell {
+function ownCell(text: string, { book }: Row, index: number, format = ''): SheetCell {
   const { type, value = '' } = book?.[index] ?? {};
   if (type === 'b') return value === '1';
   const isNumber = type === 'n' && Number.isFinite(Number(value));
@@ -78,7 +78,7 @@ function ownCell(text: string, { book }: Row, index: number, format = ''): Cell 
 }
 
 /** What looks like the mark of a character that XML can't hold is marked itself. */
-function textCell(text: string): Cell {
+function textCell(text: string): SheetCell {
   if (text === '') return null;
   return text.slice(0, MAX_CHARACTERS).replaceAll(/_(?=x[\dA-F]{4}_)/gi, '_x005F_');
 }

@@ -34,7 +34,7 @@ class NewLink implements Pick<CreateLinkBody, 'target_url'> {
   }
 }
 
-type Result = IteratorResult<NewLink, undefined>;
+type NextLink = IteratorResult<NewLink, undefined>;
 
 /** The links of the new rows, without a promise for each as in an async generator. It keeps those in flight for the journal. */
 export class LinkSource {
@@ -64,12 +64,12 @@ export class LinkSource {
   }
 
   /** At once where a row is at hand. */
-  next(): Result | Promise<Result> {
+  next(): NextLink | Promise<NextLink> {
     return this.#take() ?? this.#readOn();
   }
 
   /** Undefined where more rows have to be read. */
-  #take(): Result | Promise<Result> | undefined {
+  #take(): NextLink | Promise<NextLink> | undefined {
     while (this.#first + this.#links.length < this.#send.links) {
       const row = this.#rows[this.#next];
       if (row === undefined) return undefined;
@@ -82,7 +82,7 @@ export class LinkSource {
     return this.return();
   }
 
-  async #readOn(): Promise<Result> {
+  async #readOn(): Promise<NextLink> {
     for (;;) {
       const { done, value } = await this.#batches.next();
       if (done) return await this.return();
@@ -93,7 +93,7 @@ export class LinkSource {
     }
   }
 
-  async return(): Promise<Result> {
+  async return(): Promise<NextLink> {
     await this.#batches.return(undefined);
     return { done: true, value: undefined };
   }
