@@ -1034,6 +1034,43 @@ test('two imports of the same links at once both succeed, on PostgreSQL', async 
   expect(await operator.links()).toHaveLength(5_000);
 });
 
+describe.each(['SQLite', 'PostgreSQL'])(
+  'a domain that is removed after the check, on %s',
+  (engine) => {
+    test('gets no link and no address; the others are written, and the command fails', async () => {
+      const database = engine === 'SQLite' ? `sqlite:${path()}` : await postgres.newSchema();
+      const operator = await Operator.open(database, 'bit.example', 'go.example');
+      const first = await fileOf('a.csv', `link,long_url\ngo.example/c,${TARGET}&c\n`);
+      expect(await operator.import(first)).toBe(0);
+      const rows = [
+        { link: 'bit.example/a', custom_bitlinks: [], long_url: `${TARGET}&a` },
+        { link: 'go.example/b', custom_bitlinks: [], long_url: `${TARGET}&b` },
+        { link: 'go.example/c', custom_bitlinks: ['bit.example/c'], long_url: `${TARGET}&c` },
+      ];
+      const file = await fileOf('b.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+      operator.onChecked = async () => {
+        const store = await stores.get(database);
+        const removal = { hostname: 'bit.example', force: false, now: START };
+        expect(await store?.removeDomain(removal)).toMatchObject({ ok: true });
+      };
+      expect(await operator.import(file, '--json')).toBe(1);
+      const error =
+        '2 of the links were left out: their addresses were taken, or their domain was removed, meanwhile';
+      expect(operator.err.slice(2)).toEqual([
+        'b.jsonl, line 1: bit.example was removed: add it again with domains add',
+        `error: ${error}`,
+      ]);
+      const { problems, ...counts } = JSON.parse(operator.out.join(''));
+      expect(counts).toEqual({ error, created: 1, extended: 0, exists: 0, refused: 2 });
+      expect(problems).toHaveLength(1);
+      expect((await operator.links()).map(({ aliases }) => aliases).toSorted()).toEqual([
+        ['https://go.example/b'],
+        ['https://go.example/c'],
+      ]);
+    });
+  },
+);
+
 describe('links that lead to a domain which is added later', () => {
   let operator: Operator;
   let foreign: string;

@@ -47,7 +47,8 @@ export interface OperatorStore {
   updateLinks(corrections: readonly LinkCorrection[]): Promise<CorrectionOutcome[]>;
   /**
    * Inserts links of an account with their aliases, and counts them in its total, whatever its plan allows; those that exist already are left as
-   * they are: one of their addresses leads to their target, or did before it was corrected. All in one step.
+   * they are: one of their addresses leads to their target, or did before it was corrected. Nothing is added to a domain that was removed.
+   * All in one step.
    */
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;
@@ -89,10 +90,12 @@ export interface Alias {
 
 /**
  * What became of an imported link, or would: `extended`: it exists, and got aliases that it didn't have. `conflict`: its code or one of
- * its aliases leads elsewhere, to `target_url`, or is of another account, which is named then; nothing was done.
+ * its aliases leads elsewhere, to `target_url`, or is of another account, which is named then; nothing was done. Nor was it where `removed`: it,
+ * or an alias that it would get, is on a domain that was removed.
  */
 export type ImportOutcome =
   | { state: 'created' | 'extended' | 'exists' }
+  | { state: 'removed'; domain_id: string }
   | { state: 'conflict'; address: Alias; target_url: string; account_id?: string | undefined };
 
 /** A link with all that is kept of it. `is_active` is its own state, whatever that of its account and its domain. */

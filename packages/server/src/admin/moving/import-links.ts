@@ -146,8 +146,8 @@ class Import {
     }
     await flush();
     await end();
-    const why = 'of the links were left out: another process took their addresses meanwhile';
-    this.#end(why, this.#counts);
+    const why = 'their addresses were taken, or their domain was removed, meanwhile';
+    this.#end(`of the links were left out: ${why}`, this.#counts);
     return this.#counts;
   }
 
@@ -189,6 +189,9 @@ class Import {
         const { address, target_url, account_id } = outcome;
         const of = account_id === undefined ? '' : `, and is of account ${account_id}`;
         this.#problem(place, `${this.#shown(address)} leads to ${target_url} already${of}`);
+      } else if (state === 'removed') {
+        const host = this.#shown({ ...outcome, path: '' });
+        this.#problem(place, `${host} was removed: add it again with domains add`, host);
       } else if (state === 'created' && refusal !== undefined) this.#problem(place, refusal);
       else this.#counts[state] += 1;
       return state === 'extended' || (state === 'created' && refusal === undefined);

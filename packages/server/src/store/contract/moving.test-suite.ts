@@ -366,6 +366,27 @@ export function testMoving(useStore: UseStore): void {
       expect((await store().findRedirect('go.example/a'))?.is_active).toBe(true);
     });
 
+    test('are never made on a domain that was removed, nor get an address there; those that are there exist', async () => {
+      const { accountId } = await newCaller(store());
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const domain_id = domain?.id ?? '';
+      const there = imported('/a', {
+        code: 'Xk3pQ9z',
+        domain_id,
+        aliases: [{ domain_id, path: '/a' }],
+      });
+      const here = imported('/b');
+      await store().importLinks({ accountId, links: [there, here] });
+      await store().removeDomain({ hostname: 'go.example', force: true, now: NOW });
+      const aliases = [...here.aliases, { domain_id, path: '/b' }];
+      const links = [there, imported('/c', { domain_id }), { ...here, aliases }, imported('/d')];
+      const removed = { state: 'removed', domain_id };
+      const input = { accountId, links };
+      const outcomes = [{ state: 'exists' }, removed, removed, { state: 'created' }];
+      expect(await store().checkImport(input)).toEqual(outcomes);
+      expect(await store().importLinks(input)).toEqual(outcomes);
+    });
+
     test('in steps, each with codes of its own part of all codes', async () => {
       const { accountId } = await newCaller(store());
       const of = 4;

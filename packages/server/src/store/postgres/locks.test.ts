@@ -10,6 +10,7 @@ import {
   newLinks,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
+import { imported } from '../contract/moving.test-suite.ts';
 import type { Caller, Store } from '../store.ts';
 import { LOCK_TIMEOUT_MS } from './connection.ts';
 import { openPostgresStore } from './index.ts';
@@ -170,4 +171,25 @@ test('a job whose row is locked is left alone, and the others run', async () => 
   await foreign.query('SELECT FROM jobs WHERE id = $1 FOR UPDATE', [jobs[0]]);
   expect(await store.runJobChunk(jobs[0], NOW)).toMatchObject({ busy: true, created: 0 });
   expect(await store.runJobChunk(jobs[1], NOW)).toMatchObject({ created: 200, done: true });
+});
+
+test('of an import and the removal of its domain, each waits for the other, and sees what it did', async () => {
+  const { accountId } = other;
+  const hostnames = ['go.example', 'bit.example'];
+  const domains = hostnames.map((hostname) => store.addDomain({ hostname, accountId, now: NOW }));
+  const [go, bit] = (await Promise.all(domains)).map((domain) => domain?.id ?? '');
+  const domain_id = go ?? '';
+  await foreign.query('UPDATE domains SET removed_at = 1 WHERE id = $1', [go]);
+  const links = [imported('/a', { domain_id })];
+  const importing = store.importLinks({ accountId, links });
+  await delay(100);
+  await foreign.query('COMMIT; BEGIN');
+  expect(await importing).toEqual([{ state: 'removed', domain_id }]);
+  await foreign.query('SELECT FROM domains WHERE id = $1 FOR SHARE', [bit]);
+  await foreign.query(`INSERT INTO aliases (domain_id, path, code) VALUES ($1, '/a', 'x')`, [bit]);
+  const removal = { hostname: 'bit.example', force: false, now: NOW };
+  const removing = store.removeDomain(removal);
+  await delay(100);
+  await foreign.query('COMMIT');
+  expect(await removing).toEqual({ ok: false, reason: 'has_links' });
 });

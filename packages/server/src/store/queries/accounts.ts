@@ -67,11 +67,7 @@ export const accountReads = {
     return use ?? { links: 0, addresses: 0 };
   },
 
-  *ownedDomains(_, accountId) {
-    const owned = yield* rowsOf<{ id: string }>(sql`
-      SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL`);
-    return new Set(owned.map(({ id }) => id));
-  },
+  ownedDomains: (_, accountId) => domainsInService(accountId),
 
   *countLinks({ table }, codes) {
     const listed = codes.map((code) => ({ code }));
@@ -82,6 +78,13 @@ export const accountReads = {
     return new Map(counts.map(({ account_id, ...count }) => [account_id, count]));
   },
 } satisfies Reads;
+
+/** @param lock - of rows, which keeps these from being removed until the transaction ends */
+export function* domainsInService(accountId: string, lock = sqlText('')): Reading<Set<string>> {
+  const owned = yield* rowsOf<{ id: string }>(sql`
+    SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL ${lock}`);
+  return new Set(owned.map(({ id }) => id));
+}
 
 export function* allDomains({ removed } = { removed: false }): Reading<Domain[]> {
   const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`

@@ -7,8 +7,9 @@ import {
   type ImportOutcome,
   type LinkImport,
 } from '../operator-store.ts';
+import { domainsInService } from '../queries/accounts.ts';
 import type { LinkRow } from '../queries/links.ts';
-import { type Reading, rowsOf, sql, type Writing } from '../queries/reading.ts';
+import { type Reading, rowsOf, type Statement, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { insertUnderNewCodes } from './insert-links.ts';
 
@@ -39,7 +40,7 @@ export function* importLinks(
   { accountId: account_id, links, step = { number: 0, of: 1 } }: LinkImport,
 ): Writing<ImportOutcome[]> {
   const { table } = engine;
-  const plan = yield* planImport(engine, { accountId: account_id, links });
+  const plan = yield* planImport(engine, { accountId: account_id, links }, engine.shared);
   const { created } = plan;
   const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
   const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
@@ -65,7 +66,12 @@ export function* importLinks(
 }
 
 /** Links are taken in order, so that one of an earlier row exists for the later rows. */
-function* planImport(engine: ReadEngine, { accountId, links }: LinkImport): Reading<Plan> {
+function* planImport(
+  engine: ReadEngine,
+  { accountId, links }: LinkImport,
+  lock?: Statement,
+): Reading<Plan> {
+  const inService = yield* domainsInService(accountId, lock);
   const known = yield* findAddresses(engine, links.flatMap(addressesOf));
   const plan: Plan = { outcomes: [], created: [], aliases: [] };
   for (const link of links) {
@@ -87,6 +93,13 @@ function* planImport(engine: ReadEngine, { accountId, links }: LinkImport): Read
     const wanted = found.length === 0 ? link.aliases : addresses;
     const unknown = wanted.filter((one) => one.domain_id !== ANY_DOMAIN && !known.has(keyOf(one)));
     const missing = [...new Map(unknown.map((one) => [keyOf(one), one])).values()];
+    const domains = missing.map(({ domain_id }) => domain_id);
+    if (found.length === 0) domains.push(link.domain_id ?? '');
+    const removed = domains.find((id) => id !== '' && !inService.has(id));
+    if (removed !== undefined) {
+      plan.outcomes.push({ state: 'removed', domain_id: removed });
+      continue;
+    }
     const state = missing.length === 0 ? 'exists' : 'extended';
     plan.outcomes.push({ state: found.length === 0 ? 'created' : state });
     if (found.length === 0) plan.created.push(created);

@@ -112,20 +112,21 @@ export const operatorWrites = {
       ON CONFLICT (hostname) DO NOTHING RETURNING id, hostname, account_id`);
   },
 
-  *removeDomain(_, { hostname, force, now }) {
+  /** The domain is locked before its links are looked for, so that an import which adds some has ended. */
+  *removeDomain({ locked }, { hostname, force, now }) {
+    const domain = yield* rowOf<Domain>(sql`
+      SELECT id, hostname, account_id FROM domains
+      WHERE hostname = ${hostname} AND removed_at IS NULL ${locked}`);
+    if (domain === undefined) return { ok: false, reason: 'unknown' };
     const unlessUsed = sqlText(
       force
         ? ''
         : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
         AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
     );
-    const removed = yield* rowOf<Domain>(sql`
-      UPDATE domains SET removed_at = ${now} WHERE hostname = ${hostname} AND removed_at IS NULL ${unlessUsed}
-      RETURNING id, hostname, account_id`);
-    if (removed !== undefined) return { ok: true, value: removed };
-    const kept = yield* rowOf(sql`
-      SELECT id FROM domains WHERE hostname = ${hostname} AND removed_at IS NULL`);
-    return { ok: false, reason: kept === undefined ? 'unknown' : 'has_links' };
+    const removed = yield* rowOf(sql`
+      UPDATE domains SET removed_at = ${now} WHERE id = ${domain.id} ${unlessUsed} RETURNING id`);
+    return removed ? { ok: true, value: domain } : { ok: false, reason: 'has_links' };
   },
 
   *setLinkActive(engine, code, active) {
