@@ -1071,6 +1071,59 @@ describe.each(['SQLite', 'PostgreSQL'])(
   },
 );
 
+describe('where a domain of the account was removed', () => {
+  let operator: Operator;
+  beforeEach(async () => {
+    operator = await Operator.open(MEMORY, 'bit.example');
+    const own = await fileOf('a.jsonl', ownLine({ aliases: ['https://bit.example/a'] }));
+    expect(await operator.import(own), operator.err.join('\n')).toBe(0);
+    await operator.json('domains', 'remove', 'bit.example', '--force');
+  });
+
+  test.each([false, true])(
+    'all links of an own export exist: another account has its host: %s',
+    async (isTaken) => {
+      const bytes = await operator.export('--account', operator.account);
+      if (isTaken) {
+        const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+        await operator.json('domains', 'add', 'bit.example', '--account', id);
+      }
+      const file = await fileOf('own.csv', bytes);
+      const args = ['links', 'import', file, '--account', operator.account];
+      const counts = { created: 0, extended: 0, exists: 1 };
+      expect(await operator.json(...args)).toMatchObject(counts);
+      expect(await operator.export('--account', operator.account)).toBe(bytes);
+    },
+  );
+
+  test('no link or address of an own export is made there', async () => {
+    const rows = [
+      { code: 'CCCCCC3', id: idOf(4), domain: '', aliases: ['https://bit.example/new'] },
+      { code: 'DDDDDD3', id: idOf(5), short_url: 'https://bit.example/DDDDDD3' },
+      { aliases: ['https://bit.example/b'] },
+      { aliases: ['https://bit.example/a'] },
+    ];
+    const file = await fileOf('own.jsonl', rows.map(ownLine).join(''));
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.slice(2)).toEqual([
+      'own.jsonl, line 1: bit.example was removed: add it again with domains add',
+      "error: 3 rows can't be imported as they are; nothing was written",
+    ]);
+  });
+
+  test('the export of another service finds no such host', async () => {
+    const file = await fileOf('b.csv', 'link,long_url\nbit.example/a,https://example.com/yo\n');
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-2)).toMatch(
+      /bit\.example is no host of this account: add it with domains add, or give/,
+    );
+    const { id } = await operator.json('accounts', 'create', '--name', 'B', '--plan', 'pro');
+    await operator.json('domains', 'add', 'bit.example', '--account', id);
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err.at(-2)).toContain(`account ${id} has it`);
+  });
+});
+
 describe('links that lead to a domain which is added later', () => {
   let operator: Operator;
   let foreign: string;

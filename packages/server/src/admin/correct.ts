@@ -191,17 +191,12 @@ async function correctAll(work: Work, plan: readonly Planned[], by: string): Pro
   return outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
 }
 
-/** The rules for links that operators give, as the service has them for those of its clients. */
-export function linkRules(
-  { settings, publicUrl }: Work,
-  domains: readonly Domain[],
-  accountId?: string,
-): LinkRules {
-  const owned = domains.filter((domain) => domain.account_id === accountId);
+/** The rules for links that operators give, as the service has them for those of its clients. None of them names a domain. */
+export function linkRules({ settings, publicUrl }: Work, domains: readonly Domain[]): LinkRules {
   return {
     isOwnHost: ownHostsOf(publicUrl, domains).isOwnHost,
     isAllowedHost: targetHostMatcher({ allow: settings.targetAllow, deny: settings.targetDeny }),
-    ownedDomains: new Set(owned.map(({ id }) => id)),
+    ownedDomains: new Set(),
     fineOrigins: new Set(),
   };
 }

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { InputError } from '@shortlink/tables/basics';
 import { InvalidArgumentError, Option } from 'commander';
 import { normalizeHost } from '../domain/hostnames.ts';
+import type { Domain } from '../store/store.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
 import { SOURCES, type SourceName } from './moving/services.ts';
@@ -37,11 +38,12 @@ export function registerImport(links: AdminCommand): void {
     .onStore(async (work, files: string[], options: ImportOptions) => {
       const { store, publicUrl } = work;
       const { account: accountId, from, host: renamed = new Map(), dryRun = false } = options;
-      const domains = await store.listDomains();
-      const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
-      // A custom domain of the account may be the public host, too.
-      const own = domains.filter((domain) => domain.account_id === accountId);
-      const hosts = [...domains, { hostname: publicHost, id: '', account_id: accountId }, ...own];
+      const domains = await store.listDomains({ removed: true });
+      const hostname = normalizeHost(new URL(publicUrl).host) ?? '';
+      // A custom domain of the account may be the public host, too, and one that it had may be another account's by now.
+      const own = domains.filter(({ account_id }) => account_id === accountId);
+      const isServed = ({ removed }: Domain) => !removed;
+      const ofDefault = { hostname, id: '', account_id: accountId };
       // The youngest objects of each thread would get 64 MB of room, however little of it is in use, and old ones would be left until there are
       // twice as many. An import makes a few megabytes again and again: it is no slower with a third of the memory.
       setFlagsFromString('--semi-space-growth-factor=1');
@@ -51,8 +53,8 @@ export function registerImport(links: AdminCommand): void {
       try {
         const counts = await importLinks(work, files, {
           ...{ accountId, from, dryRun, hosts: renamed },
-          domains: new Map(hosts.map((domain) => [domain.hostname, domain])),
-          rules: linkRules(work, domains, accountId),
+          domains: [...domains.filter(isServed), ...own, ofDefault, ...own.filter(isServed)],
+          rules: linkRules(work, domains),
         });
         return { json: { ...counts, dry_run: dryRun } };
       } catch (error) {

@@ -1,4 +1,5 @@
 import { checkTarget, type TargetRules } from '../../domain/targets.ts';
+import { ownName } from '../../store/links.ts';
 import {
   type Alias,
   ANY_DOMAIN,
@@ -6,6 +7,7 @@ import {
   type ImportOutcome,
   type LinkImport,
 } from '../../store/operator-store.ts';
+import type { Domain } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { CommandFailed, type Work } from '../command.ts';
 import { AddressIndex } from './address-index.ts';
@@ -24,7 +26,9 @@ const WRITTEN_TOGETHER = 2_000;
 const MAX_ATTEMPTS = 5;
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Omit<Reading, 'fields' | 'isOwn' | 'lost' | 'now'> {
+export interface ImportSettings extends Pick<Reading, 'accountId' | 'hosts' | 'rules'> {
+  /** Of those at one host, the last one counts. Links of own exports may be on removed ones. */
+  domains: readonly Domain[];
   /** `auto`: found by the columns of each file. */
   from: SourceName | 'auto';
   /** Checks everything, and writes nothing. */
@@ -98,7 +102,7 @@ class Import {
       await spool.add(await this.#flush((input) => this.#work.store.checkImport(input)));
     });
     const { now } = this.#work;
-    const { rules } = this.#settings;
+    const { rules, domains } = this.#settings;
     // When links that exist were created, other hosts may have been those of the service, or allowed.
     const ownRules = { ...rules, isOwnHost: () => false, fineOrigins: new Set<string>() };
     const lax = { ...ownRules, isAllowedHost: () => true, fineOrigins: new Set<string>() };
@@ -107,7 +111,11 @@ class Import {
     for (const { source, fields, isOwn } of this.#files) {
       const start = place;
       this.#starts.push(start);
-      const reading = { ...this.#settings, rules: lax, fields, isOwn, lost, now };
+      const known = domains.filter(({ removed }) => isOwn || !removed);
+      const reading = {
+        ...{ ...this.#settings, rules: lax, fields, isOwn, lost, now },
+        domains: new Map(known.map((domain) => [ownName(domain.hostname), domain])),
+      };
       for await (const rows of source.read()) {
         for (const row of rows) {
           place = start + row.line;
@@ -243,8 +251,8 @@ class Import {
 
   #shown({ domain_id, path }: Alias): string {
     if (domain_id === ANY_DOMAIN) return `the code ${path.slice(1)}`;
-    const [host = ''] = [...this.#settings.domains].find(([, { id }]) => id === domain_id) ?? [];
-    return host + path;
+    const domain = this.#settings.domains.find(({ id }) => id === domain_id);
+    return ownName(domain?.hostname ?? '') + path;
   }
 
   /** All that is wrong is counted, and listed up to a bound: that of a host once, however many rows have it. The database finds some later than those of rows below. */

@@ -45,12 +45,12 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     title: isOwn ? title : cut(title, reading),
     tags: isOwn ? ownTags(tags) : kept(tagList(tags), reading),
     redirect_type: redirectType(value('redirectType'), reading),
-    domain_id: (own === undefined ? aliases[0]?.domain_id : own.domain_id) || undefined,
   };
   const checked = validateLink(input, rules);
   if (!checked.ok) throw new Error(checked.details[0]?.message);
   return {
     ...checked.value,
+    domain_id: (own ?? aliases[0])?.domain_id || null,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
     is_active: own?.is_active ?? isActive(all, reading),
