@@ -106,7 +106,7 @@ export const ORIGIN: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.href === `${url?.origin}/` ? url?.origin : undefined;
   },
-  shown: withoutUser,
+  shown: withoutSecrets,
 };
 
 export const WEB_URL: Kind<string | undefined> = {
@@ -116,12 +116,13 @@ export const WEB_URL: Kind<string | undefined> = {
     const url = parseHttp(text);
     return url?.username === '' && url.password === '' ? url.href : undefined;
   },
-  shown: withoutUser,
+  shown: withoutSecrets,
 };
 
-/** A user may have a password, which may be mistyped, too: with a slash in it, for example. */
-function withoutUser(text: string): string {
-  return text.replace(/^([a-z]+:\/*)?.*@/is, '$1***@');
+/** A user may have a password, which may be mistyped, too: with a slash or a question mark in it, for example. A query may have a token. */
+function withoutSecrets(text: string): string {
+  const shown = text.replace(/^([a-z]+:\/*)?(?:.*[?#].*@.*|.*(@))/is, '$1***$2');
+  return shown.replace(/([?#]).*/s, '$1***');
 }
 
 function parseHttp(text: string): URL | undefined {

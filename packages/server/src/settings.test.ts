@@ -135,6 +135,18 @@ describe('a bad value is named in one line, with what is accepted', () => {
     expect(read).not.toThrow('hunter2');
   });
 
+  test.each([
+    ['https://sho.rt?token=hunter2', 'https://sho.rt?***'],
+    ['https://sho.rt/#hunter2\nhunter2', 'https://sho.rt/#***'],
+    ['https://sho.rt?mail=hunter2@hunter2', 'https://***'],
+    ['https://user:hunter2?hunter2@sho.rt', 'https://***'],
+    ['https://user:hunter2@sho.rt?hunter2', 'https://***@sho.rt?***'],
+  ])('a public URL like %j does not show what may be a secret', (text, shown) => {
+    const read = () => readSettings({ publicUrl: text }, {});
+    expect(read).toThrow(`--public-url is "${shown}"; expected an http`);
+    expect(read).not.toThrow('hunter2');
+  });
+
   test('flags are named as flags', () => {
     expect(() => readSettings({ port: 'x' }, { SHORTLINK_PORT: '1' })).toThrow('--port is "x"');
   });
