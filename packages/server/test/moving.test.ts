@@ -48,6 +48,8 @@ class Operator {
   /** Called when the file of an export is open, and nothing is in it. */
   onExport = async (): Promise<void> => undefined;
 
+  publicUrl: string | undefined = 'https://sho.rt';
+
   constructor(database: string) {
     this.database = database;
   }
@@ -72,7 +74,8 @@ class Operator {
     this.out.length = 0;
     this.err.length = 0;
     const unused = () => Promise.reject(new Error('unused'));
-    const where = ['--database', this.database, '--public-url', 'https://sho.rt'];
+    const where = ['--database', this.database];
+    if (this.publicUrl !== undefined) where.push('--public-url', this.publicUrl);
     return runProgram([...args, ...where], '1.2.3', {
       ...{ env: {}, stdin: Readable.from(this.stdin), now: () => START },
       write: async (text) => void this.out.push(text),
@@ -711,6 +714,17 @@ describe('everything is checked before anything is written', () => {
     expect(operator.err.at(-2)).toBe(
       'a.csv, line 2: nohost.example, from --host bit.ly=nohost.example, is no host of this account: add it with domains add',
     );
+  });
+
+  test('an unknown host may be that of the public URL, where none is set', async () => {
+    operator.publicUrl = undefined;
+    const file = await fileOf('a.csv', 'link,long_url\nsho.rt/x,https://example.com/x\n');
+    const problem = 'a.csv, line 2: sho.rt is no host of this account: ';
+    const todo = 'add it with domains add, or set SHORTLINK_PUBLIC_URL if it is the public host';
+    expect(await operator.import(file)).toBe(1);
+    expect(operator.err).toContain(`${problem}${todo}, or give --host sho.rt=HOST`);
+    operator.publicUrl = 'https://sho.rt';
+    expect(await operator.import(file)).toBe(0);
   });
 
   test('a host of another account is named with that', async () => {

@@ -36,13 +36,16 @@ export function registerImport(links: AdminCommand): void {
     )
     .option('--dry-run', 'check everything, and write nothing')
     .onStore(async (work, files: string[], options: ImportOptions) => {
-      const { store, publicUrl } = work;
+      const { store, settings, publicUrl } = work;
       const { account: accountId, from, host: renamed = new Map(), dryRun = false } = options;
       const domains = await store.listDomains({ removed: true });
       const hostname = normalizeHost(new URL(publicUrl).host) ?? '';
       // A custom domain of the account may be the public host, too, and one that it had may be another account's by now.
       const own = domains.filter(({ account_id }) => account_id === accountId);
       const isServed = ({ removed }: Domain) => !removed;
+      const setIt = settings.publicUrl
+        ? ''
+        : ', or set SHORTLINK_PUBLIC_URL if it is the public host';
       const ofDefault = { hostname, id: '', account_id: accountId };
       // The youngest objects of each thread would get 64 MB of room, however little of it is in use, and old ones would be left until there are
       // twice as many. An import makes a few megabytes again and again: it is no slower with a third of the memory.
@@ -52,7 +55,7 @@ export function registerImport(links: AdminCommand): void {
       const { importLinks } = await import('./moving/import-links.ts');
       try {
         const counts = await importLinks(work, files, {
-          ...{ accountId, from, dryRun, hosts: renamed },
+          ...{ accountId, from, dryRun, hosts: renamed, toAdd: `add it with domains add${setIt}` },
           domains: [...domains.filter(isServed), ...own, ofDefault, ...own.filter(isServed)],
           rules: linkRules(work, domains),
         });

@@ -26,7 +26,7 @@ const WRITTEN_TOGETHER = 2_000;
 const MAX_ATTEMPTS = 5;
 const MAX_PROBLEMS = 100;
 
-export interface ImportSettings extends Pick<Reading, 'accountId' | 'hosts' | 'rules'> {
+export interface ImportSettings extends Pick<Reading, 'accountId' | 'hosts' | 'rules' | 'toAdd'> {
   /** Of those at one host, the last one counts. Links of own exports may be on removed ones. */
   domains: readonly Domain[];
   /** `auto`: found by the columns of each file. */

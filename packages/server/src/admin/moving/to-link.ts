@@ -23,6 +23,8 @@ export interface Reading {
   domains: ReadonlyMap<string, Pick<Domain, 'id' | 'account_id'>>;
   /** `--host OLD=OURS`, normalised. An empty OLD stands for paths without a host. */
   hosts: ReadonlyMap<string, string>;
+  /** What to do about a host that nobody has. */
+  toAdd: string;
   now: number;
   /** Counts what can't be kept as it is. */
   lost: (what: string) => void;
@@ -113,8 +115,7 @@ function aliasOf(address: string, reading: Reading): Alias {
 }
 
 /** A host where no link of the account can be. It is the error's cause, since it is said once for all rows that have it. */
-function unknownHost(host: string, ours: string | undefined, owner: string | undefined): Error {
-  const todo = owner ? `account ${owner} has it (--account)` : 'add it with domains add';
+function unknownHost(host: string, ours: string | undefined, todo: string): Error {
   const path = 'its address has a path only; --host =HOST says on which host of yours it shall be';
   const unknown = `${host} is no host of this account: ${todo}, or give --host ${host}=HOST`;
   const wrong = `${ours}, from --host ${host}=${ours}, is no host of this account: ${todo}`;
@@ -122,7 +123,7 @@ function unknownHost(host: string, ours: string | undefined, owner: string | und
   return new Error(message, { cause: host });
 }
 
-function domainOf(authority: string, { hosts, domains, accountId }: Reading): string {
+function domainOf(authority: string, { hosts, domains, accountId, toAdd }: Reading): string {
   // Most are written as they are stored.
   const known = hosts.size === 0 ? domains.get(authority) : undefined;
   if (known?.account_id === accountId) return known.id;
@@ -130,7 +131,7 @@ function domainOf(authority: string, { hosts, domains, accountId }: Reading): st
   const ours = hosts.get(host);
   const domain = domains.get(ours ?? host);
   if (domain?.account_id === accountId) return domain.id;
-  throw unknownHost(host, ours, domain?.account_id);
+  throw unknownHost(host, ours, domain ? `account ${domain.account_id} has it (--account)` : toAdd);
 }
 
 /** Texts, or objects with a name, which is how some APIs list tags. */
