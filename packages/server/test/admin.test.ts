@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Link } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -485,7 +485,7 @@ describe('links', () => {
         const links = await json('links', 'list', '--account', account.id);
         return links.filter((link: Link) => link.target_url !== TARGET).length;
       };
-      return { file, codes, now };
+      return { file, codes, now, account };
     }
 
     test('corrects many at once; a dry run lists them; the same again changes nothing', async () => {
@@ -669,6 +669,57 @@ describe('links', () => {
       expect(await run('links', 'update', '--from', file)).toBe(1);
       expect(err).toEqual([expect.stringMatching(/^error: [^\n]+$/)]);
       expect(err[0]).toMatch(message);
+    });
+
+    test.each([
+      ['c.csv', 'code,target\nCODE,https://example.com/new\n', '2', 'target'],
+      [
+        'c.csv',
+        'code,target_url,only_if_target\nCODE,https://example.com/new,x\n',
+        '2',
+        'onlyiftarget',
+      ],
+      ['c.jsonl', '{"code":"CODE","title":"a"}\n{"code":"b","target":"x"}\n', '2', 'target'],
+    ])('a column of %s that it does not know is refused: %j', async (name, text, line, column) => {
+      const { file, codes, now } = await setUp(0);
+      const named = join(dirname(file), name);
+      await writeFile(named, text.replace('CODE', codes[0] ?? ''));
+      expect(await run('links', 'update', '--from', named, '--yes')).toBe(1);
+      expect(err).toEqual([
+        `error: ${name}, line ${line}: corrections have no column "${column}", only code or short_url, target_url, title, if_target, and those of an export`,
+      ]);
+      expect(await now()).toBe(0);
+      expect(await json('links', 'show', codes[0] ?? '')).toMatchObject({ title: '' });
+    });
+
+    test.each([
+      ['csv', []],
+      ['jsonl', []],
+      ['csv', ['--account']],
+    ])('an export of ours as %s %j is right already', async (format, args) => {
+      const { file, codes, account } = await setUp(0);
+      await run('links', 'update', codes[0] ?? '', '--title', 'Hello');
+      const of = args.length === 0 ? [] : [...args, account.id];
+      const own = join(dirname(file), `own.${format}`);
+      expect(await run('links', 'export', '--format', format, '-o', own, ...of)).toBe(0);
+      expect(await json('links', 'update', '--from', own)).toEqual([]);
+    });
+
+    test('an empty title in JSON Lines clears it; an empty cell and a null leave it', async () => {
+      const { file, codes } = await setUp(0);
+      const [code = ''] = codes;
+      const title = async (name: string, text: string) => {
+        expect(await run('links', 'update', code, '--title', 'Hello')).toBe(0);
+        const named = join(dirname(file), name);
+        await writeFile(named, text);
+        expect(await run('links', 'update', '--yes', '--from', named), err.join()).toBe(0);
+        return (await json('links', 'show', code)).title;
+      };
+      const target_url = target(1);
+      const line = (change: object) => `${JSON.stringify({ code, ...change })}\n`;
+      expect(await title('a.csv', `code,title,target_url\n${code},,${target_url}\n`)).toBe('Hello');
+      expect(await title('b.jsonl', line({ title: null, target_url }))).toBe('Hello');
+      expect(await title('c.jsonl', line({ title: '' }))).toBe('');
     });
 
     test('of many bad rows, the first hundred are listed', async () => {

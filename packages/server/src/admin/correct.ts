@@ -9,6 +9,7 @@ import type { LinkCorrection } from '../store/operator-store.ts';
 import type { Domain, Store } from '../store/store.ts';
 import { type AdminCommand, CommandFailed, type Work } from './command.ts';
 import { findCode } from './moving/address.ts';
+import { COLUMNS } from './moving/own-format.ts';
 import { parseName } from './parse-options.ts';
 
 interface UpdateOptions {
@@ -81,6 +82,9 @@ export function registerUpdate(links: AdminCommand): void {
     });
 }
 
+/** The keys of what a file of corrections may have: an export may be made one, so that its columns are no mistake, nor is one without a name. */
+const KNOWN = ['', 'if_target', 'account_id', ...COLUMNS].map((name) => name.replaceAll('_', ''));
+
 async function changesIn(file: string, work: Work): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
   const source = await openSource(file, work);
@@ -91,8 +95,16 @@ async function changesIn(file: string, work: Work): Promise<Change[]> {
   for await (const rows of source.read()) {
     for (const { line, problem, values } of rows) {
       const text = (name: string) => String(values.get(name) ?? '') || undefined;
-      const [target_url, title, ifTarget] = [text('targeturl'), text('title'), text('iftarget')];
+      const [target_url, ifTarget] = [text('targeturl'), text('iftarget')];
+      // Only JSON has an empty text.
+      const title = values.get('title') === '' ? '' : text('title');
       const where = `${source.name}, ${source.unit} ${line}: `;
+      const unknown = [...values.keys()].find((key) => !KNOWN.includes(key));
+      if (unknown !== undefined) {
+        throw new CommandFailed(
+          `${where}corrections have no column "${unknown}", only code or short_url, target_url, title, if_target, and those of an export`,
+        );
+      }
       const code = text('code') ?? text('shorturl') ?? '';
       changes.push({ code, target_url, title, ifTarget, where, problem });
     }

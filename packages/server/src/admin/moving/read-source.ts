@@ -11,12 +11,12 @@ import { isObject } from '../../domain/validate-link.ts';
 import { CommandFailed, type Work } from '../command.ts';
 import { unguarded } from './own-format.ts';
 
-/** A link of an export, by the keys of its columns. Values of CSV are texts. */
+/** A link of an export, by the keys of its columns. Values of CSV are texts, and an empty cell has none. */
 export interface SourceRow {
   line: number;
   /** Why its values can't be trusted. */
   problem?: string | undefined;
-  values: { get: (column: string) => unknown };
+  values: { get: (column: string) => unknown; keys: () => Iterable<string> };
 }
 
 /** A file of links, which can be read more than once. */
@@ -55,7 +55,8 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
   }
   const keys = new Map<string, string>();
   const cellsOf = (cells: readonly string[]) => ({
-    get: (column: string) => unguarded(cells[places.get(column) ?? -1] ?? ''),
+    get: (column: string) => unguarded(cells[places.get(column) ?? -1] ?? '') || undefined,
+    keys: () => places.keys(),
   });
   return {
     name: input.name,
