@@ -10,7 +10,7 @@ class FakeWorker extends EventEmitter {
   redirects = 0;
   shown: string | undefined;
 
-  send(message: { type: string; id?: number; metrics?: object[] }): boolean {
+  send(message: { type: string; id?: number; metrics?: { name: string }[] }): boolean {
     if (message.type === 'ask') this.tell(message.id);
     if (message.metrics !== undefined) {
       void addUp([message.metrics])
@@ -29,9 +29,9 @@ class FakeWorker extends EventEmitter {
   }
 }
 
-test('what a worker has sent arrives after its end, and is not counted twice', async () => {
-  const forked: FakeWorker[] = [];
-  const workers = new Workers(2, {
+/** Processes that serve at once. */
+function startFake(count: number, forked: FakeWorker[]): Workers {
+  return new Workers(count, {
     logger: { error: () => undefined } as never,
     writeLog: () => undefined,
     fork: () => {
@@ -41,6 +41,11 @@ test('what a worker has sent arrives after its end, and is not counted twice', a
       return worker as unknown as Worker;
     },
   });
+}
+
+test('what a worker has sent arrives after its end, and is not counted twice', async () => {
+  const forked: FakeWorker[] = [];
+  const workers = startFake(2, forked);
   await workers.start();
   const [ended, other] = forked as [FakeWorker, FakeWorker];
   const shown = async () => {
@@ -55,6 +60,26 @@ test('what a worker has sent arrives after its end, and is not counted twice', a
   expect(await shown()).toBe(12);
   ended.tell();
   expect(await shown()).toBe(12);
+});
+
+test('what a worker tells by itself is counted instead of what it told before, and nothing else is lost', async () => {
+  const forked: FakeWorker[] = [];
+  const workers = startFake(1, forked);
+  await workers.start();
+  const [worker] = forked as [FakeWorker];
+  const tell = (name: string, value: number) => {
+    const values = [{ labels: {}, value }];
+    const metrics = [{ name, help: '', type: 'counter', aggregator: 'sum', values }];
+    worker.emit('message', { type: 'metrics', id: '', metrics });
+  };
+  tell('redirects', 3);
+  tell('seconds', 2);
+  tell('redirects', 4);
+  worker.emit('exit', null, 'SIGKILL');
+  await expect.poll(() => forked.length).toBe(2);
+  forked[1]?.emit('message', { type: 'ask' });
+  await expect.poll(() => forked[1]?.shown).toMatch(/^redirects 4$/m);
+  expect(forked[1]?.shown).toMatch(/^seconds 2$/m);
 });
 
 test('a worker that the system does not start is replaced, and takes no other with it', async () => {

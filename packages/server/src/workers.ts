@@ -5,7 +5,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { CommandFailed } from './admin/command.ts';
 import type { Logger } from './logger.ts';
-import { addUp, countersOf, Metrics } from './metrics/metrics.ts';
+import { addUp, countersOf, Metrics, type Named } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
@@ -17,11 +17,14 @@ const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
 /** How long workers may take to tell their metrics, in milliseconds. For one that takes longer, those that it told last are shown. */
 const METRICS_MS = 1_000;
 
+/** How often a worker tells what it has counted without being asked: one that is killed takes the counts since then with it. In milliseconds. */
+const COUNTED_MS = 1_000;
+
 /** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
 type Message =
   | { type: 'serving' | 'stop' }
   | { type: 'ask'; id: string }
-  | { type: 'metrics'; id: string; metrics: object[] };
+  | { type: 'metrics'; id: string; metrics: Named[] };
 
 interface Slot {
   number: number;
@@ -29,7 +32,7 @@ interface Slot {
   /** Absent until one has served: the end of its worker ends the start of all. */
   failures: number | undefined;
   timer?: NodeJS.Timeout;
-  metrics: object[];
+  metrics: Named[];
 }
 
 interface FirstProcess {
@@ -75,7 +78,7 @@ export class Workers {
   readonly #options: FirstProcess;
   readonly #slots: readonly Slot[];
   /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
-  #ended: object[] = [];
+  #ended: Named[] = [];
   #isStopping = false;
 
   constructor(count: number, options: FirstProcess) {
@@ -156,7 +159,10 @@ export class Workers {
     worker.on('message', (message: Message) => {
       if (message.type === 'serving') onServing();
       // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
-      if (message.type === 'metrics' && slot.worker === worker) slot.metrics = message.metrics;
+      if (message.type === 'metrics' && slot.worker === worker) {
+        const known = [...slot.metrics, ...message.metrics].map((one) => [one.name, one] as const);
+        slot.metrics = [...new Map(known).values()];
+      }
       if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
     });
     worker.once('exit', (code, signal) => {
@@ -184,7 +190,7 @@ function send(other: Other, message: Message): void {
 }
 
 /** Rejects when the other process ends, or takes too long. */
-async function askMetrics(other: Other, timeoutMs?: number): Promise<object[]> {
+async function askMetrics(other: Other, timeoutMs?: number): Promise<Named[]> {
   const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
   const id = crypto.randomUUID();
@@ -220,9 +226,13 @@ export class SharedMetrics extends Metrics {
       if (message.type !== 'ask') return;
       send(first, { type: 'metrics', id: message.id, metrics: await super.families() });
     });
+    const tell = () => send(first, { type: 'metrics', id: '', metrics: this.counted() });
+    setInterval(tell, COUNTED_MS).unref();
+    // An error that nothing catches ends a process, too.
+    first.once('exit', tell);
   }
 
-  override families(): Promise<object[]> {
+  override families(): Promise<Named[]> {
     return askMetrics(this.#first);
   }
 }

@@ -95,6 +95,25 @@ test('a process that is killed is replaced, and what it has counted stays in the
   expect((await server.ended).code).toBe(0);
 });
 
+test.each([
+  ['SIGKILL', 1_500],
+  ['SIGUSR2', 0],
+] as const)(
+  'what a process has counted that nobody asked for outlives it: %s, %i ms later',
+  async (signal, ms) => {
+    // An error that nothing catches ends a process, too.
+    const failing = 'process.on("SIGUSR2", () => { throw new Error("failing") })';
+    const server = await start(['--workers', '2'], {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(failing)}`,
+    });
+    const count = (await many(20, () => post(server, TARGET))).length;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    for (const { pid } of workersOf(server)) process.kill(pid, signal);
+    await expect.poll(() => workersOf(server)).toHaveLength(4);
+    expect(await metric(server, 'shortlink_links_created_total{by="single"}')).toBe(count);
+  },
+);
+
 test('a replacement that can not start is replaced until one can', async () => {
   const server = await start(['--workers', '2']);
   const db = new Database({ path: join(folder(), 'x.db') });

@@ -26,6 +26,9 @@ interface Family {
   values: { labels: object; value: number; metricName?: string }[];
 }
 
+/** A metric as another process has told it. */
+export type Named = Pick<Family, 'name'>;
+
 /** What the service counts of itself. Labels are patterns and machine words: no visitor can add series. prom-client's counters are too slow for redirects. */
 export class Metrics {
   readonly #process = new Registry();
@@ -94,14 +97,19 @@ export class Metrics {
     return addUp([await this.families()]).metrics();
   }
 
-  async families(): Promise<object[]> {
+  /** What was counted since the start. */
+  counted(): Named[] {
     const counters = Object.entries(this.#counters).map(([name, series]) =>
       family('counter', `${name}_total`, COUNTERS[name as Counter], series),
     );
+    return [this.#durationsFamily(), ...counters];
+  }
+
+  /** All metrics. Some of prom-client are those since the last call. */
+  async families(): Promise<Named[]> {
     const ofProcess = await this.#process.getMetricsAsJSON();
     return [
-      this.#durationsFamily(),
-      ...counters,
+      ...this.counted(),
       ...this.#gauges.map((gauge) => gauge()),
       ...ofProcess.map((one) => ({ ...one, aggregator: aggregatorOf(one.name) })),
     ];
@@ -127,12 +135,12 @@ export class Metrics {
   }
 }
 
-export function addUp(processes: readonly object[][]) {
+export function addUp(processes: readonly Named[][]) {
   return AggregatorRegistry.aggregate([...processes]);
 }
 
 /** The counters of a process that has ended: what it measured then is no more. */
-export function countersOf(families: readonly object[]): object[] {
+export function countersOf(families: readonly Named[]): Named[] {
   return families.filter((family) => 'type' in family && family.type !== 'gauge');
 }
 
