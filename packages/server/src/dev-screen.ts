@@ -1,6 +1,6 @@
 import { stderr } from 'node:process';
 import { styleText } from 'node:util';
-import { terminalSafe } from './admin/output.ts';
+import { parsedJson, terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
 import type { RunningServer } from './start-server.ts';
 
@@ -30,7 +30,7 @@ const LEVEL_FORMATS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
 /** A line of the log for a person: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
 export function readableLogLine(json: string): string {
-  const line = json.startsWith('{"level":') ? parse(json) : undefined;
+  const line = json.startsWith('{"level":') ? parsedJson(json) : undefined;
   // The runtime of a worker writes what it warns of, or dies of, to the same stream, and may cut a line off.
   if (line === undefined) return `${terminalSafe(json.trimEnd())}\n`;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
@@ -50,12 +50,4 @@ export function readableLogLine(json: string): string {
   const stack = err === undefined ? '' : `\n${err.stack ?? err.message ?? ''}`;
   const details = stack.split('\n').map(terminalSafe).join('\n    ');
   return `${at}  ${word}${terminalSafe(msg + shown.join(''))}${details}\n`;
-}
-
-function parse(json: string) {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

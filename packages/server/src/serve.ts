@@ -45,8 +45,6 @@ export interface ListenOptions {
   timeouts?: Pick<ServerOptions, keyof typeof TIMEOUTS> | undefined;
 }
 
-export type Listener = Awaited<ReturnType<typeof listen>>;
-
 /**
  * Listens on node's HTTP server, on a free port for 0; `respondWith` comes later, because the default public URL contains the port.
  * @throws the system's error when the address can't be had, such as `EADDRINUSE`

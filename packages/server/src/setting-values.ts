@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { percentDecoded } from './domain/hostnames.ts';
 import { parseHostList } from './domain/targets.ts';
 
 /** Levels of `SHORTLINK_LOG_LEVEL`, most urgent first. Single redirects are logged at `debug`. */
@@ -43,7 +44,9 @@ export const DATABASE: Kind<DatabaseSetting> = {
     const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
     // A path of more than one name means that the password contains an `@` or `/` that should be percent-encoded.
     if (url === null || !/^\/[^/@]+$/.test(url.pathname)) return undefined;
-    return isDecodable(url) ? { engine: 'postgres', url: text } : undefined;
+    // The driver decodes these. Its own error about a stray `%` does not name the setting.
+    const isDecodable = percentDecoded(url.username + url.password + url.pathname) !== undefined;
+    return isDecodable ? { engine: 'postgres', url: text } : undefined;
   },
   // A mistyped one can have its password in any place, so only the scheme is shown, and after it what looks like a path and nothing else.
   shown: (text) => {
@@ -60,15 +63,6 @@ export function databaseName(database: DatabaseSetting): string {
   }
   const { protocol, host, pathname } = new URL(database.url);
   return `${protocol}//${host}${pathname}`;
-}
-
-/** The driver decodes the user and the password. Its own error about a stray `%` does not name the setting. */
-function isDecodable({ username, password, pathname }: URL): boolean {
-  try {
-    return decodeURIComponent(username + password + pathname) !== '';
-  } catch {
-    return false;
-  }
 }
 
 export const whole = (what: string, min: number, max: number, value = '<n>'): Kind<number> => ({

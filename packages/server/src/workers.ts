@@ -14,11 +14,8 @@ import { prepare, type RunningServer, startCounting } from './start-server.ts';
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
 
-/** How long workers may take to tell their metrics, in milliseconds. For one that takes longer, those that it told last are shown. */
+/** How often workers tell what they count, and how long they may take to tell all, in milliseconds. Of one that is killed or slow, the last are shown. */
 const METRICS_MS = 1_000;
-
-/** How often a worker tells what it has counted without being asked: one that is killed takes the counts since then with it. In milliseconds. */
-const COUNTED_MS = 1_000;
 
 /** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
 type Message =
@@ -32,7 +29,8 @@ interface Slot {
   /** Absent until one has served: the end of its worker ends the start of all. */
   failures: number | undefined;
   timer?: NodeJS.Timeout;
-  metrics: Named[];
+  /** By name, as it told each last. */
+  metrics: Map<string, Named>;
 }
 
 interface FirstProcess {
@@ -69,8 +67,8 @@ export async function startWorkers(
   // A second signal ends this process at once.
   process.once('exit', () => workers.kill());
   await workers.start();
-  const stop = () => workers.stop();
-  return { url: httpOrigin(host, port), publicUrl, devKey, devAccountId, stop };
+  const url = httpOrigin(host, port);
+  return { url, publicUrl, devKey, devAccountId, stop: () => workers.stop() };
 }
 
 /** The first of the processes: what it does for the others, however they are started. */
@@ -84,7 +82,7 @@ export class Workers {
   constructor(count: number, options: FirstProcess) {
     this.#options = options;
     this.#slots = Array.from({ length: count }, (_, number) => {
-      return { number, worker: undefined, failures: undefined, metrics: [] };
+      return { number, worker: undefined, failures: undefined, metrics: new Map() };
     });
   }
 
@@ -126,8 +124,8 @@ export class Workers {
     return new Promise((resolve, reject) => {
       const onEnd = (words: string, end: object) => {
         slot.worker = undefined;
-        this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();
-        slot.metrics = [];
+        this.#ended = addUp([this.#ended, countersOf(slot.metrics.values())]).getMetricsAsArray();
+        slot.metrics.clear();
         reject(new CommandFailed(`the server did not start: ${words}`));
         if (this.#isStopping || slot.failures === undefined) return;
         const isEarly = performance.now() - startedAt < RESTART_MS.settled;
@@ -160,8 +158,7 @@ export class Workers {
       if (message.type === 'serving') onServing();
       // A message may arrive after the end of its worker, whose counters were added to those of the ended ones then.
       if (message.type === 'metrics' && slot.worker === worker) {
-        const known = [...slot.metrics, ...message.metrics].map((one) => [one.name, one] as const);
-        slot.metrics = [...new Map(known).values()];
+        for (const one of message.metrics) slot.metrics.set(one.name, one);
       }
       if (message.type === 'ask') void this.#tellMetrics(worker, message.id);
     });
@@ -176,7 +173,7 @@ export class Workers {
 
   async #tellMetrics(asking: Worker, id: string): Promise<void> {
     await Promise.allSettled(this.#workers().map((worker) => askMetrics(worker, METRICS_MS)));
-    const told = this.#slots.map(({ metrics }) => metrics);
+    const told = this.#slots.map(({ metrics }) => [...metrics.values()]);
     const metrics = addUp([...told, this.#ended]).getMetricsAsArray();
     send(asking, { type: 'metrics', id, metrics });
   }
@@ -227,7 +224,7 @@ export class SharedMetrics extends Metrics {
       send(first, { type: 'metrics', id: message.id, metrics: await super.families() });
     });
     const tell = () => send(first, { type: 'metrics', id: '', metrics: this.counted() });
-    setInterval(tell, COUNTED_MS).unref();
+    setInterval(tell, METRICS_MS).unref();
     // An error that nothing catches ends a process, too.
     first.once('exit', tell);
   }

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Fetch, type Listener, type ListenOptions, listen } from '../src/serve.ts';
+import { type Fetch, type ListenOptions, listen } from '../src/serve.ts';
 
-let listener: Listener;
+let listener: Awaited<ReturnType<typeof listen>>;
 let sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();

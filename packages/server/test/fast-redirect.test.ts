@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vit
 import { uuidOf } from '../src/domain/ids.ts';
 import { createLogger } from '../src/logger.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
-import { type Listener, listen } from '../src/serve.ts';
+import { listen } from '../src/serve.ts';
 import { createService, type Service, type ServiceOptions } from '../src/service.ts';
 import { NOW, newCaller, newLink } from '../src/store/contract/fixtures.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
@@ -19,8 +19,8 @@ let caller: Caller;
 let service: Service;
 let metrics: Metrics;
 /** The program as it is, and the app alone. */
-let fast: Listener;
-let app: Listener;
+let fast: Awaited<ReturnType<typeof listen>>;
+let app: Awaited<ReturnType<typeof listen>>;
 /** Requests to {@link fast} that were not left to the app. */
 let answeredFast: number;
 
@@ -75,7 +75,7 @@ interface Reply {
 }
 
 /** Sends these bytes on a connection of their own and reads until the server closes it. */
-async function send({ url }: Listener, request: string): Promise<Reply> {
+async function send({ url }: Awaited<ReturnType<typeof listen>>, request: string): Promise<Reply> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {

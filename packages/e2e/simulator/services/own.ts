@@ -116,7 +116,7 @@ export class OwnService implements Service {
 
   setKey(key: string, mayWrite: boolean): void {
     const permissions = JSON.stringify([mayWrite ? 'shortlinks:write' : 'analytics:read']);
-    this.#db.run('DELETE FROM api_keys');
+    this.#db.run(plain('DELETE FROM api_keys'));
     this.#db.run({
       text: 'INSERT INTO api_keys (id, account_id, name, permissions, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
       values: [
@@ -206,7 +206,9 @@ export class OwnService implements Service {
     const fetch = (request: Request) => app.fetch(request);
     const instance: Instance = { name: 'server', isAlive: true, fetch, reportDeath, death };
     // As a runner finds them when it starts. Its own look every second would fill the days between two runs with events.
-    const pending = this.#db.all<{ id: string }>('SELECT id FROM jobs WHERE completed_at IS NULL');
+    const pending = this.#db.all<{ id: string }>(
+      plain('SELECT id FROM jobs WHERE completed_at IS NULL'),
+    );
     this.#scheduler.run(instance, () => {
       for (const { id } of pending) runner.notify(id);
     });
@@ -237,6 +239,9 @@ type OwnDatabase = InstanceType<OwnServer['Database']>;
 /** A database is made once and emptied for the next scenario: its tables and statements take longer to make than a scenario to play. */
 const spare: OwnDatabase[] = [];
 
+/** A statement without values. */
+const plain = (text: string) => ({ text, values: [] });
+
 function newDatabase(server: OwnServer): OwnDatabase {
   const db = new server.Database({ path: ':memory:' });
   server.migrate(db, server.migrations, EPOCH_MS);
@@ -246,12 +251,12 @@ function newDatabase(server: OwnServer): OwnDatabase {
 
 function empty(db: OwnDatabase): void {
   db.rollback();
-  const tables = db.all<{ name: string }>(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_migrations', 'sqlite_sequence')",
-  );
+  const ours =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_migrations', 'sqlite_sequence')";
+  const tables = db.all<{ name: string }>(plain(ours));
   db.exec('PRAGMA foreign_keys = OFF');
   // Twice: triggers write what was removed from one table into another.
-  for (const { name } of [...tables, ...tables]) db.run(`DELETE FROM ${name}`);
+  for (const { name } of [...tables, ...tables]) db.run(plain(`DELETE FROM ${name}`));
   db.exec('PRAGMA foreign_keys = ON');
 }
 

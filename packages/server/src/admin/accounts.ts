@@ -51,9 +51,7 @@ export function registerAccounts(program: AdminCommand): void {
   accounts
     .add('show', 'Show an account and its limits.', `accounts show ${EXAMPLE_ID}`)
     .argument('<id>', ACCOUNT_ID)
-    .onStore(async ({ store }, id: string) =>
-      printed(found(await store.findAccount(id), 'account', id)),
-    );
+    .onStore(async ({ store }, id: string) => printed(await store.findAccount(id), id));
   const update = accounts
     .add(
       'update',
@@ -73,7 +71,7 @@ export function registerAccounts(program: AdminCommand): void {
     const held = plan ?? found(await store.findAccount(id), 'account', id).plan;
     requireCustom(update, { limit: limits, plan: held });
     const change = { name, plan, limits };
-    return printed(found(await store.updateAccount({ id, change }), 'account', id));
+    return printed(await store.updateAccount({ id, change }), id);
   });
   const verbs = [
     ['disable', true, 'Reject the keys of an account and stop its links. Nothing is deleted.'],
@@ -84,7 +82,7 @@ export function registerAccounts(program: AdminCommand): void {
       .add(verb, description, `accounts ${verb} ${EXAMPLE_ID}`)
       .argument('<id>', ACCOUNT_ID)
       .onStore(async ({ store, now }, id: string) =>
-        printed(found(await store.setAccountDisabled({ id, disabled, now }), 'account', id)),
+        printed(await store.setAccountDisabled({ id, disabled, now }), id),
       );
   }
 }
@@ -104,8 +102,9 @@ export function createAccount(
   return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
 }
 
-function printed(account: Account): Printed {
-  return { json: account, shown: toRow(account) };
+function printed(account: Account | undefined, id = ''): Printed {
+  const json = found(account, 'account', id);
+  return { json, shown: toRow(json) };
 }
 
 function toRow({ id, name, plan, limits, disabled_at }: Account) {

@@ -85,6 +85,8 @@ export function registerUpdate(links: AdminCommand): void {
 /** The keys of what a file of corrections may have: an export may be made one, so that its columns are no mistake, nor is one without a name. */
 const KNOWN = ['', 'if_target', 'account_id', ...COLUMNS].map((name) => name.replaceAll('_', ''));
 
+const ONLY = 'only code or short_url, target_url, title, if_target, and those of an export';
+
 async function changesIn(file: string, work: Work): Promise<Change[]> {
   const { openSource } = await import('./moving/read-source.ts');
   const source = await openSource(file, work);
@@ -101,9 +103,7 @@ async function changesIn(file: string, work: Work): Promise<Change[]> {
       const where = `${source.name}, ${source.unit} ${line}: `;
       const unknown = [...values.keys()].find((key) => !KNOWN.includes(key));
       if (unknown !== undefined) {
-        throw new CommandFailed(
-          `${where}corrections have no column "${unknown}", only code or short_url, target_url, title, if_target, and those of an export`,
-        );
+        throw new CommandFailed(`${where}corrections have no column "${unknown}", ${ONLY}`);
       }
       const code = text('code') ?? text('shorturl') ?? '';
       changes.push({ code, target_url, title, ifTarget, where, problem });

@@ -32,10 +32,7 @@ export function registerDomains(program: AdminCommand): void {
     });
   domains
     .add('list', 'List all custom domains, oldest first.', 'domains list')
-    .onStore(async ({ store }) => {
-      const found = await store.listDomains();
-      return { json: found.map(({ id, hostname, account_id }) => ({ id, hostname, account_id })) };
-    });
+    .onStore(async ({ store }) => ({ json: await store.listDomains() }));
   domains
     .add(
       'remove',

@@ -49,10 +49,9 @@ export function registerLinks(program: AdminCommand): void {
     )
     .option('--cursor <id>', 'continue after the link with this id', parseUuid)
     .onStore(async ({ store, err }, { account: accountId, ...search }: ListOptions) => {
-      const { query, limit, cursor } = search;
-      const found = await store.listLinks({ accountId, query, limit, cursor });
+      const found = await store.listLinks({ accountId, ...search });
       const last = found.at(-1);
-      if (found.length === limit && last !== undefined) {
+      if (found.length === search.limit && last !== undefined) {
         err(`there may be more links: add --cursor ${last.id}`);
       }
       return { json: found, shown: found.map(toRow) };

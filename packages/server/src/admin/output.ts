@@ -15,3 +15,12 @@ export function terminalSafeLines(text: string): string {
 export function safeJson(value: object): string {
   return terminalSafe(JSON.stringify(value));
 }
+
+/** The value of a text that may be JSON; `undefined` where it is none. */
+export function parsedJson(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -143,9 +143,6 @@ function registerStart(program: AdminCommand): void {
       'for trying things out: on an empty database, create an account without limits and print its API key',
     )
     .action(({ dev = false }: { dev?: boolean }) => start.context.start(start.settings(), { dev }));
-  const secrets = 'Settings without a flag, because others can read command lines:';
-  start.addVariables(
-    secrets,
-    OPTIONS.filter((option) => !FLAGS.includes(option)),
-  );
+  const secrets = OPTIONS.filter((option) => !FLAGS.includes(option));
+  start.addVariables('Settings without a flag, because others can read command lines:', secrets);
 }

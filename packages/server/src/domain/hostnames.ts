@@ -27,8 +27,8 @@ const FAR_TOO_LONG = new RegExp(
  */
 export function isTooLongToParse(host: string): boolean {
   if (ONE_PASS_HOST.test(host)) return false;
-  // UTS 46 maps the mark U+0345 to a letter before it normalises.
-  const visible = percentDecoded(host).replace(LEFT_OUT, '').replaceAll('\u0345', 'ι');
+  // A broken escape is in no valid host; its characters are counted as they are. UTS 46 maps the mark U+0345 to a letter before it normalises.
+  const visible = (percentDecoded(host) ?? host).replace(LEFT_OUT, '').replaceAll('\u0345', 'ι');
   if (FAR_TOO_LONG.test(visible)) return true;
   const normal = visible.normalize('NFKC');
   if (ONE_PASS_HOST.test(normal)) return false;
@@ -37,12 +37,12 @@ export function isTooLongToParse(host: string): boolean {
   return LONGER_THAN_DNS.test(canonicalHostname(name));
 }
 
-/** A broken escape is in no valid host; its characters are counted as they are. */
-function percentDecoded(text: string): string {
+/** `undefined` for a broken escape. */
+export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
 

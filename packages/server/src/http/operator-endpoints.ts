@@ -29,17 +29,17 @@ const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 export function metricsRoute({ metrics, metricsToken }: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
-    if (!isAllowed(c, metricsToken, given)) {
-      throw new Problem(403, 'forbidden', 'Metrics are for the operator of the service.');
-    }
+    refuseOthers(c, metricsToken, given, 'Metrics are for the operator of the service.');
     const headers = { ...NOT_STORED, 'Content-Type': metrics.contentType };
     return respond(c, await metrics.text(), 200, headers);
   };
 }
 
-function isAllowed(c: Context<AppEnv>, token: string | undefined, given: string | undefined) {
-  if (token === undefined) return isFromThisMachine(c);
-  return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
+/** @throws Problem for everybody but the operator */
+function refuseOthers(c: Context<AppEnv>, token: string | undefined, given = '', words: string) {
+  const isSame = () => timingSafeEqual(sha256(given), sha256(token ?? ''));
+  if (token === undefined ? isFromThisMachine(c) : isSame()) return;
+  throw new Problem(403, 'forbidden', words);
 }
 
 /** Whether it came directly from this machine, under a name that only this machine has. A proxy forwards requests of everyone. */
@@ -59,9 +59,8 @@ export const TLS_ASK_PATH = '/internal/tls-check';
 /** Whether a host is served, on any port. The token is in the query, since Caddy can send no header: strangers must not learn which customers there are. */
 export function tlsAsk(deps: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
-    if (!isAllowed(c, deps.tlsAskToken, c.req.query('token'))) {
-      throw new Problem(403, 'forbidden', 'This is for the proxy in front of the service.');
-    }
+    const words = 'This is for the proxy in front of the service.';
+    refuseOthers(c, deps.tlsAskToken, c.req.query('token'), words);
     const host = normalizeHost(c.req.query('domain') ?? '') ?? '';
     const { hosts } = await deps.ownHosts();
     const isServed = hosts.some((own) => withoutPort(own) === withoutPort(host));

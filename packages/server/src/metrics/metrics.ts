@@ -140,8 +140,8 @@ export function addUp(processes: readonly Named[][]) {
 }
 
 /** The counters of a process that has ended: what it measured then is no more. */
-export function countersOf(families: readonly Named[]): Named[] {
-  return families.filter((family) => 'type' in family && family.type !== 'gauge');
+export function countersOf(families: Iterable<Named>): Named[] {
+  return [...families].filter((family) => 'type' in family && family.type !== 'gauge');
 }
 
 /** Of these gauges of prom-client, the lowest value says most of several processes, or the highest. Any other gauge is a number of things. */

@@ -27,6 +27,7 @@ const anError = (rules: OpenApiObject) => ({ allOf: [ref('Error'), rules] });
 
 /** Component schemas, made from those that validate: the server's of bodies, and the client's of responses. */
 export function componentSchemas(): Record<string, OpenApiObject> {
+  const [targets, codes] = [describe(lookupTargetSchema), { type: 'string' }];
   return {
     LinkInput: describe(linkInputSchema, {
       redirect_type: { ...REDIRECT_TYPE, default: wire.DEFAULT_REDIRECT_TYPE },
@@ -39,12 +40,7 @@ export function componentSchemas(): Record<string, OpenApiObject> {
       },
       required: ['links'],
     },
-    LookupInput: {
-      oneOf: [
-        lookupInput('links', describe(lookupTargetSchema)),
-        lookupInput('codes', { type: 'string' }),
-      ],
-    },
+    LookupInput: { oneOf: [lookupInput('links', targets), lookupInput('codes', codes)] },
     Lookup: describe(wire.lookupSchema, {
       results: {
         type: 'array',

@@ -185,6 +185,12 @@ const DESCRIPTION = `Creates short links, one at a time or in batches of up to 1
 Every path that has \`GET\` has \`HEAD\` too; a wrong method on a known path is 405 with \`Allow\`. Bodies of errors
 have \`error\`, for people, and \`code\`, for programs.`;
 
+const KEY = 'A key of the account, made with `shortlink-server keys create`.';
+
+const secretIn = (where: 'header' | 'query', name: string, description: string) => {
+  return { type: 'apiKey', in: where, name, description };
+};
+
 /** The API description (OpenAPI 3.1) of a service that is reached at this URL. */
 export function openApiDocument(publicUrl: string): OpenApiObject {
   return {
@@ -214,18 +220,8 @@ export function openApiDocument(publicUrl: string): OpenApiObject {
       },
       responses: componentResponses,
       securitySchemes: {
-        apiKey: {
-          type: 'apiKey',
-          in: 'header',
-          name: apiKey,
-          description: 'A key of the account, made with `shortlink-server keys create`.',
-        },
-        tlsAskToken: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'token',
-          description: 'SHORTLINK_TLS_ASK_TOKEN.',
-        },
+        apiKey: secretIn('header', apiKey, KEY),
+        tlsAskToken: secretIn('query', 'token', 'SHORTLINK_TLS_ASK_TOKEN.'),
         metricsToken: { type: 'http', scheme: 'bearer', description: 'SHORTLINK_METRICS_TOKEN.' },
       },
     },

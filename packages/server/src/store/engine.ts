@@ -15,9 +15,7 @@ export interface Engine {
   dailyTables: readonly string[];
   /** What locks rows until the end of the transaction. */
   locked: Statement;
-  /** What keeps rows as they are until then; others may do the same at once. */
-  shared: Statement;
-  /** The same as `locked`, and passes over those that another instance works on. */
+  /** The same, and passes over those that another instance works on. */
   unlessLocked: Statement;
   /** A title in its column, of one that `column` has as JSON. */
   title: (column: string) => Statement;

@@ -47,8 +47,7 @@ export interface OperatorStore {
   updateLinks(corrections: readonly LinkCorrection[]): Promise<CorrectionOutcome[]>;
   /**
    * Inserts links of an account with their aliases, and counts them in its total, whatever its plan allows; those that exist already are left as
-   * they are: one of their addresses leads to their target, or did before it was corrected. Nothing is added to a domain that was removed.
-   * All in one step.
+   * they are: one of their addresses leads to their target, or did before it was corrected. A removed domain gets nothing. All in one step.
    */
   importLinks(input: LinkImport): Promise<ImportOutcome[]>;
   checkImport(input: LinkImport): Promise<ImportOutcome[]>;

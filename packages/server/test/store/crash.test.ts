@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { JobRunner } from '../../src/jobs/runner.ts';
 import { PUBLIC_URL, resultsOf } from '../../src/store/contract/fixtures.test-suite.ts';
+import { sqlText } from '../../src/store/queries/reading.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
@@ -36,10 +37,11 @@ function inspect(path: string) {
   const db = new Database({ path });
   try {
     return {
-      integrity: db.get<{ integrity_check: string }>('PRAGMA integrity_check')?.integrity_check,
-      foreignKeys: db.all('PRAGMA foreign_key_check'),
-      links: db.get<{ n: number }>('SELECT count(*) AS n FROM links')?.n,
-      taken: db.get<{ n: number }>('SELECT sum(links_used) AS n FROM accounts')?.n,
+      integrity: db.get<{ integrity_check: string }>(sqlText('PRAGMA integrity_check'))
+        ?.integrity_check,
+      foreignKeys: db.all(sqlText('PRAGMA foreign_key_check')),
+      links: db.get<{ n: number }>(sqlText('SELECT count(*) AS n FROM links'))?.n,
+      taken: db.get<{ n: number }>(sqlText('SELECT sum(links_used) AS n FROM accounts'))?.n,
     };
   } finally {
     db.close();

@@ -6,6 +6,7 @@ import {
   newLink,
   PUBLIC_URL,
 } from '../../src/store/contract/fixtures.test-suite.ts';
+import { sqlText } from '../../src/store/queries/reading.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts';
@@ -85,10 +86,10 @@ test('an older schema with 1,000,000 links is brought up to date with all that i
   await store.close();
 
   const db = new Database({ path });
-  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: LINKS + 2 });
-  expect(db.get('SELECT max(version) AS version FROM schema_migrations')).toEqual({
+  expect(db.get(sqlText('SELECT count(*) AS links FROM links'))).toEqual({ links: LINKS + 2 });
+  expect(db.get(sqlText('SELECT max(version) AS version FROM schema_migrations'))).toEqual({
     version: migrations.at(-1)?.version,
   });
-  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  expect(db.get(sqlText('PRAGMA integrity_check'))).toEqual({ integrity_check: 'ok' });
   db.close();
 });

@@ -13,6 +13,7 @@ import { indexAll } from '../../src/store/contract/lookup.test-suite.ts';
 import { toJobInput } from '../../src/store/links.ts';
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts';
 import { execute, usePostgres } from '../../src/store/postgres/test-postgres.test-suite.ts';
+import { sqlText } from '../../src/store/queries/reading.ts';
 import { Database } from '../../src/store/sqlite/database.ts';
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../../src/store/sqlite/temp-database.test-suite.ts';
@@ -281,7 +282,7 @@ describe('an upgrade while an instance of the version before serves on', () => {
     const schemaOf = (file: string) => {
       const db = new Database({ path: file });
       const rows = db.all<{ name: string; sql: string | null }>(
-        'SELECT name, sql FROM sqlite_schema ORDER BY type, name',
+        sqlText('SELECT name, sql FROM sqlite_schema ORDER BY type, name'),
       );
       db.close();
       // SQLite keeps the text of each statement, with its comments.

@@ -112,10 +112,8 @@ class Import {
       const start = place;
       this.#starts.push(start);
       const known = domains.filter(({ removed }) => isOwn || !removed);
-      const reading = {
-        ...{ ...this.#settings, rules: lax, fields, isOwn, lost, now },
-        domains: new Map(known.map((domain) => [ownName(domain.hostname), domain])),
-      };
+      const byHost = new Map(known.map((one) => [ownName(one.hostname), one]));
+      const reading = { ...this.#settings, domains: byHost, rules: lax, fields, isOwn, lost, now };
       for await (const rows of source.read()) {
         for (const row of rows) {
           place = start + row.line;

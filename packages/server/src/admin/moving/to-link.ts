@@ -6,6 +6,7 @@ import { CODE, uuidOf } from '../../domain/ids.ts';
 import { isObject, type LinkRules, validateLink } from '../../domain/validate-link.ts';
 import type { Alias, ImportedLink } from '../../store/operator-store.ts';
 import type { Domain } from '../../store/store.ts';
+import { parsedJson } from '../output.ts';
 import { readAddress } from './address.ts';
 import { tagsOf } from './own-format.ts';
 import type { SourceRow } from './read-source.ts';
@@ -93,14 +94,8 @@ function addressesOf(all: ValuesOf, reading: Reading): Alias[] {
 function listOf(value: unknown, separator?: string | RegExp): unknown[] {
   if (Array.isArray(value)) return value;
   const text = String(value);
-  if (text.startsWith('[')) {
-    try {
-      const list: unknown = JSON.parse(text);
-      if (Array.isArray(list)) return list;
-    } catch {
-      // It only begins like one.
-    }
-  }
+  const list: unknown = text.startsWith('[') ? parsedJson(text) : undefined;
+  if (Array.isArray(list)) return list;
   return separator === undefined ? [text] : text.split(separator);
 }
 

@@ -29,6 +29,9 @@ export interface ConnectionsOptions {
   onStarved: () => void;
 }
 
+type MayRetry = (error: unknown) => boolean;
+type Act<T> = (channel: Channel) => Promise<T>;
+
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #pool: Pool;
@@ -81,11 +84,7 @@ export class Connections {
    * @param onOutcome - Receives the outcome of this call, in place of the one of all calls.
    * @throws StoreError for everything that fails
    */
-  async run<T>(
-    mayRetry: (error: unknown) => boolean,
-    act: (channel: Channel) => Promise<T>,
-    onOutcome = this.#options.onOutcome,
-  ): Promise<T> {
+  async run<T>(mayRetry: MayRetry, act: Act<T>, onOutcome = this.#options.onOutcome): Promise<T> {
     const { name, max, maxWaitMs, onStarved } = this.#options;
     let giveUpAt: number | undefined;
     for (;;) {
@@ -119,10 +118,7 @@ export class Connections {
     this.#gate.resize(connections);
   }
 
-  async #tryAgain<T>(
-    mayRetry: (error: unknown) => boolean,
-    act: (channel: Channel) => Promise<T>,
-  ): Promise<T> {
+  async #tryAgain<T>(mayRetry: MayRetry, act: Act<T>): Promise<T> {
     const giveUpAt = performance.now() + RETRY_WITHIN_MS;
     for (let tries = 1; ; tries += 1) {
       const channel = await this.#connect();

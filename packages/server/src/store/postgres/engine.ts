@@ -31,7 +31,6 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     hostnameOf: hostnameLookup(),
     isIdle: () => false,
     locked: sqlText('FOR NO KEY UPDATE'),
-    shared: sqlText('FOR SHARE'),
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     dailyTables: ['key_requests', 'key_links'],
     title: (column) => sqlText(`nullif(${column}, '""')`),

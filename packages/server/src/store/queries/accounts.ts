@@ -1,6 +1,5 @@
 import type { Permission } from '@shortlink/sdk/wire';
 import type { Reads } from '../engine.ts';
-import type { DomainUse } from '../operator-store.ts';
 import type { Account, ApiKey, Domain } from '../store.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText } from './reading.ts';
 
@@ -59,15 +58,12 @@ export const accountReads = {
 
   listDomains: (_, which) => allDomains(which),
 
-  *domainUse(_, hostname) {
-    const use = yield* rowOf<DomainUse>(sql`
-      SELECT (SELECT count(*) FROM links WHERE domain_id = domains.id) AS links,
-        (SELECT count(*) FROM aliases WHERE domain_id = domains.id) AS addresses
-      FROM domains WHERE hostname = ${hostname}`);
-    return use ?? { links: 0, addresses: 0 };
+  /** @param lock - of rows, which keeps these from being removed until the transaction ends */
+  *ownedDomains(_, accountId, lock = sqlText('')) {
+    const owned = yield* rowsOf<{ id: string }>(sql`
+      SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL ORDER BY id ${lock}`);
+    return new Set(owned.map(({ id }) => id));
   },
-
-  ownedDomains: (_, accountId) => domainsInService(accountId),
 
   *countLinks({ table }, codes) {
     const listed = codes.map((code) => ({ code }));
@@ -78,13 +74,6 @@ export const accountReads = {
     return new Map(counts.map(({ account_id, ...count }) => [account_id, count]));
   },
 } satisfies Reads;
-
-/** @param lock - of rows, which keeps these from being removed until the transaction ends */
-export function* domainsInService(accountId: string, lock = sqlText('')): Reading<Set<string>> {
-  const owned = yield* rowsOf<{ id: string }>(sql`
-    SELECT id FROM domains WHERE account_id = ${accountId} AND removed_at IS NULL ${lock}`);
-  return new Set(owned.map(({ id }) => id));
-}
 
 export function* allDomains({ removed } = { removed: false }): Reading<Domain[]> {
   const rows = yield* rowsOf<Domain & { removed_at: number | null }>(sql`

@@ -1,7 +1,7 @@
 import type { Link, TopLink } from '@shortlink/sdk/wire';
 import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
-import type { Correction, ExportedLink } from '../operator-store.ts';
+import type { Correction, DomainUse, ExportedLink } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
 import type { Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
@@ -51,6 +51,14 @@ export const linkReads = {
     const row = yield* rowOf<RedirectRow>(sql`
       SELECT ${REDIRECT} FROM links ${OWNERS} WHERE code = ${address}`);
     return row && toRedirect(row, row.hostname, [row.domain_id]);
+  },
+
+  *domainUse(_, hostname) {
+    const use = yield* rowOf<DomainUse>(sql`
+      SELECT (SELECT count(*) FROM links WHERE domain_id = domains.id) AS links,
+        (SELECT count(*) FROM aliases WHERE domain_id = domains.id) AS addresses
+      FROM domains WHERE hostname = ${hostname}`);
+    return use ?? { links: 0, addresses: 0 };
   },
 
   *linkHistory({ shortUrl }, code) {

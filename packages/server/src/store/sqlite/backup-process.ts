@@ -10,18 +10,14 @@ export interface BackupFailure {
   message: string;
 }
 
-function copy(path: string, part: string): void {
+try {
+  const [path = '', part = ''] = argv.slice(2);
   using db = new Database({ path, readOnly: true });
   if (schemaVersion(db) === 0) {
     const message = `The database ${path} is empty; it isn't one of shortlink-server.`;
     throw new StoreError('corrupt', message);
   }
   db.run(sql`VACUUM INTO ${part}`);
-}
-
-try {
-  const [path = '', part = ''] = argv.slice(2);
-  copy(path, part);
 } catch (error) {
   if (!(error instanceof StoreError)) throw error;
   process.send?.({ reason: error.reason, message: error.message } satisfies BackupFailure);

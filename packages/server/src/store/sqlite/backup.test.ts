@@ -11,6 +11,7 @@ import {
   newLink,
   PUBLIC_URL,
 } from '../contract/fixtures.test-suite.ts';
+import { sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { backupSqlite, migrateSqlite, openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -78,8 +79,8 @@ test('a backup made while the server writes holds all that was acknowledged befo
   const { links } = await restored.usage(caller.accountId, NOW);
   await restored.close();
   const db = new Database({ path: copyPath() });
-  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
-  expect(db.get('SELECT count(*) AS used FROM links')).toEqual({ used: links.used });
+  expect(db.get(sqlText('PRAGMA integrity_check'))).toEqual({ integrity_check: 'ok' });
+  expect(db.get(sqlText('SELECT count(*) AS used FROM links'))).toEqual({ used: links.used });
   db.close();
 });
 
@@ -164,7 +165,7 @@ test('on a file system without hard links, the backup gets its name all the same
   await backupSqlite(path(), copyPath());
   expect(await files()).toEqual(['copy.db']);
   const db = new Database({ path: copyPath() });
-  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  expect(db.get(sqlText('PRAGMA integrity_check'))).toEqual({ integrity_check: 'ok' });
   db.close();
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
+import { sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
@@ -20,10 +21,10 @@ test('pruning leaves no old row in any table that only remembers', async () => {
   const db = new Database({ path: path(), readOnly: true });
   const count = async () => {
     const tables = db.all<{ name: string }>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+      sqlText(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`),
     );
     return new Map(
-      tables.map(({ name }) => [name, db.all(`SELECT 1 FROM ${name}`).length] as const),
+      tables.map(({ name }) => [name, db.all(sqlText(`SELECT 1 FROM ${name}`)).length] as const),
     );
   };
   expect(await pruneEverything(store, count)).toEqual({ unused: [], unpruned: [] });

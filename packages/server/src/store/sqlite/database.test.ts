@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
+import { sqlText } from '../queries/reading.ts';
 import { Database, toStoreError } from './database.ts';
 
 test('opening a database prints no warning, and other warnings still appear', () => {
@@ -28,14 +29,14 @@ test('a snapshot sees nothing that is committed meanwhile', async () => {
     }),
   ).toThrow('in the midst');
   // The read transaction was ended, so a new one can begin.
-  expect(db.snapshot(() => db.all('SELECT a FROM t'))).toEqual([]);
+  expect(db.snapshot(() => db.all(sqlText('SELECT a FROM t')))).toEqual([]);
   db.close();
 });
 
 test('foreign keys are enforced', () => {
   const db = new Database({ path: ':memory:' });
   db.exec('CREATE TABLE p (id TEXT UNIQUE); CREATE TABLE c (p TEXT REFERENCES p (id))');
-  expect(() => db.run(`INSERT INTO c VALUES ('nobody')`)).toThrow('FOREIGN KEY');
+  expect(() => db.run(sqlText(`INSERT INTO c VALUES ('nobody')`))).toThrow('FOREIGN KEY');
   db.close();
 });
 

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Reading, read, type SqlValue, type Statement, sqlText } from '../queries/reading.ts';
+import { type Reading, read, type SqlValue, type Statement } from '../queries/reading.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
 
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -54,13 +54,12 @@ export class Database {
   }
 
   /** The first row, as the columns that the statement selects. */
-  get<Row extends object>(statement: Statement | string): Row | undefined {
+  get<Row extends object>(statement: Statement): Row | undefined {
     return this.all<Row>(statement)[0];
   }
 
-  all<Row extends object>(statement: Statement | string): Row[] {
+  all<Row extends object>({ text, values }: Statement): Row[] {
     // The driver types rows as unknown columns; the STRICT tables of our own schema vouch for their types.
-    const { text, values } = toStatement(statement);
     return this.#guard(() => this.#prepare(text).all(...values) as Row[]);
   }
 
@@ -69,8 +68,7 @@ export class Database {
     return read(reading, (statement) => this.all(statement));
   }
 
-  run(statement: Statement | string): number {
-    const { text, values } = toStatement(statement);
+  run({ text, values }: Statement): number {
     return this.#guard(() => Number(this.#prepare(text).run(...values).changes));
   }
 
@@ -125,10 +123,6 @@ export class Database {
       throw toStoreError(error, this.path);
     }
   }
-}
-
-function toStatement(statement: Statement | string): Statement {
-  return typeof statement === 'string' ? sqlText(statement) : statement;
 }
 
 /** Connects with the driver, which is loaded when it is first needed. Its class is `DatabaseSync` up to Node 24, and `Database` from Node 26 on. */

@@ -33,7 +33,6 @@ export function sqliteEngine(
     counters: new Counters(db),
     hostnameOf: hostnameLookup(),
     locked: sqlText(''),
-    shared: sqlText(''),
     unlessLocked: sqlText(''),
     dailyTables: ['key_days'],
     title: (column) => sqlText(`${column} ->> '$'`),

@@ -5,6 +5,7 @@ import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { expect, test, vi } from 'vitest';
 import { generateCode } from '../../domain/ids.ts';
 import { NOW, newCaller, newLink, newLinks, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
+import { sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';
@@ -85,7 +86,7 @@ test('a connection that may only read refuses writes with words', () => {
   writable.exec('CREATE TABLE t (a TEXT)');
   writable.close();
   const db = new Database({ path: path(), readOnly: true });
-  expect(() => db.run('INSERT INTO t VALUES (1)')).toThrow(
+  expect(() => db.run(sqlText('INSERT INTO t VALUES (1)'))).toThrow(
     `The database ${path()} can be read, but not written.`,
   );
   db.close();
@@ -100,7 +101,7 @@ test('what was stored is there after the file was closed and opened again', asyn
   await first.exportLinks(undefined, async () => undefined);
   // Nobody reads an old state any more, so that all of the write-ahead log can be carried over.
   const checkpoint = new Database({ path: path() });
-  expect(checkpoint.get('PRAGMA wal_checkpoint(TRUNCATE)')).toMatchObject({ busy: 0 });
+  expect(checkpoint.get(sqlText('PRAGMA wal_checkpoint(TRUNCATE)'))).toMatchObject({ busy: 0 });
   checkpoint.close();
   await first.close();
   // The last connection that ends takes the log with it.

@@ -5,14 +5,13 @@ import type { MigrationReport } from '../migration.ts';
 import type { DatabaseFacts } from '../operator-store.ts';
 import { allDomains } from '../queries/accounts.ts';
 import type { Store } from '../store.ts';
-import { backupSqlite } from './backup.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { migrate, migrations, schemaVersion } from './migrate.ts';
 import { absolutePath, checkExists, checkWritable, openFile, watchPlace } from './open-file.ts';
 import { inlineStore, sqliteStore } from './sqlite-store.ts';
 import { ThreadWriter } from './writers.ts';
 
-export { backupSqlite };
+export { backupSqlite } from './backup.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database file, made when there is none, or `:memory:`. Its directory must exist. */

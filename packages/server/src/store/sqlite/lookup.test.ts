@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { NOW, newCaller, newLinks, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { indexAll } from '../contract/lookup.test-suite.ts';
+import { sqlText } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
@@ -96,10 +97,9 @@ test('a link whose target or domain is changed is found by the new one only; a d
   // An update that changes neither leaves it as it is, so that look-ups of this moment find it.
   change('UPDATE links SET target_url = target_url, domain_id = domain_id');
   const db = new Database({ path: path(), readOnly: true });
-  expect(db.all('SELECT code FROM links WHERE target_number IS NULL ORDER BY rowid')).toEqual([
-    { code: first },
-    { code: second },
-  ]);
+  expect(
+    db.all(sqlText('SELECT code FROM links WHERE target_number IS NULL ORDER BY rowid')),
+  ).toEqual([{ code: first }, { code: second }]);
   db.close();
   // One step, however many links there are.
   expect(await store.indexLinks()).toEqual({ done: true });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { NOW, newCaller, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import type { Migration } from '../migration.ts';
-import { sql } from '../queries/reading.ts';
+import { sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate, migrations, schemaVersion } from './migrate.ts';
@@ -19,8 +19,8 @@ test('missing steps are run in order, once', () => {
   expect(migrate(db, steps.slice(0, 1), NOW)).toEqual({ from: 0, to: 1 });
   expect(migrate(db, steps, NOW)).toEqual({ from: 1, to: 2 });
   expect(migrate(db, steps, NOW)).toEqual({ from: 2, to: 2 });
-  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1', b: null }]);
-  expect(db.all('SELECT version, name FROM schema_migrations')).toEqual([
+  expect(db.all(sqlText('SELECT * FROM one'))).toEqual([{ a: '1', b: null }]);
+  expect(db.all(sqlText('SELECT version, name FROM schema_migrations'))).toEqual([
     { version: 1, name: 'one' },
     { version: 2, name: 'two' },
   ]);
@@ -38,8 +38,8 @@ test('a step that fails leaves the schema of the one before it, whole; a new dat
   migrate(db, steps.slice(0, 1), NOW);
   expect(() => migrate(db, broken, NOW)).toThrow('no such table: nobody');
   expect(migrate(db, steps, NOW)).toEqual({ from: 2, to: 2 });
-  expect(db.all('SELECT * FROM one')).toEqual([{ a: '1', b: null }]);
-  expect(db.all("SELECT name FROM sqlite_schema WHERE name = 'x'")).toEqual([]);
+  expect(db.all(sqlText('SELECT * FROM one'))).toEqual([{ a: '1', b: null }]);
+  expect(db.all(sqlText("SELECT name FROM sqlite_schema WHERE name = 'x'"))).toEqual([]);
   db.close();
 });
 
@@ -48,7 +48,7 @@ test('a server that writes meanwhile waits for one step, not for all', () => {
   migrate(server, steps.slice(0, 1), NOW);
   const db = new Database({ path: path() });
   const wait = vi.spyOn(Atomics, 'wait').mockImplementation(() => {
-    server.run("INSERT INTO one (a) VALUES ('meanwhile')");
+    server.run(sqlText("INSERT INTO one (a) VALUES ('meanwhile')"));
     return 'timed-out';
   });
   const more = ['two', 'three', 'four'].map((name, index) => {
@@ -57,7 +57,7 @@ test('a server that writes meanwhile waits for one step, not for all', () => {
   expect(migrate(db, [...steps.slice(0, 1), ...more], NOW)).toEqual({ from: 1, to: 4 });
   expect(wait).toHaveBeenCalledTimes(2);
   wait.mockRestore();
-  expect(db.all("SELECT a FROM one WHERE a = 'meanwhile'")).toHaveLength(2);
+  expect(db.all(sqlText("SELECT a FROM one WHERE a = 'meanwhile'"))).toHaveLength(2);
   server.close();
   db.close();
 });
@@ -79,7 +79,7 @@ test('the steps are numbered upwards, and migrateSqlite reports them', async () 
 test('a database of a version that was never released is refused with words, and left alone', async () => {
   const db = new Database({ path: path() });
   migrate(db, migrations.slice(0, 2), NOW);
-  db.run("INSERT INTO schema_migrations VALUES (13, 'domain links', 0)");
+  db.run(sqlText("INSERT INTO schema_migrations VALUES (13, 'domain links', 0)"));
   const error = await migrateSqlite(path()).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ name: 'StoreError', reason: 'too_old' });
   expect(String(error)).toContain('has schema version 13 (domain links), which no release had');
@@ -90,7 +90,7 @@ test('a database of a version that was never released is refused with words, and
 test('a database of a newer version is refused with words, and left alone', async () => {
   await migrateSqlite(path());
   const db = new Database({ path: path() });
-  db.run(`INSERT INTO schema_migrations VALUES (999, 'future', 0)`);
+  db.run(sqlText(`INSERT INTO schema_migrations VALUES (999, 'future', 0)`));
   db.close();
   const error = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL }).catch(
     (reason: unknown) => reason,
@@ -106,7 +106,7 @@ test("another program's database is refused, and left alone", async () => {
     reason: 'corrupt',
     message: expect.stringContaining('holds other tables'),
   });
-  expect(db.all(`SELECT name FROM sqlite_schema`)).toEqual([{ name: 'recipes' }]);
+  expect(db.all(sqlText(`SELECT name FROM sqlite_schema`))).toEqual([{ name: 'recipes' }]);
   db.close();
 });
 

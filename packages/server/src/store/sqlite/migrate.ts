@@ -2,9 +2,8 @@ import { type Migration, type MigrationReport, readVersion } from '../migration.
 import { sql } from '../queries/reading.ts';
 import { recordStep } from '../tables.ts';
 import type { Database } from './database.ts';
-import { migrations } from './migrations.ts';
 
-export { migrations };
+export { migrations } from './migrations.ts';
 
 /** Wait between two steps, in which a server of the version before writes what it has, in milliseconds. */
 const PAUSE_MS = 100;

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
-import { sql } from '../queries/reading.ts';
+import { sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { backupSqlite, inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
 import { migrate, migrations } from './migrate.ts';
@@ -165,7 +165,7 @@ test('the write-ahead log gives back what it grew by while a backup read', () =>
   const reader = new Database({ path: path() });
   db.exec('CREATE TABLE filler (text TEXT)');
   reader.exec('BEGIN');
-  reader.get('SELECT count(*) FROM filler');
+  reader.get(sqlText('SELECT count(*) FROM filler'));
   const fill = () => db.run(sql`INSERT INTO filler VALUES (${'x'.repeat(1_000_000)})`);
   for (let n = 0; n < 40; n += 1) fill();
   const MIB = 1024 * 1024;

@@ -43,11 +43,12 @@ export function openFile(file: { path: string; busyTimeoutMs: number; mayMigrate
   return new Database({ path, busyTimeoutMs, prepare });
 }
 
-function attempt(act: () => void): void {
+function attempt<T>(act: () => T): T | undefined {
   try {
-    act();
+    return act();
   } catch {
     // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
+    return undefined;
   }
 }
 
@@ -63,12 +64,8 @@ export function watchPlace(path: string): () => boolean {
   return () => identity() === opened;
 }
 
+/** A link in a circle, and a folder that may not be entered, are as good as no file: nobody finds the open one there. */
 function identityOf(file: string): string {
-  try {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    return `${stats?.dev}:${stats?.ino}`;
-  } catch {
-    // A link in a circle, or a folder that may not be entered: nobody finds the open file there.
-    return 'hidden';
-  }
+  const stats = attempt(() => statSync(file, { throwIfNoEntry: false }));
+  return `${stats?.dev}:${stats?.ino}`;
 }

@@ -11,6 +11,7 @@ import {
 } from '../contract/fixtures.test-suite.ts';
 import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
+import { sqlText } from '../queries/reading.ts';
 import type { Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
@@ -48,12 +49,12 @@ test('writes that arrive together are committed together', async () => {
   expect(replies.map((reply) => reply.ok)).toEqual(Array.from({ length: 50 }, () => true));
   // SQLite increases it once per commit of another connection.
   expect(dataVersion(watcher)).toBe(before + 1);
-  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  expect(db.get(sqlText('PRAGMA synchronous'))).toEqual({ synchronous: 2 });
   // An admission waits for no disk, and what comes after it does again.
   await store.admit(caller, NOW);
-  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 1 });
+  expect(db.get(sqlText('PRAGMA synchronous'))).toEqual({ synchronous: 1 });
   await store.createLink({ caller, input: newLink(), now: NOW });
-  expect(db.get('PRAGMA synchronous')).toEqual({ synchronous: 2 });
+  expect(db.get(sqlText('PRAGMA synchronous'))).toEqual({ synchronous: 2 });
   watcher.close();
   await store.close();
 });
@@ -81,7 +82,7 @@ test('of the links of an account, the 20 that are clicked most are kept in a lis
   for (const [n, { code = '' }] of batch.value.entries()) {
     await store.addClicks(new Map([[code, n + 1]]));
   }
-  expect(db.get('SELECT count(*) AS kept, min(clicks) AS least FROM top_links')).toEqual({
+  expect(db.get(sqlText('SELECT count(*) AS kept, min(clicks) AS least FROM top_links'))).toEqual({
     kept: 20,
     least: 11,
   });
@@ -99,7 +100,7 @@ test('what finds out whether the database takes writes does write', async () => 
 });
 
 function dataVersion(db: Database): number {
-  return db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
+  return db.get<{ data_version: number }>(sqlText('PRAGMA data_version'))?.data_version ?? 0;
 }
 
 test('admissions are answered before creates and clicks, and all before work in the background', async () => {
@@ -169,7 +170,7 @@ test('a job that is accepted while nothing else waits runs at once, in the same 
   ]);
   expect(dataVersion(watcher)).toBe(before + 1);
   expect(await store.pendingJobs()).toEqual([]);
-  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: 1_400 });
+  expect(db.get(sqlText('SELECT count(*) AS links FROM links'))).toEqual({ links: 1_400 });
   watcher.close();
   await store.close();
 });
@@ -190,7 +191,7 @@ test.each([
     { id: 2, ok: true },
   ]);
   const links = other === createRequest ? 1 : 0;
-  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links });
+  expect(db.get(sqlText('SELECT count(*) AS links FROM links'))).toEqual({ links });
   expect(await store.pendingJobs()).toHaveLength(1);
   await store.close();
 });
@@ -204,7 +205,7 @@ test('a job that fails while it is accepted leaves nothing', async () => {
   core.run([jobRequest(1, caller, 600)], (some) => replies.push(...some));
   expect(replies).toMatchObject([{ id: 1, ok: false }]);
   expect(await store.pendingJobs()).toEqual([]);
-  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: 0 });
+  expect(db.get(sqlText('SELECT count(*) AS links FROM links'))).toEqual({ links: 0 });
   expect(await linksUsed(store, caller)).toBe(0);
   await store.close();
 });
@@ -305,7 +306,7 @@ test('when no free code is found, the create fails and gives its place back', as
 test('a full disk fails the writes with words, loses nothing, and is survived', async () => {
   const { db, store, caller } = await openParts();
   const input = newLinks(100).map((link) => ({ ...link, title: 'x'.repeat(255) }));
-  const pages = db.get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0;
+  const pages = db.get<{ page_count: number }>(sqlText('PRAGMA page_count'))?.page_count ?? 0;
   db.exec(`PRAGMA max_page_count = ${pages + 20}`);
   let created = 0;
   let failure: unknown;
@@ -322,14 +323,14 @@ test('a full disk fails the writes with words, loses nothing, and is survived', 
   expect(failure).toMatchObject({ name: 'StoreError', reason: 'full' });
   expect(String(failure)).toMatch(/no space is left/);
   expect(await linksUsed(store, caller)).toBe(created);
-  expect(db.get('SELECT count(*) AS links FROM links')).toEqual({ links: created });
+  expect(db.get(sqlText('SELECT count(*) AS links FROM links'))).toEqual({ links: created });
   expect(store.isHealthy()).toBe(false);
 
   db.exec('PRAGMA max_page_count = 1000000');
   // Nobody writes, and yet it is noticed.
   await expect.poll(() => store.isHealthy()).toBe(true);
   expect(await store.createBatch({ caller, input, now: NOW })).toMatchObject({ ok: true });
-  expect(db.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  expect(db.get(sqlText('PRAGMA integrity_check'))).toEqual({ integrity_check: 'ok' });
   await store.close();
 });
 

@@ -7,7 +7,7 @@ import {
   type ImportOutcome,
   type LinkImport,
 } from '../operator-store.ts';
-import { domainsInService } from '../queries/accounts.ts';
+import { accountReads } from '../queries/accounts.ts';
 import type { LinkRow } from '../queries/links.ts';
 import { type Reading, rowsOf, type Statement, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
@@ -40,7 +40,7 @@ export function* importLinks(
   { accountId: account_id, links, step = { number: 0, of: 1 } }: LinkImport,
 ): Writing<ImportOutcome[]> {
   const { table } = engine;
-  const plan = yield* planImport(engine, { accountId: account_id, links }, engine.shared);
+  const plan = yield* planImport(engine, { accountId: account_id, links }, engine.locked);
   const { created } = plan;
   const [named, others] = [created.filter(({ code }) => code), created.filter(({ code }) => !code)];
   const inserted = named.length === 0 ? { size: 0 } : yield* engine.insertRows(named);
@@ -66,12 +66,9 @@ export function* importLinks(
 }
 
 /** Links are taken in order, so that one of an earlier row exists for the later rows. */
-function* planImport(
-  engine: ReadEngine,
-  { accountId, links }: LinkImport,
-  lock?: Statement,
-): Reading<Plan> {
-  const inService = yield* domainsInService(accountId, lock);
+function* planImport(engine: ReadEngine, input: LinkImport, lock?: Statement): Reading<Plan> {
+  const { accountId, links } = input;
+  const inService = yield* accountReads.ownedDomains(engine, accountId, lock);
   const known = yield* findAddresses(engine, links.flatMap(addressesOf));
   const plan: Plan = { outcomes: [], created: [], aliases: [] };
   for (const link of links) {

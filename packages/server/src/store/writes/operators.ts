@@ -113,20 +113,15 @@ export const operatorWrites = {
   },
 
   /** The domain is locked before its links are looked for, so that an import which adds some has ended. */
-  *removeDomain({ locked }, { hostname, force, now }) {
+  *removeDomain(engine, { hostname, force, now }) {
     const domain = yield* rowOf<Domain>(sql`
       SELECT id, hostname, account_id FROM domains
-      WHERE hostname = ${hostname} AND removed_at IS NULL ${locked}`);
+      WHERE hostname = ${hostname} AND removed_at IS NULL ${engine.locked}`);
     if (domain === undefined) return { ok: false, reason: 'unknown' };
-    const unlessUsed = sqlText(
-      force
-        ? ''
-        : `AND NOT EXISTS (SELECT 1 FROM links WHERE domain_id = domains.id)
-        AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain_id = domains.id)`,
-    );
-    const removed = yield* rowOf(sql`
-      UPDATE domains SET removed_at = ${now} WHERE id = ${domain.id} ${unlessUsed} RETURNING id`);
-    return removed ? { ok: true, value: domain } : { ok: false, reason: 'has_links' };
+    const { links, addresses } = yield* linkReads.domainUse(engine, hostname);
+    if (!force && links + addresses > 0) return { ok: false, reason: 'has_links' };
+    yield* rowsOf(sql`UPDATE domains SET removed_at = ${now} WHERE id = ${domain.id}`);
+    return { ok: true, value: domain };
   },
 
   *setLinkActive(engine, code, active) {
