@@ -118,9 +118,12 @@ export const operatorWrites = {
       SELECT id, hostname, account_id FROM domains
       WHERE hostname = ${hostname} AND removed_at IS NULL ${engine.locked}`);
     if (domain === undefined) return { ok: false, reason: 'unknown' };
-    const { links, addresses } = yield* linkReads.domainUse(engine, hostname);
-    if (!force && links + addresses > 0) return { ok: false, reason: 'has_links' };
-    yield* rowsOf(sql`UPDATE domains SET removed_at = ${now} WHERE id = ${domain.id}`);
+    const { id } = domain;
+    const used = yield* rowOf(sql`
+      SELECT 1 AS used WHERE EXISTS (SELECT 1 FROM links WHERE domain_id = ${id})
+        OR EXISTS (SELECT 1 FROM aliases WHERE domain_id = ${id})`);
+    if (used !== undefined && !force) return { ok: false, reason: 'has_links' };
+    yield* rowsOf(sql`UPDATE domains SET removed_at = ${now} WHERE id = ${id}`);
     return { ok: true, value: domain };
   },
 
