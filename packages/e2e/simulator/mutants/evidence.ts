@@ -128,7 +128,7 @@ export const EVIDENCE: readonly Mutant[] = [
         find: '(?:csv|tsv|txt|jsonl|ndjson|xlsx)',
         replace: '(?:tsv)',
       },
-      { file: `${CHECK}/beside.ts`, find: 'RESULTS_HEADER.test(head)', replace: "head === ''" },
+      { file: `${CHECK}/beside.ts`, find: 'RESULTS_NAMES.test(head)', replace: "head === ''" },
     ],
   },
   {

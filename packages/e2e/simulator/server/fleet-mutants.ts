@@ -37,19 +37,19 @@ export const fleetMutants: Readonly<Record<string, Mutant>> = {
   'counters-of-the-dead-forgotten': one(
     'Metrics fall when a worker ends.',
     WORKERS,
-    'this.#ended = addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray();',
+    'this.#ended = addUp([this.#ended, countersOf(slot.metrics.values())]).getMetricsAsArray();',
     '',
   ),
   'counters-of-the-last-dead': one(
     'Metrics remember the worker that ended last, and none before.',
     WORKERS,
-    'addUp([this.#ended, countersOf(slot.metrics)]).getMetricsAsArray()',
-    'countersOf(slot.metrics)',
+    'addUp([this.#ended, countersOf(slot.metrics.values())]).getMetricsAsArray()',
+    'countersOf(slot.metrics.values())',
   ),
   'counters-twice': one(
     'What a worker told before it ended counts for the one that replaces it, too.',
     WORKERS,
-    'slot.metrics = [];\n        reject',
+    'slot.metrics.clear();\n        reject',
     'reject',
   ),
   'counted-after-the-end': one(
