@@ -5,7 +5,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { CommandFailed } from './admin/command.ts';
 import type { Logger } from './logger.ts';
-import { addUp, countersOf, Metrics, type Named } from './metrics/metrics.ts';
+import { addUp, countersOf, Metrics, type ToldMetric } from './metrics/metrics.ts';
 import { openStore } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
@@ -21,7 +21,7 @@ const METRICS_MS = 1_000;
 type Message =
   | { type: 'serving' | 'stop' }
   | { type: 'ask'; id: string }
-  | { type: 'metrics'; id: string; metrics: Named[] };
+  | { type: 'metrics'; id: string; metrics: ToldMetric[] };
 
 interface Slot {
   number: number;
@@ -30,7 +30,7 @@ interface Slot {
   failures: number | undefined;
   timer?: NodeJS.Timeout;
   /** By name, as it told each last. */
-  metrics: Map<string, Named>;
+  metrics: Map<string, ToldMetric>;
 }
 
 interface FirstProcess {
@@ -76,7 +76,7 @@ export class Workers {
   readonly #options: FirstProcess;
   readonly #slots: readonly Slot[];
   /** The counters of workers that have ended. Without them, the sums would fall, which looks like a restart. */
-  #ended: Named[] = [];
+  #ended: ToldMetric[] = [];
   #isStopping = false;
 
   constructor(count: number, options: FirstProcess) {
@@ -187,7 +187,7 @@ function send(other: Other, message: Message): void {
 }
 
 /** Rejects when the other process ends, or takes too long. */
-async function askMetrics(other: Other, timeoutMs?: number): Promise<Named[]> {
+async function askMetrics(other: Other, timeoutMs?: number): Promise<ToldMetric[]> {
   const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const messages = on(other, 'message', { signal, close: ['exit', 'disconnect'] });
   const id = crypto.randomUUID();
@@ -229,7 +229,7 @@ export class SharedMetrics extends Metrics {
     first.once('exit', tell);
   }
 
-  override families(): Promise<Named[]> {
+  override families(): Promise<ToldMetric[]> {
     return askMetrics(this.#first);
   }
 }

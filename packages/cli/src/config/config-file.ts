@@ -33,13 +33,14 @@ export async function changeConfig(
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   // A link, such as that of a folder of dotfiles, stays.
   const target = await realpath(path).catch(() => path);
-  // One process at a time can make it. One that has had it for five seconds was killed.
+  // One process at a time can make it. Who has had it for five seconds was killed.
   const temporary = `${target}.new`;
   const make = () => writeFile(temporary, '', { flag: 'wx', mode: FILE_MODE });
   const isTaken = (error: unknown) => hasCode(error, 'EEXIST') || Promise.reject(error);
-  for (let waits = 1; (await make().catch(isTaken)) === true; waits += 1) {
+  while ((await make().catch(isTaken)) === true) {
     await delay(10);
-    if (waits === 500) await rm(temporary, { force: true });
+    const { mtimeMs } = await stat(temporary).catch(() => ({ mtimeMs: Number.NaN }));
+    if (Date.now() - mtimeMs > 5_000) await rm(temporary, { force: true });
   }
   try {
     const { config } = await readConfig(path, platform);

@@ -7,6 +7,7 @@ import {
   rename,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -304,11 +305,14 @@ test('settings that several processes change at once are all kept', async () => 
   expect(await readdir(dirname(file))).toEqual(['config.json']);
 });
 
-test('what a killed process has left of the config file holds up the next one for a moment only', async () => {
+test('what a killed process has left of the config file is replaced, and what another one writes is waited for', async () => {
   const { home, file } = await homeWith(CONFIG);
   await writeFile(`${file}.new`, '{"profiles":{}}');
+  const killedAt = new Date(Date.now() - 4_500);
+  await utimes(`${file}.new`, killedAt, killedAt);
   const set = await cli(['config', 'set', 'profile', 'staging'], { home });
   expect(set).toMatchObject({ exitCode: 0 });
+  expect(Date.now() - killedAt.getTime()).toBeGreaterThan(5_000);
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ ...CONFIG, profile: 'staging' });
   expect(await readdir(dirname(file))).toEqual(['config.json']);
 });

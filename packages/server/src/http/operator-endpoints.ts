@@ -29,14 +29,14 @@ const FORWARDING_HEADERS = ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via'];
 export function metricsRoute({ metrics, metricsToken }: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const given = /^Bearer (.+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
-    refuseOthers(c, metricsToken, given, 'Metrics are for the operator of the service.');
+    refuseOthers(c, 'Metrics are for the operator of the service.', metricsToken, given);
     const headers = { ...NOT_STORED, 'Content-Type': metrics.contentType };
     return respond(c, await metrics.text(), 200, headers);
   };
 }
 
 /** @throws Problem for everybody but the operator */
-function refuseOthers(c: Context<AppEnv>, token: string | undefined, given = '', words: string) {
+function refuseOthers(c: Context<AppEnv>, words: string, token: string | undefined, given = '') {
   const isSame = () => timingSafeEqual(sha256(given), sha256(token ?? ''));
   if (token === undefined ? isFromThisMachine(c) : isSame()) return;
   throw new Problem(403, 'forbidden', words);
@@ -60,7 +60,7 @@ export const TLS_ASK_PATH = '/internal/tls-check';
 export function tlsAsk(deps: AppOptions) {
   return async (c: Context<AppEnv>): Promise<Response> => {
     const words = 'This is for the proxy in front of the service.';
-    refuseOthers(c, deps.tlsAskToken, c.req.query('token'), words);
+    refuseOthers(c, words, deps.tlsAskToken, c.req.query('token'));
     const host = normalizeHost(c.req.query('domain') ?? '') ?? '';
     const { hosts } = await deps.ownHosts();
     const isServed = hosts.some((own) => withoutPort(own) === withoutPort(host));

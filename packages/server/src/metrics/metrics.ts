@@ -27,7 +27,7 @@ interface Family {
 }
 
 /** A metric as another process has told it. */
-export type Named = Pick<Family, 'name'>;
+export type ToldMetric = Pick<Family, 'name'>;
 
 /** What the service counts of itself. Labels are patterns and machine words: no visitor can add series. prom-client's counters are too slow for redirects. */
 export class Metrics {
@@ -98,7 +98,7 @@ export class Metrics {
   }
 
   /** What was counted since the start. */
-  counted(): Named[] {
+  counted(): ToldMetric[] {
     const counters = Object.entries(this.#counters).map(([name, series]) =>
       family('counter', `${name}_total`, COUNTERS[name as Counter], series),
     );
@@ -106,7 +106,7 @@ export class Metrics {
   }
 
   /** All metrics. Some of prom-client are those since the last call. */
-  async families(): Promise<Named[]> {
+  async families(): Promise<ToldMetric[]> {
     const ofProcess = await this.#process.getMetricsAsJSON();
     return [
       ...this.counted(),
@@ -135,12 +135,12 @@ export class Metrics {
   }
 }
 
-export function addUp(processes: readonly Named[][]) {
+export function addUp(processes: readonly ToldMetric[][]) {
   return AggregatorRegistry.aggregate([...processes]);
 }
 
 /** The counters of a process that has ended: what it measured then is no more. */
-export function countersOf(families: Iterable<Named>): Named[] {
+export function countersOf(families: Iterable<ToldMetric>): ToldMetric[] {
   return [...families].filter((family) => 'type' in family && family.type !== 'gauge');
 }
 

@@ -61,7 +61,7 @@ export async function readLinks(
     const missing = missingColumns(detected);
     const isOther = missing.length > 0 && !isInput;
     const named = isOther && mayBeOther ? await otherColumn(input, detected, origins) : undefined;
-    const isPart = detected.plan.columns.includes('made_for');
+    const isPart = mayBeOther && detected.plan.columns.includes('made_for');
     if (isOther && named === undefined && !isPart) return missing;
     const layout = named === undefined ? detected : { ...detected, resultColumns: named };
     const rules = createRowRules(layout, settings, isOfLines || layout.isOfLines);

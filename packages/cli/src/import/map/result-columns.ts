@@ -84,6 +84,7 @@ export function lostLinkGuard(
         `Name the keys as that import did: ${RESULT_COLUMNS.join(', ')}.`,
       );
     }
+    if (object && !RESULT_COLUMNS.some((key) => Object.hasOwn(object, key))) return;
     const missing = object
       ? LEAST_COLUMNS.filter((key) => !Object.hasOwn(object, key))
       : missingColumns(present);

@@ -90,8 +90,7 @@ export async function findOut(
     });
   }
   // Where a service leaves counts out, they are 0 here. Each account has a key, by which it is asked.
-  const hasNone = usage?.links.used === 0 && usage.api_keys.used > 0;
-  const isEmpty = hasNone && found.unknown === 0;
+  const isEmpty = usage?.links.used === 0 && usage.api_keys.used > 0 && found.unknown === 0;
   if (canAsk && !isEmpty && (isOpen || (settings.inPlace && found.hasFormer))) {
     await askService(ask);
     return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
