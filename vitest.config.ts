@@ -156,7 +156,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => ({
   test: {
     // Most end-to-end tests wait: for jobs, other processes, disks. More files than cores at once make use of that.
-    maxWorkers: 3,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     projects:
       mode === 'fast'
