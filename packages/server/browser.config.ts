@@ -16,8 +16,7 @@ export const forPage: {
     {
       name: 'for-page',
       setup(build) {
-        const fromNode =
-          /^(?:node:.*|pino|prom-client|\.\.?\/(?:.*\/)?(?:start-thread|openapi\/document)\.ts)$/;
+        const fromNode = /^(?:node:.*|pino|prom-client|\.\.?\/(?:.*\/)?start-thread\.ts)$/;
         build.onResolve({ filter: fromNode }, () => ({ path: STAND_INS }));
       },
     },

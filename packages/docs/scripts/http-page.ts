@@ -1,11 +1,11 @@
-import { openApiDocument } from '../../server/src/openapi/document.ts';
-import { EXAMPLE_URL, runExamples } from './http-examples.ts';
+import document from '../../server/api/openapi.json' with { type: 'json' };
+import { runExamples } from './http-examples.ts';
 import { anchor, code, shown, table } from './markdown.ts';
 
 /** A node of the API description: an object with any fields. */
 type Node = { readonly [field: string]: unknown };
 
-const DOCUMENT: Node = openApiDocument(EXAMPLE_URL);
+const DOCUMENT: Node = document;
 const COMPONENTS = node(DOCUMENT['components']);
 const METHODS = ['get', 'head', 'post'];
 
@@ -36,7 +36,7 @@ export async function httpPage(): Promise<string> {
   return [
     '# HTTP API',
     text(node(DOCUMENT['info'])['description']),
-    'A running server sends this description as an OpenAPI 3.1 document at `GET /openapi.json`. Every request below `/api/v1` carries the header `X-Api-Key`.',
+    'A running server sends this description as an OpenAPI 3.1 document at `GET /openapi.json`, and the package has it as `@shortlink/server/openapi.json`. Every request below `/api/v1` carries the header `X-Api-Key`.',
     ...sections,
     errorSection(byStatus),
     '## Schemas',

@@ -10,6 +10,7 @@ import {
   ExtractorConfig,
   ExtractorLogLevel,
 } from '@microsoft/api-extractor';
+import { openApiDocument } from '../../server/openapi/document.ts';
 import { ROOT } from './manifests.ts';
 import { reportCommands } from './report-commands.ts';
 
@@ -58,6 +59,7 @@ export async function reportSurface(): Promise<Reports> {
   for (const [name, text] of Object.entries(reportCommands())) {
     reports[name as Package]['commands.txt'] = text;
   }
+  reports.server['openapi.json'] = `${JSON.stringify(openApiDocument(), null, 2)}\n`;
   return reports;
 }
 

@@ -71,12 +71,11 @@ export const setImmediate = (callback: Callback = () => undefined) =>
     takeTurn(() => resolve(callback()));
   });
 
-/** The files of the usage page are on a disk, and the OpenAPI document is written by zod, which is as large as all of the service. */
-function isLeftOut(): never {
+/** The files of the usage page are on a disk. */
+export function createRequire(): never {
   throw notFound('Path');
 }
 
-export { isLeftOut as createRequire, isLeftOut as openApiDocument };
 export const HAS_THREADS = false;
 export class Registry {
   contentType = '';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Context } from 'hono';
+import description from '../../api/openapi.json' with { type: 'json' };
 import { notFound } from '../domain/problem.ts';
-import { openApiDocument } from '../openapi/document.ts';
 import type { AppEnv, AppOptions } from './context.ts';
 import { respond } from './respond.ts';
 
@@ -10,7 +10,8 @@ import { respond } from './respond.ts';
 export function openApi({ publicUrl }: AppOptions) {
   let bytes: Uint8Array<ArrayBuffer> | undefined;
   return (c: Context<AppEnv>): Response => {
-    bytes ??= new TextEncoder().encode(JSON.stringify(openApiDocument(publicUrl)));
+    const document = { ...description, servers: [{ url: publicUrl }] };
+    bytes ??= new TextEncoder().encode(JSON.stringify(document));
     return respond(c, bytes, 200, {
       'Access-Control-Allow-Origin': '*',
       'Cache-Control': 'public, max-age=300',

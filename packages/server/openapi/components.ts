@@ -1,7 +1,7 @@
 import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod';
-import { CODE_ALPHABET, CODE_LENGTH } from '../domain/ids.ts';
-import { linkInputSchema, lookupTargetSchema } from '../domain/validate-link.ts';
+import { CODE_ALPHABET, CODE_LENGTH } from '../src/domain/ids.ts';
+import { linkInputSchema, lookupTargetSchema } from '../src/domain/validate-link.ts';
 
 /** An OpenAPI object that is written out as it stands, or a JSON Schema of the dialect that OpenAPI 3.1 uses (2020-12). */
 export type OpenApiObject = { readonly [field: string]: unknown };
