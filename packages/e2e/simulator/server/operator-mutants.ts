@@ -19,7 +19,7 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
   ),
   'correction-not-seen': one(
     'Other processes go on with a link as it was before it was corrected.',
-    'store/sqlite/migrations.ts',
+    'store/sqlite/migrate.ts',
     'UPDATE OF code, target_url, redirect_type',
     'UPDATE OF code, redirect_type',
   ),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Domain, LinkChanges } from '../store/store.ts';
-import { FOLLOW_MS, linkFollower } from './link-follower.ts';
+import { FOLLOW_MS, linkFollower } from './repeated.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
