@@ -891,6 +891,21 @@ test('revoke says whose key it was, and tells an unknown key from one that was r
   expect(err).toEqual(['error: key "key_none" not found']);
 });
 
+test.each(['revoke', 'rotate'])(
+  '%s takes a key that leaked, and repeats it nowhere',
+  async (verb) => {
+    const { id: account } = await createAccount('pro');
+    const { id, key } = await json('keys', 'create', '--account', account);
+    expect(await json('keys', verb, key)).toMatchObject(
+      verb === 'revoke' ? { id, revoked: true } : { replaces: id },
+    );
+    await json('keys', 'list', '--account', account);
+    if (verb === 'rotate') await json('keys', 'revoke', id);
+    expect(await run('keys', verb, key)).toBe(1);
+    expect(err).toEqual(['error: no key is like this one, or it was revoked before']);
+  },
+);
+
 describe('doctor', () => {
   const good: DatabaseFacts = { version: 9, newest: 9, disk: { used: 5e9, free: 50e9 } };
   const postgres = {

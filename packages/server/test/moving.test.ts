@@ -11,6 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { MAX_TITLE_LENGTH } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CommandFailed } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
@@ -604,6 +605,13 @@ describe('everything is checked before anything is written', () => {
     const file = await fileOf('long.json', JSON.stringify(documentOf([link])));
     expect(await operator.import(file)).toBe(1);
     expect(operator.err.at(-1)).toMatch(words);
+  });
+
+  test('a title that is too long is cut before a character that has no room, not in it', async () => {
+    const title = `${'x'.repeat(MAX_TITLE_LENGTH - 1)}😀`;
+    const links = [{ ...{ long_url: TARGET, link: 'https://bit.example/a' }, title }];
+    expect(await operator.import(await fileOf('a.json', JSON.stringify({ links })))).toBe(0);
+    expect(await operator.links()).toMatchObject([{ title: title.slice(0, -2) }]);
   });
 
   const page = (n: number) => [{ long_url: TARGET, link: `https://bit.example/${n}` }];

@@ -14,7 +14,7 @@ interface CreateOptions {
   expires?: number;
 }
 
-const KEY_ID = 'id of the key, as keys list shows it';
+const KEY_ID = 'id of the key, as keys list shows it, or the key itself, such as one that leaked';
 
 const EXPIRES = 'date from which the key is rejected, such as 2027-01-31 (00:00 UTC)';
 
@@ -66,7 +66,8 @@ export function registerKeys(program: AdminCommand): void {
   keys
     .add('revoke', 'Revoke an API key: it is rejected from now on.', 'keys revoke key_4fTq8XmWzR2b')
     .argument('<key-id>', KEY_ID)
-    .onStore(async ({ store, now }, id: string) => {
+    .onStore(async ({ store, now }, named: string) => {
+      const id = await idOf(store, named);
       const { before, ...owner } = found(await store.revokeKey(id, now), 'key', id);
       if (before === undefined) return { json: { id, revoked: true, ...owner } };
       const whose = `key ${id} (${owner.name}) of the account ${owner.account_id} (${owner.account})`;
@@ -91,8 +92,9 @@ function registerRotate(keys: AdminCommand): void {
     )
     .option('--expires <date>', defaultExpires, parseFuture(keys.context.now))
     .onStore(
-      async ({ store, now }, keyId: string, options: { grace: number; expires?: number }) => {
+      async ({ store, now }, named: string, options: { grace: number; expires?: number }) => {
         const { grace: graceMs, expires: expiresAt } = options;
+        const keyId = await idOf(store, named);
         const key = generateApiKey();
         const hash = hashApiKey(key);
         const outcome = await store.rotateKey({ keyId, hash, graceMs, expiresAt, now });
@@ -104,6 +106,14 @@ function registerRotate(keys: AdminCommand): void {
         throw new CommandFailed(`key ${JSON.stringify(keyId)} ${words[outcome.reason]}`);
       },
     );
+}
+
+/** The id of the key that is named by its id or by itself. A key is repeated in no message. */
+async function idOf(store: Store, named: string): Promise<string> {
+  if (!named.startsWith('sl_')) return named;
+  const caller = await store.findKeyByHash(hashApiKey(named));
+  if (caller !== undefined) return caller.keyId;
+  throw new CommandFailed('no key is like this one, or it was revoked before');
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */

@@ -148,7 +148,11 @@ function kept(tags: readonly string[], { lost }: Reading): string[] {
 function cut(title: string, { lost }: Reading): string {
   if (title.length <= MAX_TITLE_LENGTH) return title;
   lost(`the rest of titles with more than ${MAX_TITLE_LENGTH} characters`);
-  return title.slice(0, MAX_TITLE_LENGTH).toWellFormed();
+  // Half of a character at the end is a surrogate without its other half.
+  return title
+    .slice(0, MAX_TITLE_LENGTH)
+    .replace(/\p{Cs}$/u, '')
+    .toWellFormed();
 }
 
 function redirectType(value: unknown, { lost }: Reading) {
