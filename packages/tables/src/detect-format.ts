@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { looksLikeUrl, SCHEMELESS_URL } from './cells.ts';
 import { inputError } from './errors.ts';
 import type { LineSplitter } from './lines.ts';
-import { headerIndex } from './map-columns.ts';
+import { headerIndex, namesTarget } from './map-columns.ts';
 import { CsvReader } from './read-csv.ts';
 import type { Plan, Row, TableOptions } from './types.ts';
 
@@ -33,7 +33,7 @@ interface Format {
   hasHeader: boolean;
 }
 
-type FormatOptions = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added'>;
+type FormatOptions = Pick<TableOptions, 'inputFormat' | 'delimiter' | 'added' | 'map'>;
 
 /**
  * Format and delimiter, from the settings, the file's name, and the text it begins with.
@@ -54,7 +54,9 @@ export function detectFormat(settings: FormatOptions, name: string, head: string
     settings.delimiter ??
     sep?.[1] ??
     settings.added?.header.exec(head)?.[1] ??
-    (format === 'tsv' ? '\t' : guessDelimiter(head.slice(sepLength)));
+    (format === 'tsv'
+      ? '\t'
+      : guessDelimiter(name, head.slice(sepLength), settings.map.target_url));
   return { format: delimiter === '\t' ? 'tsv' : 'csv', delimiter, sepLength, hasHeader: false };
 }
 
@@ -153,24 +155,47 @@ function eitherWay(name: string, line: string, delimiter: string) {
   );
 }
 
-/** The delimiter that cuts the most rows into as many cells as the header has. */
-function guessDelimiter(head: string): string {
-  let best: string = DELIMITERS[0];
-  let bestScore = 0;
-  for (const delimiter of DELIMITERS) {
+/**
+ * The delimiter that cuts the most rows into as many cells as the header has. A URL may hold any delimiter, so those count first under which the
+ * header names the column of URLs, and then those that leave a URL in the most rows.
+ * @throws InputError where two cut as well, and no name tells which of them cuts the URLs
+ */
+function guessDelimiter(name: string, head: string, wanted: string | undefined): string {
+  const guesses = DELIMITERS.flatMap((delimiter) => {
     const sample = sampleRows(head, new CsvReader({ delimiter, name: '' })).rows;
-    const rows = sample.slice(headerIndex(sample));
+    const rows = sample.slice(headerIndex(sample, wanted));
     const width = rows[0]?.cells.length ?? 1;
-    if (width < 2) continue;
-    const alike = rows.filter((row) => row.cells.length === width).length / rows.length;
-    // Agreement of the rows counts first, then the number of columns it explains.
-    const score = Math.round(alike * 20) * 1000 + width;
-    if (score > bestScore) {
-      best = delimiter;
-      bestScore = score;
-    }
+    if (width < 2) return [];
+    // In steps of a twentieth, so that a few broken rows decide nothing.
+    const share = (is: (row: Row) => boolean) =>
+      Math.round((rows.filter(is).length / rows.length) * 20);
+    const urls = share(({ cells }) => cells.some(looksLikeUrl));
+    const alike = share(({ cells }) => cells.length === width);
+    return { delimiter, isNamed: namesTarget(rows, wanted), urls, alike, width };
+  });
+  const [best, next] = guesses.toSorted(
+    (a, b) =>
+      Number(b.isNamed) - Number(a.isNamed) ||
+      b.urls - a.urls ||
+      b.alike - a.alike ||
+      b.width - a.width,
+  );
+  if (best === undefined) return DELIMITERS[0];
+  const { delimiter, isNamed, urls, alike } = best;
+  if (
+    !isNamed &&
+    next?.isNamed === false &&
+    urls > 0 &&
+    urls === next.urls &&
+    alike === next.alike
+  ) {
+    const both = [delimiter, next.delimiter].map((one) => JSON.stringify(one));
+    throw inputError(
+      `${name} could be cut at ${both.join(' or at ')}`,
+      `Name the right one: --delimiter ${both.join(' or --delimiter ')}`,
+    );
   }
-  return best;
+  return delimiter;
 }
 
 /**

@@ -28,6 +28,42 @@ describe('format and delimiter', () => {
     expect(plan.columns[plan.mapping.target_url ?? -1]).toMatch(/url/);
   });
 
+  test.each<[string, string, string, DetectOptions?]>([
+    ['of titles', 'Long URL;Title, short\nhttps://a.example/0;Doe, Jane\n', ';'],
+    ['of quoted titles', 'Long URL;"Title, short"\nhttps://a.example/0;"Doe, Jane"\n', ';'],
+    ['of some titles', 'URL;A, B\nhttps://a.example;C;D\nhttps://b.example;C, D\n', ';'],
+    ['of tags', 'URL,Tags (a|b|c)\nhttps://a.example,red|green|blue\n', ','],
+    ['between bars', 'Long URL|Title, short\nhttps://a.example/0|Doe, Jane\n', '|'],
+    ['before the URL', 'Preis (EUR, netto);Ziel\n0,50;https://a.example\n', ';'],
+    ['behind a short link', 'link;long_url;A, B\nbit.ly/1;https://a.example/0;C, D\n', ';'],
+    [
+      'with a column that --map names',
+      'Ziel;Preis (EUR, netto)\nhttps://a.example;0,50\n',
+      ';',
+      { map: { target_url: 'Ziel' } },
+    ],
+  ])('other delimiters in the cells %s cut no URL', async (_, content, delimiter, settings) => {
+    const { plan, samples } = await detect(content, settings);
+    expect(plan).toMatchObject({ delimiter });
+    for (const { cells } of samples) {
+      expect(cells[plan.mapping.target_url ?? -1]).toMatch(/^https:\/\/[ab]\.example(\/0)?$/);
+    }
+  });
+
+  test.each([
+    'Ziel;Preis (EUR, netto)\nhttps://a.example/0;0,50\n',
+    'Adresse,Etiketten (a|b|c)\nhttps://a.example/0,red|green|blue\n',
+    'https://a.example/0;Doe, Jane\nhttps://a.example/1;Doe, Joe\n',
+  ])(
+    'where two delimiters cut as well and no name tells, the table is refused: %j',
+    async (content) => {
+      await expect(detect(content)).rejects.toMatchObject({
+        message: expect.stringMatching(/^x could be cut at "[,;|]" or at "[,;|]"$/),
+        hint: expect.stringMatching(/^Name the right one: --delimiter/),
+      });
+    },
+  );
+
   test('what the user says stands', async () => {
     const content = 'url,x;title\nhttps://a.example;A\n';
     expect(

@@ -170,16 +170,23 @@ const MAX_TITLE_ROWS = 20;
  * @param wanted - `--map target_url`
  */
 export function headerIndex(rows: readonly Pick<Row, 'cells'>[], wanted?: string): number {
-  const isNamed = wanted !== undefined && !/^\d*$/.test(wanted);
-  const keys = isNamed ? [columnKey(wanted)] : ALIASES.target_url;
   for (const [index, { cells }] of rows.slice(0, MAX_TITLE_ROWS).entries()) {
     if (cells.some(looksLikeUrl)) return 0;
-    const column = cells.findIndex((cell) => keys.includes(columnKey(cell)));
-    if (column === -1) continue;
-    const isFilled = rows.slice(index + 1).some((row) => looksLikeUrl(row.cells[column]));
-    if (index === 0 || isFilled) return index;
+    if (targetColumns(cells, wanted).length === 0) continue;
+    if (index === 0 || namesTarget(rows.slice(index), wanted)) return index;
   }
   return 0;
+}
+
+/** Whether the first of these rows names a column of targets, with a URL under that name. */
+export function namesTarget(rows: readonly Pick<Row, 'cells'>[], wanted?: string): boolean {
+  const columns = targetColumns(rows[0]?.cells ?? [], wanted);
+  return columns.some((column) => rows.slice(1).some(({ cells }) => looksLikeUrl(cells[column])));
+}
+
+function targetColumns(names: readonly string[], wanted = ''): number[] {
+  const keys = /^\d*$/.test(wanted) ? ALIASES.target_url : [columnKey(wanted)];
+  return names.flatMap((name, column) => (keys.includes(columnKey(name)) ? [column] : []));
 }
 
 /**
