@@ -26,6 +26,7 @@ let closeStore: () => Promise<void>;
 let out: string[];
 let err: string[];
 let outputError: Error | undefined;
+let columns: number | undefined;
 let started: [Settings, { dev: boolean }][];
 let facts: DatabaseFacts;
 let backups: [Settings, string][];
@@ -37,6 +38,7 @@ beforeEach(async () => {
   closeStore = store.close.bind(store);
   store.close = async () => undefined;
   outputError = undefined;
+  columns = undefined;
   started = [];
   backups = [];
   migrate = async () => ({ from: 0, to: 1 });
@@ -59,6 +61,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
     },
     // Every command says which database it uses; see `process.test.ts`.
     err: (line) => line.startsWith('database: ') || err.push(line),
+    columns,
     now: () => START,
     openStore: async () => store,
     inspect: async () => facts,
@@ -186,6 +189,7 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['keys', 'create', '--account', 'x', '--expires', '2026-11-20'], /is in the past/],
     [['keys', 'rotate', 'x', '--grace', '1 day'], /such as 90s, 15m, 24h or 7d/],
     [['keys', 'rotate', 'x', '--grace', '400d'], /Expected at most 366d, such as 90s/],
+    [['links', 'update', 'x'], /nothing to change: give --target or --title/],
     [['links', 'list'], /--account/],
     [['links', 'list', '--account', 'x', '--limit', '1001'], /1 to 1000/],
     [['links', 'list', '--account', 'x', '--limit', '0'], /1 to 1000/],
@@ -749,7 +753,6 @@ describe('links', () => {
     [['--target', 'https://sho.rt/x'], /own domains/],
     [['--target', 'ftp://example.com/'], /target_url must be an absolute/],
     [['--title', 'x'.repeat(256)], /title must be at most 255/],
-    [[], /give a target or a title/],
   ])('update %j is refused, and nothing is changed', async (args, message) => {
     const { code } = await createLink(await createAccount());
     const settings = ['--public-url', 'https://sho.rt'];
@@ -930,7 +933,7 @@ describe('doctor', () => {
     expect(await todos(good, '--public-url', server.url)).toEqual({});
     expect(await todos(postgres, '--public-url', server.url)).toEqual({});
     await run('doctor', '--public-url', server.url);
-    expect(out[0]).toMatch(/^check +found +todo$/);
+    expect(out[0]).toMatch(/^database +\S/);
     expect(out.join('\n')).toMatch(/in between; time limits hold/);
     expect(out.join('\n')).toMatch(/12 of 97 in use, 15 for each instance/);
     // Each worker has two connections at least.
@@ -947,6 +950,14 @@ describe('doctor', () => {
     [{ ...postgres, connections: { most: 50, used: 1 } }, 'connections', /3 instances fit/],
   ])('of %j: says what to do about %s', async (found, check, todo) => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
+  });
+
+  test('says in a narrow terminal all that should be done', async () => {
+    facts = good;
+    columns = 60;
+    expect(await run('doctor')).toBe(1);
+    const todo = 'To do: set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
+    expect(out.join('\n')).toContain(`http://127.0.0.1:8787. ${todo}`);
   });
 
   test('finds a public URL whose host is a custom domain, too', async () => {

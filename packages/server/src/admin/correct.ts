@@ -61,6 +61,9 @@ export function registerUpdate(links: AdminCommand): void {
       if ((code === undefined) === (from === undefined)) {
         links.error('error: give the code of a link, or --from with a file of corrections');
       }
+      if (from === undefined && target_url === undefined && title === undefined) {
+        links.error('error: nothing to change: give --target or --title');
+      }
       const one = { code: code ?? '', target_url, title, ifTarget };
       const changes = from === undefined ? [one] : await changesIn(from, work);
       const planned = await planOf(work, changes);

@@ -24,7 +24,14 @@ export function registerDoctor(program: AdminCommand): void {
     });
     const open = findings.filter(([, , isFine]) => !isFine).length;
     const failure = `${open} of ${json.length} checks ask for something`;
-    return { json, ...(open > 0 && { failure }) };
+    // Not as a table, which is cut where a terminal is narrow: what should be done is the longest.
+    const shown = Object.fromEntries(
+      findings.map(([check, found, isFine, todo]) => [
+        check,
+        isFine ? found : `${found}. To do: ${todo}`,
+      ]),
+    );
+    return { json, shown, ...(open > 0 && { failure }) };
   });
 }
 

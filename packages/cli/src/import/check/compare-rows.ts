@@ -81,7 +81,7 @@ export function surprises(
     const isNew = `${plural(found.new, 'row is', 'rows are')} not known there yet`;
     const keep = `${plural(claims, 'row keeps the link that it names', 'rows keep the links that they name')}, wherever that is`;
     messages.push(
-      `The journal has links of ${services.join(', ')}, and none of ${baseUrl}: ${present(found.new > 0 && isNew, claims > 0 && keep).join(', and ')}.`,
+      `The journal has links of ${services.join(', ')}, and none of ${journal.service}: ${present(found.new > 0 && isNew, claims > 0 && keep).join(', and ')}.`,
     );
   }
   if (restart && claims > 0) {
