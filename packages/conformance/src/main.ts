@@ -119,15 +119,21 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(`protocol ${PROTOCOL_VERSION}\n`);
     return 0;
   }
+  const report = await checkOrSayWhyNot(flags);
+  process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
+  await writeReports(flags, report);
+  return report.isPassed ? 0 : 1;
+}
+
+async function checkOrSayWhyNot(flags: Flags): Promise<ConformanceReport> {
   try {
-    // A run takes minutes. A report that can't be written is said before it.
-    for (const file of [flags.junit, flags.html]) if (file !== undefined) await writeFile(file, '');
-    const report = await check(await readOptions(flags));
-    process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
-    await writeReports(flags, report);
-    return report.isPassed ? 0 : 1;
+    // A run takes minutes. A report that can't be written is said before it, and one of a run that is interrupted says so.
+    await writeReports(flags, notChecked('The run did not end.'));
+    return await check(await readOptions(flags));
   } catch (error) {
-    await writeReports(flags, notChecked((error as Error).message)).catch(() => undefined);
+    const report = notChecked((error as Error).message);
+    if (flags.json) process.stdout.write(`${jsonReport(report)}\n`);
+    await writeReports(flags, report).catch(() => undefined);
     throw error;
   }
 }

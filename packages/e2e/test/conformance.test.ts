@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -118,6 +119,37 @@ test('a report of an earlier run does not stand for one that could not begin', a
     );
     expect(junit).toContain('tests="1" failures="1"');
     for (const report of [junit, html]) expect(report).toContain(sentence);
+  }
+});
+
+test('with --json the program prints a report also where it can not check anything', async () => {
+  const run = await programOn('no-such-key');
+  for (const args of [[], ['--plan', 'gold']]) {
+    const { exitCode, stdout, stderr } = await run('--json', ...args);
+    const reason = stderr.trim();
+    expect(JSON.parse(stdout)).toMatchObject({ isPassed: false, verdicts: [{ reason }] });
+    expect(exitCode).toBe(2);
+  }
+});
+
+test('the reports of a run that is interrupted say so', async () => {
+  await world.newFolder();
+  let program: ChildProcess | undefined;
+  const silent = createServer(() => program?.kill('SIGINT')).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const service = ['--base-url', `http://127.0.0.1:${port}`, '--api-key', 'any-key'];
+  const reports = ['--junit', 'report.xml', '--html', 'report.html'];
+  const onStart = (child: ChildProcess) => {
+    program = child;
+  };
+  const options = { cwd: world.folder, onStart };
+  const { signal } = await runProgram(CONFORMANCE_PROGRAM, [...service, ...reports], options);
+  silent.closeAllConnections();
+  silent.close();
+  expect(signal).toBe('SIGINT');
+  for (const file of ['report.xml', 'report.html']) {
+    expect(await readFile(world.path(file), 'utf8')).toContain('The run did not end.');
   }
 });
 
