@@ -77,7 +77,10 @@ const LIST: Kind = ['an array', Array.isArray];
 
 /** What each option has to be. Plain JavaScript checks no types, and a run takes minutes. */
 const KINDS: Readonly<Record<keyof ConformanceOptions, Kind>> = {
-  baseUrl: ['an http or https address', (value) => /^https?:\/\/./.test(String(value))],
+  baseUrl: [
+    'an http or https address without query',
+    (value) => /^https?:\/\/[^?#]+$/.test(String(value)),
+  ],
   plan: [`one of ${PLAN_NAMES.join(', ')}`, isPlanName],
   isCoreOnly: ['true or false', (value) => typeof value === 'boolean'],
   ...{ apiKey: TEXT, readKey: TEXT, expected: LIST, domainIds: LIST },

@@ -57,8 +57,16 @@ interface RequestOptions {
 /** A 429, and what the same request got after the wait that it asked for: nothing if that was too long. */
 export interface Refusal {
   refused: Exchange;
+  /** Requests that passed since the refusal before this one, or since the start of the run. */
+  passed: number;
   after?: Exchange;
 }
+
+/** How often a request is sent that is refused with 429 each time. */
+const MAX_ATTEMPTS = 3;
+
+/** Longest body of a response that is read: a run keeps all of them. */
+const MAX_BODY_MIB = 4;
 
 const OK = (status: number) => status >= 200 && status < 300;
 const defaultSleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -76,6 +84,7 @@ export class Session {
   linksCreated = 0;
   /** Links of requests without a response, which may exist. */
   #linksInDoubt = 0;
+  #passedSinceRefusal = 0;
   /** Requests that additions leave to the statements of the protocol. */
   reservedRequests = 0;
   plan: PlanName | undefined;
@@ -148,21 +157,32 @@ export class Session {
       throw new NotShown(`needs ${links} links more: --budget-links`);
     }
     let refusal: Refusal | undefined;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       const exchange = await this.#exchange(method, path, options);
       if (refusal !== undefined) refusal.after = exchange;
+      // A request without a valid key counts in no limit of the account.
+      const isCounted = exchange.response.status !== 429 && exchange.response.status !== 401;
+      if (isCounted) this.#passedSinceRefusal += 1;
       if (OK(exchange.response.status)) this.linksCreated += links;
       if (exchange.response.status !== 429 || !isPaced) return exchange;
-      refusal = { refused: exchange };
+      refusal = { refused: exchange, passed: this.#passedSinceRefusal };
+      this.#passedSinceRefusal = 0;
       this.refusals.push(refusal);
-      await this.#waitFor(exchange);
+      if (attempt === MAX_ATTEMPTS) {
+        throw new NotShown(`the request is refused with 429, ${attempt} times in a row`, [
+          exchange,
+        ]);
+      }
+      await this.#waitFor(exchange, attempt);
     }
   }
 
-  async #waitFor(refused: Exchange): Promise<void> {
+  async #waitFor(refused: Exchange, attempt: number): Promise<void> {
     const { maxWaitMs = 90_000 } = this.options;
     const header = refused.response.headers['retry-after'] ?? '';
-    const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : 60_000;
+    const statedMs = /^\d+$/.test(header) ? Number(header) * 1_000 : 60_000;
+    // A request that is refused after the wait that it was given is sent again after a whole minute.
+    const waitMs = attempt === 1 ? statedMs : Math.max(statedMs, 60_000);
     if (waitMs > maxWaitMs) {
       throw new NotShown(`the service asks for a wait of ${waitMs / 1_000} s: --max-wait`, [
         refused,
@@ -199,7 +219,7 @@ export class Session {
         response: {
           status: response.status,
           headers: Object.fromEntries(response.headers),
-          body: await response.text(),
+          body: await bodyOf(response),
         },
       };
       this.exchanges.push(exchange);
@@ -209,6 +229,23 @@ export class Session {
       const reason = withoutKeys(reasonOf(error), this.options);
       throw new Fails(`${method} ${path} got no response: ${reason}`);
     }
+  }
+}
+
+/** The body of a response as text, which an endless one must not fill the memory with. */
+async function bodyOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let bytes = 0; ; ) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > MAX_BODY_MIB * 1024 * 1024) {
+      await reader?.cancel();
+      throw new Error(`its body has more than ${MAX_BODY_MIB} MiB`);
+    }
+    text += decoder.decode(value, { stream: true });
   }
 }
 

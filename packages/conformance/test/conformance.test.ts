@@ -288,6 +288,7 @@ test.each([
   [undefined, 'baseUrl is nothing; expected an http or https address'],
   [{}, 'baseUrl is nothing; expected an http or https address'],
   [{ baseUrl: 'tiny.example' }, 'baseUrl is "tiny.example"; expected an http or https address'],
+  [{ baseUrl: `${baseUrl}/?key=1` }, 'expected an http or https address without query'],
   [{ baseUrl }, 'apiKey is nothing; expected a string'],
   [{ baseUrl, apiKey: '' }, 'apiKey is ""; expected a string'],
   [{ baseUrl, apiKey: 'key', plan: 'toString' }, 'plan is "toString"; expected one of community,'],
@@ -462,4 +463,34 @@ test('a report never has a key, though the service quotes it', async () => {
     readKey,
   });
   await expect(failed).rejects.toThrow('got no response: bad <API_KEY>');
+});
+
+test('a service that refuses everything with 429 is not asked for hours', async () => {
+  let sent = 0;
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async () => {
+    sent += 1;
+    const headers = { 'Retry-After': new Date().toUTCString() };
+    return Response.json({ error: 'Later.' }, { status: 429, headers });
+  };
+  const running = run(service, { fetch });
+  await expect(running).rejects.toThrow(CannotRunError);
+  await expect(running).rejects.toThrow('refused with 429, 3 times in a row');
+  expect(sent).toBe(3);
+});
+
+test('a body without end is not read to its end', async () => {
+  let chunks = 0;
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async () => {
+    const pull = (controller: ReadableStreamDefaultController) => {
+      chunks += 1;
+      if (chunks > 100) controller.close();
+      else controller.enqueue(new Uint8Array(1024 * 1024));
+    };
+    return new Response(new ReadableStream({ pull }));
+  };
+  const running = run(service, { fetch });
+  await expect(running).rejects.toThrow('its body has more than 4 MiB');
+  expect(chunks).toBeLessThan(10);
 });
