@@ -706,6 +706,6 @@ export const FAULTS: PlantedFault[] = [
   {
     name: 'any version creates links',
     finds: 'version-in-path',
-    plant: (send) => (call) => send({ ...call, path: call.path.replace('/api/v2/', '/api/v1/') }),
+    plant: (send) => (call) => send({ ...call, path: call.path.replace(/v\d+/, 'v1') }),
   },
 ];

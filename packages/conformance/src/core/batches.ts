@@ -36,11 +36,14 @@ function demandCount(exchange: Exchange, name: string, wanted: number): void {
   demand(value === wanted, `${name} is ${show(value)}, not ${wanted}`, exchange);
 }
 
-/** Host of each result's short URL. */
-const hostsOf = (exchange: Exchange) =>
-  objectsIn(fieldsOf(exchange), 'results').map(
-    ({ short_url }) => URL.parse(String(short_url))?.host,
-  );
+/** Host of the short URL that a target got in a batch, whose results may be in any order. */
+function hostOf(batch: Exchange, target: string): string {
+  const results = objectsIn(fieldsOf(batch), 'results');
+  const shortUrl = results.find(({ target_url }) => target_url === target)?.['short_url'];
+  const host = URL.parse(String(shortUrl))?.host;
+  demand(host !== undefined, `no result has a short URL for ${target}`, batch);
+  return host;
+}
 
 export const shapeStatements: Statement[] = [
   {
@@ -167,14 +170,13 @@ export const batchStatements: Statement[] = [
       if (first === undefined || second === undefined) {
         throw new NotShown('needs two custom domains: --domain-id, twice');
       }
-      const [one, other] = targets(session, 'domains', 2);
-      const batch = await createBatch(session, [{ ...one }, { ...other, domain_id: second }], {
-        domain_id: first,
-      });
-      const alone = await createBatch(session, [{ ...one, domain_id: first }]);
-      const [byDefault, overridden] = hostsOf(batch);
-      demand(byDefault === hostsOf(alone)[0], 'the default is not used', batch, alone);
-      demand(byDefault !== overridden, 'the entry does not override it', batch);
+      const [one, other] = [session.target('domains-0'), session.target('domains-1')];
+      const links = [{ target_url: one }, { target_url: other, domain_id: second }];
+      const batch = await createBatch(session, links, { domain_id: first });
+      const alone = await createBatch(session, [{ target_url: one, domain_id: first }]);
+      const byDefault = hostOf(batch, one);
+      demand(byDefault === hostOf(alone, one), 'the default is not used', batch, alone);
+      demand(byDefault !== hostOf(batch, other), 'the entry does not override it', batch);
       return [batch, alone];
     },
   },
@@ -255,7 +257,8 @@ export const jobStatements: Statement[] = [
       demandCount(last, 'total', 101);
       demandCount(last, 'processed', 101);
       demandItems(last, targets(session, 'job', 101));
-      const again = await session.send('GET', JOBS + String(fieldsOf(last)['id']));
+      const { job_id } = fieldsOf(await acceptedJob(session));
+      const again = await session.send('GET', JOBS + encodeURIComponent(String(job_id)));
       demandCount(again, 'processed', 101);
       demandItems(again, targets(session, 'job', 101));
       return [last];

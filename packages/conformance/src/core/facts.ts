@@ -146,6 +146,20 @@ export function refused(exchange: Exchange, what: string): Exchange {
   return exchange;
 }
 
+/** Whether a code is the last path segment of a short URL, where characters may be percent-encoded. */
+export function endsWithCode(shortUrl: unknown, code: unknown): boolean {
+  const last = URL.parse(String(shortUrl))?.pathname.split('/').at(-1);
+  return last !== undefined && (last === code || decoded(last) === code);
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
 /** Demands that each result of a batch or job has its target, code and short URL, each code once. */
 export function demandItems(exchange: Exchange, sent: readonly { target_url: string }[]): void {
   const items = objectsIn(fieldsOf(exchange), 'results');
@@ -164,7 +178,7 @@ export function demandItems(exchange: Exchange, sent: readonly { target_url: str
       );
     }
     demand(
-      String(item['short_url']).endsWith(`/${item['code']}`),
+      endsWithCode(item['short_url'], item['code']),
       `a result's short_url ${show(item['short_url'])} doesn't end with its code ${show(item['code'])}`,
       exchange,
     );
