@@ -206,6 +206,14 @@ export const FAULTS: PlantedFault[] = [
     ),
   },
   {
+    name: '308 is accepted',
+    finds: 'redirect-types',
+    plant: instead(
+      ({ body }) => body.includes('"redirect_type":308'),
+      json(201, { redirect_type: 308 }),
+    ),
+  },
+  {
     name: '307 becomes 302',
     finds: 'redirect-types',
     plant: requests(LINKS, (body) => {
@@ -595,6 +603,12 @@ export const FAULTS: PlantedFault[] = [
     finds: 'limit-message',
     account: 'small',
     plant: errors(403, (body) => ({ ...body, error: 'Limit reached: 15 of 15.' })),
+  },
+  {
+    name: 'a limit with the counts of another account',
+    finds: 'limit-message',
+    account: 'small',
+    plant: errors(403, (body) => ({ ...body, error: 'You use 3 of 999 links. Upgrade.' })),
   },
   // Rates and plans
   {

@@ -209,6 +209,9 @@ export const errorStatements: Statement[] = [
       const hasTwo = counts.size >= 2 || /\d\D+\d/.test(message);
       demand(hasTwo, `the message has no two counts: ${show(message)}`, limit);
       demand(/upgrad/i.test(message), `the message advises no upgrade: ${show(message)}`, limit);
+      // Only the total of links refuses a single link.
+      const single = ownPlanLimits(session).find(({ request }) => request.path === LINKS);
+      if (single !== undefined) demandStated(single, session.limits?.links);
       return [limit];
     },
   },

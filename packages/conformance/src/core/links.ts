@@ -162,12 +162,16 @@ export const linkStatements: Statement[] = [
       demandField(permanent, 'redirect_type', 301);
       const temporary = await createLink(session, 'temporary', { redirect_type: 307 });
       demandField(temporary, 'redirect_type', 307);
-      const body = { target_url: session.target('303'), redirect_type: 303 };
-      const other = await session.send('POST', LINKS, { body, links: 1 });
-      const type = fieldsOf(other)['redirect_type'];
-      const isKnown = !isSuccess(other) || FIELDS['redirect_type']?.(type) === true;
-      demand(isKnown, `a link has the redirect_type ${show(type)}`, other);
-      return [permanent, temporary, other];
+      const others: Exchange[] = [];
+      for (const redirect_type of [303, 308]) {
+        const body = { target_url: session.target(redirect_type), redirect_type };
+        const other = await session.send('POST', LINKS, { body, links: 1 });
+        const type = fieldsOf(other)['redirect_type'];
+        const isKnown = !isSuccess(other) || FIELDS['redirect_type']?.(type) === true;
+        demand(isKnown, `a link has the redirect_type ${show(type)}`, other);
+        others.push(other);
+      }
+      return [permanent, temporary, ...others];
     },
   },
   {
