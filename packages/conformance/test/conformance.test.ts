@@ -587,6 +587,30 @@ test('upgrade in an error of another kind fails without a limit of the plan too'
   expect(idsOf(report, 'fails')).toEqual(['upgrade-flag']);
 });
 
+test('polls that count in no rate limit fail', async () => {
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (!url.includes('/jobs/') || new Headers(init.headers).get('x-api-key') !== service.apiKey)
+      return service.fetch(url, init);
+    return Response.json({ error: 'No such job.' }, { status: 404 });
+  };
+  const report = await run(service, { plan: 'community', fetch });
+  expect(idsOf(report, 'fails')).toEqual(['requests-per-minute']);
+  expect(report.requestsSent).toBeLessThanOrEqual(90);
+});
+
+test('a batch that passes the total of links fails', async () => {
+  const service = new TinyService(COMMUNITY);
+  const fetch: typeof service.fetch = async (url, init) => {
+    const { links = [] } = init.body ? JSON.parse(String(init.body)) : {};
+    return links.length === 101
+      ? Response.json({ job_id: crypto.randomUUID(), status: 'processing', total: 101 })
+      : service.fetch(url, init);
+  };
+  const report = await run(service, { plan: 'community', fetch });
+  expect(idsOf(report, 'fails')).toContain('batch-size');
+});
+
 test('a link without code and short URL fails', async () => {
   const service = new TinyService(COMMUNITY);
   const fetch = changing(service, ({ body: { code, short_url, ...rest } }) => rest);
