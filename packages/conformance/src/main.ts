@@ -120,7 +120,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const report = await checkOrSayWhyNot(flags);
-  process.stdout.write(flags.json ? `${jsonReport(report)}\n` : textReport(report));
+  await print(flags.json ? `${jsonReport(report)}\n` : textReport(report));
   await writeReports(flags, report);
   return report.isPassed ? 0 : 1;
 }
@@ -132,10 +132,21 @@ async function checkOrSayWhyNot(flags: Flags): Promise<ConformanceReport> {
     return await check(await readOptions(flags));
   } catch (error) {
     const report = notChecked((error as Error).message);
-    if (flags.json) process.stdout.write(`${jsonReport(report)}\n`);
+    if (flags.json) await print(`${jsonReport(report)}\n`);
     await writeReports(flags, report).catch(() => undefined);
     throw error;
   }
+}
+
+/** Writes to standard output. A reader that has read enough, such as `head`, is no error; a full disk is one. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.once('error', () => undefined);
+    process.stdout.write(text, (error) => {
+      if (error && 'code' in error && error.code !== 'EPIPE') reject(error);
+      else resolve();
+    });
+  });
 }
 
 async function check(options: ConformanceOptions): Promise<ConformanceReport> {

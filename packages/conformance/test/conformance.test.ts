@@ -395,6 +395,9 @@ test('a known failure is expected; one that holds again, or that nobody knows, i
   expect(expected).toMatchObject({ stale: ['created-at'], isPassed: false });
   const unknown = await run(fresh(), { plan: 'community', expected: ['no-such-statement'] });
   expect(unknown).toMatchObject({ stale: ['no-such-statement'], isPassed: false });
+  // A file that is no list, such as an earlier report with colors.
+  const colored = textReport({ ...unknown, stale: ['\u001b[31mno list'] });
+  expect(colored).toContain('" [31mno list" is expected to fail');
   const other = new TinyService(COMMUNITY);
   const wrapped: typeof other.fetch = async (url, init) => {
     const response = await other.fetch(url, init);

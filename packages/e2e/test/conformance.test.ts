@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { runConformance, textReport } from '@shortlink/conformance';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runProcess } from '../runtimes/drivers/run-process.ts';
-import { CONFORMANCE_PROGRAM } from '../src/programs.ts';
+import { CONFORMANCE_PROGRAM, commandOf } from '../src/programs.ts';
 import { runProgram } from '../src/run-program.ts';
 import { World } from '../src/world.ts';
 
@@ -131,6 +132,18 @@ test('with --json the program prints a report also where it can not check anythi
     expect(exitCode).toBe(2);
   }
 });
+
+test.runIf(existsSync('/dev/full'))(
+  'output that no disk takes ends the program with 2',
+  async () => {
+    const { key } = await world.caller('custom');
+    const [node, program] = commandOf(CONFORMANCE_PROGRAM);
+    const command = `"${node}" "${program}" --core --budget-requests 5 > /dev/full`;
+    const env = { SHORTLINK_BASE_URL: world.server.url, SHORTLINK_API_KEY: key };
+    const { exitCode, stderr } = await runProgram('/bin/sh', ['-c', command], { env });
+    expect([exitCode, stderr]).toEqual([2, 'ENOSPC: no space left on device, write\n']);
+  },
+);
 
 test('the reports of a run that is interrupted say so', async () => {
   await world.newFolder();

@@ -64,7 +64,7 @@ function verdictLines(verdict: StatementVerdict): string[] {
 }
 
 export const staleLine = (id: string) =>
-  `"${id}" is expected to fail, but it holds or doesn't exist. Remove it from the list.`;
+  `"${cut(id)}" is expected to fail, but it holds or doesn't exist. Remove it from the list.`;
 
 function summaryLine(report: ConformanceReport): string {
   const counts = countsOf(report);
