@@ -101,9 +101,13 @@ export const linkStatements: Statement[] = [
       const body = { target_url: session.target('assigned'), ...own };
       const link = await session.send('POST', LINKS, { body, links: 1 });
       const first = await fullLink(session);
-      for (const [name, value] of Object.entries(own)) {
-        demand(fieldsOf(link)[name] !== value, `${name} is what the caller sent`, link);
-        const isOther = !isSuccess(link) || fieldsOf(link)[name] !== fieldsOf(first)[name];
+      for (const [name, sent] of Object.entries(own)) {
+        const value = fieldsOf(link)[name];
+        demand(value !== sent, `${name} is what the caller sent`, link);
+        if (isSuccess(link) && value === undefined) {
+          throw new NotShown(`the link has no ${name}`, [link]);
+        }
+        const isOther = !isSuccess(link) || value !== fieldsOf(first)[name];
         demand(isOther, `two links have the same ${name}`, first, link);
       }
       return [link];
@@ -227,6 +231,7 @@ export const linkStatements: Statement[] = [
       if (domain_id === undefined) throw new NotShown('needs a custom domain: --domain-id');
       const links = [await bareLink(session), await createLink(session, 'domain', { domain_id })];
       const [ours, theirs] = links.map((link) => hostOf(fieldsOf(link)['short_url']));
+      if (theirs === undefined) throw new NotShown('the link has no short URL', links);
       demand(ours !== theirs, `both links are on ${ours}`, ...links);
       return links;
     },
