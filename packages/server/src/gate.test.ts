@@ -79,6 +79,22 @@ test('calls of a key wait for each other alone, and a key that nobody uses is fo
   expect(last).not.toBe(one);
 });
 
+test('calls that were rejected together do not forget the gate of one that came since', async () => {
+  const gates = new Gates({ slots: 1, busy: (reason) => new Error(reason) });
+  const hang = () => gates.run('x', () => new Promise(() => {}));
+  const first = gates.run('x', async (gate) => {
+    await undefined;
+    gate.rejectWaiting(new Error('locked'));
+  });
+  const second = gates.run('x', async () => undefined);
+  void first.then(hang);
+  await expect(second).rejects.toThrow('locked');
+  const late = vi.fn<() => Promise<void>>();
+  gates.run('x', late).catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(late).not.toHaveBeenCalled();
+});
+
 test('a call that fails frees its slot', async () => {
   const { call, end, running } = setUp(1);
   const failed = expect(call('a')).rejects.toThrow('lost');

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { addUp } from './metrics/metrics.ts';
 import { Workers } from './workers.ts';
 
@@ -29,10 +29,14 @@ class FakeWorker extends EventEmitter {
   }
 }
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 /** Processes that serve at once. */
-function startFake(count: number, forked: FakeWorker[]): Workers {
+function startFake(count: number, forked: FakeWorker[], logged: object[] = []): Workers {
   return new Workers(count, {
-    logger: { error: () => undefined } as never,
+    logger: { error: (line: object) => logged.push(line) } as never,
     writeLog: () => undefined,
     fork: () => {
       const worker = new FakeWorker();
@@ -106,4 +110,33 @@ test('a worker that the system does not start is replaced, and takes no other wi
   forked[0]?.emit('exit', null, 'SIGKILL');
   await expect.poll(() => forked.length, { timeout: 5_000 }).toBe(3);
   expect(logged).toEqual([undefined, 'spawn ENOMEM', 'spawn ENOENT']);
+});
+
+test('a worker is replaced the later the more of them ended soon, and at once after one that has served', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const [forked, logged]: [FakeWorker[], object[]] = [[], []];
+  const workers = startFake(1, forked, logged);
+  await workers.start();
+  for (const servedMs of [0, 29_899, 30_000, 0]) {
+    vi.advanceTimersByTime(servedMs);
+    forked.at(-1)?.emit('exit', 1, null);
+    vi.advanceTimersByTime(200);
+  }
+  expect(logged).toMatchObject([
+    { waitMs: 100 },
+    { waitMs: 200 },
+    { waitMs: 100 },
+    { waitMs: 200 },
+  ]);
+});
+
+test('a worker that ended before all are stopped is not replaced', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const forked: FakeWorker[] = [];
+  const workers = startFake(1, forked);
+  await workers.start();
+  forked[0]?.emit('exit', null, 'SIGKILL');
+  await workers.stop();
+  vi.advanceTimersByTime(60_000);
+  expect(forked).toHaveLength(1);
 });

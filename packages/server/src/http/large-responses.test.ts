@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Problem } from '../domain/problem.ts';
 import type { CallerEnv } from './context.ts';
 import { largeResponses } from './large-responses.ts';
@@ -25,6 +25,21 @@ test('what all accounts together do not read is bounded', async () => {
   expect((await app.request('/d')).status).toBe(503);
   await second?.body?.cancel();
   await expect.poll(async () => (await app.request('/d')).status).toBe(200);
+});
+
+test('a response that was read is not kept until its client would be cut off', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const sendLarge = largeResponses('polls', 1);
+  const app = new Hono<CallerEnv>();
+  app.get('/', (c) => {
+    c.set('caller', { accountId: 'a' } as CallerEnv['Variables']['caller']);
+    return sendLarge(c, async () => ({ bytes: PIECE.length, pieces: [PIECE].values() }));
+  });
+  const response = await app.request('/');
+  expect(vi.getTimerCount()).toBe(1);
+  await response.arrayBuffer();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('a response that fails in the middle lets the next one of its account begin', async () => {
