@@ -86,6 +86,21 @@ test('usage is read 60 times a minute by all keys of an account together, and co
   expect(again.json.requests.day.used).toBe(0);
 });
 
+test('a reading that fails takes none with it that began after it', async () => {
+  const app = await Fixture.open();
+  const key = await app.caller();
+  const { usage } = app.store;
+  const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+  app.store.usage = () => lost;
+  const first = app.get(key, '/api/v1/usage');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  app.store.usage = usage;
+  const second = app.get(key, '/api/v1/usage');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  lose(new Error('The connection was lost.'));
+  expect([(await first).status, (await second).status]).toEqual([500, 200]);
+});
+
 test('the most clicked links are shown to keys that may read usage, and to no others', async () => {
   const app = await Fixture.open();
   const accountId = await app.account('pro');
