@@ -149,6 +149,29 @@ export function testAdmission(useStore: UseStore): void {
     const { requests: before } = await store().usage(caller.accountId, NOW);
     expect(before).toMatchObject({ minute: { used: 0 }, day: { used: 0 } });
   });
+
+  test('so does one in the same minute, or in the next', async () => {
+    const caller = await newCaller(store());
+    await store().admit(caller, NOW);
+    for (let n = 0; n < 2; n += 1) await store().refund(caller, NOW);
+    const shown = async (now: number) => {
+      const { requests, keys } = await store().usage(caller.accountId, now);
+      return [requests.minute.used, requests.day.used, keys[0]?.requests.minute];
+    };
+    expect(await shown(NOW)).toEqual([0, 0, 0]);
+    for (const now of [NOW, NOW + MINUTE]) await store().admit(caller, now);
+    await store().refund(caller, NOW);
+    expect(await shown(NOW + MINUTE)).toEqual([1, 1, 1]);
+  });
+
+  test('simultaneous requests under an old and a new limit have the limit of each', async () => {
+    const caller = await newCaller(store(), { requests_per_minute: 1 });
+    const changed = { ...caller, limits: { ...caller.limits, requests_per_minute: null } };
+    const admissions = await Promise.all(
+      [caller, caller, changed, changed].map((one) => store().admit(one, NOW)),
+    );
+    expect(admissions.map(({ admitted }) => admitted)).toEqual([true, false, true, true]);
+  });
 }
 
 const sum = (total = 0, value = 0) => total + value;

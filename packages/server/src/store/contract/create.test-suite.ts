@@ -120,6 +120,32 @@ export function testCreate(useStore: UseStore): void {
     expect(await linksUsed(store(), caller)).toBe(30);
   });
 
+  test('simultaneous creates around midnight count in the day of each', async () => {
+    const caller = await newCaller(store());
+    const midnight = Date.UTC(2026, 2, 11);
+    await Promise.all(
+      [-1, -1, 0, -1, 0].map((ms) =>
+        store().createLink({ caller, input: newLink(), now: midnight + ms }),
+      ),
+    );
+    const { history } = await store().usage(caller.accountId, midnight);
+    expect(history).toMatchObject([
+      { date: '2026-03-10', links: 3 },
+      { date: '2026-03-11', links: 2 },
+    ]);
+  });
+
+  test('simultaneous creates under an old and a new limit have the limit of each', async () => {
+    const caller = await newCaller(store(), { links: 1 });
+    const changed = { ...caller, limits: { ...caller.limits, links: null } };
+    const outcomes = await Promise.all(
+      [caller, caller, changed, changed].map((one) =>
+        store().createLink({ caller: one, input: newLink(), now: NOW }),
+      ),
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, true, true]);
+  });
+
   test('a batch that would pass the total of links is refused whole', async () => {
     const caller = await newCaller(store(), { links: 15 });
     await store().createBatch({ caller, input: newLinks(10), now: NOW });

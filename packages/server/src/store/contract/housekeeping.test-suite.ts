@@ -182,6 +182,15 @@ export function testHousekeeping(useStore: UseStore): void {
     expect(await store().createLink(replay)).toMatchObject({ replayed: true });
   });
 
+  test('the last month is kept for a day, for an instance whose clock is still in it', async () => {
+    const caller = await newCaller(store());
+    const april = Date.UTC(2026, 3);
+    await store().admit(caller, april - 1);
+    await store().prune(april + DAY - 1);
+    const { requests } = await store().usage(caller.accountId, april - 1);
+    expect(requests.month.used).toBe(1);
+  });
+
   test('a completed job is deleted a week later, an unfinished one never, and the links stay', async () => {
     const caller = await newCaller(store());
     const done = await newJob(store(), caller, 101);

@@ -155,6 +155,18 @@ export function testRedirects(useStore: UseStore): void {
     expect(await store().findLink(code)).toMatchObject({ click_count: 1_211 });
   });
 
+  test('a writer of clicks is recognised for a week after its last write', async () => {
+    const { code } = await createLink(store());
+    const later = NOW + 7 * 86_400_000;
+    const add = (number: number, now: number) =>
+      store().addClicks(new Map([[code, 1]]), { writer: 'a', number, now });
+    await add(1, NOW);
+    await add(2, later);
+    await store().prune(later + 1);
+    await add(2, later);
+    expect(await store().findLink(code)).toMatchObject({ click_count: 2 });
+  });
+
   test('the most clicked links of an account, from the most clicked one on, with their clicks of this moment', async () => {
     const caller = await newCaller(store());
     const other = await newCaller(store());
