@@ -252,6 +252,26 @@ test('a database that lets nobody in, or that nothing was restored into yet, is 
   await store.close();
 });
 
+test('an export whose connection is lost fails, instead of going on at another moment', async () => {
+  const { store, proxy } = await setUp();
+  const caller = await newCaller(store);
+  await store.createLink({ caller, input: newLink(), now: NOW });
+  const exporting = store.exportLinks(undefined, async () => {
+    proxy.block(true);
+    proxy.block(false);
+  });
+  await expect(exporting).rejects.toThrow('The connection was lost. Try again.');
+  await store.close();
+});
+
+test('writes that follow each other leave one row that tells of the last of them', async () => {
+  const { store, directUrl } = await setUp();
+  const caller = await newCaller(store);
+  for (const input of newLinks(20)) await store.createLink({ caller, input, now: NOW });
+  expect(await execute(directUrl, 'SELECT FROM click_writes')).toHaveLength(1);
+  await store.close();
+});
+
 test('a read of a database that vanishes without a word does not wait for it', async () => {
   const { store, proxy } = await setUp();
   await store.findRedirect('abc');

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
+import {
+  NOW,
+  newCaller,
+  newLinks,
+  PUBLIC_URL,
+  pruneEverything,
+} from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
+import { toJobInput } from '../links.ts';
 import { sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
@@ -15,6 +22,19 @@ testStoreContract(
   () => openSqliteStore({ path: path(), publicUrl: PUBLIC_URL }),
   ['admission', 'creating links', 'idempotency', 'jobs'],
 );
+
+test('an export is of one moment, whatever is written while it is read', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  await store.createJob({ caller, input: toJobInput(newLinks(1_500)), now: NOW, runNow: true });
+  let exported = 0;
+  await store.exportLinks(undefined, async (links) => {
+    exported += links.length;
+    await store.createBatch({ caller, input: newLinks(100), now: NOW });
+  });
+  expect(exported).toBe(1_500);
+  await store.close();
+});
 
 test('pruning leaves no old row in any table that only remembers', async () => {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
