@@ -169,6 +169,15 @@ describe('accounts', () => {
   });
 });
 
+test('what is just within its bounds is accepted', async () => {
+  const limits = ['--limit', 'batch=10000'];
+  const named = ['--name', 'x'.repeat(200), '--plan', 'custom', ...limits];
+  const { id: account } = await json('accounts', 'create', ...named);
+  const expires = new Date(START + 1).toISOString();
+  const { id } = await json('keys', 'create', '--account', account, '--expires', expires);
+  await json('keys', 'rotate', id, '--grace', '366d');
+});
+
 describe('a wrong command line is exit 2, says why and changes nothing', () => {
   test.each([
     [['accounts', 'create', '--name', 'x'], /--plan/],
@@ -187,6 +196,7 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['keys', 'create', '--account', 'x', '--expires', 'tomorrow'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', '2027-01-31T10:00'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', '2026-11-20'], /is in the past/],
+    [['keys', 'create', '--account', 'x', '--expires', '2026-11-20T10:20:30.5Z'], /is in the past/],
     [['keys', 'rotate', 'x', '--grace', '1 day'], /such as 90s, 15m, 24h or 7d/],
     [['keys', 'rotate', 'x', '--grace', '400d'], /Expected at most 366d, such as 90s/],
     [['links', 'update', 'x'], /nothing to change: give --target or --title/],
@@ -797,8 +807,15 @@ test('a key that was replaced is listed for as long as it is valid', async () =>
   const [ended, valid] = [await create(), await create()];
   const next = await json('keys', 'rotate', ended.id);
   const other = await json('keys', 'rotate', valid.id, '--grace', '1h');
-  const listed: { id: string }[] = await json('keys', 'list', '--account', account);
-  expect(listed.map(({ id }) => id)).toEqual([valid.id, next.id, other.id]);
+  const ids = async () => {
+    const listed: { id: string }[] = await json('keys', 'list', '--account', account);
+    return listed.map(({ id }) => id);
+  };
+  expect(await ids()).toEqual([valid.id, next.id, other.id]);
+  // Its grace ends at this moment.
+  const hash = hashApiKey('another');
+  await store.rotateKey({ keyId: next.id, hash, graceMs: 1, now: START - 1 });
+  expect(await ids()).not.toContain(next.id);
 });
 
 test('the account to try things out with is known by its name, beside older ones', async () => {
@@ -960,6 +977,14 @@ describe('doctor', () => {
     expect(out.join('\n')).toContain(`http://127.0.0.1:8787. ${todo}`);
   });
 
+  test.each([
+    { ...good, disk: { used: 5e9, free: 6e9 } },
+    { ...postgres, clockAheadMs: 1_000 },
+    { ...postgres, connections: { most: 60, used: 1 } },
+  ])('of %j: asks for nothing', async (found) => {
+    expect(Object.keys(await todos(found))).toEqual(['public URL']);
+  });
+
   test('finds a public URL whose host is a custom domain, too', async () => {
     const domains = [{ id: 'dom_1', hostname: 'go.example', account_id: 'acc_1' }];
     const todo = { 'public host': expect.stringMatching(/SHORTLINK_PUBLIC_URL to a host of its/) };
@@ -974,12 +999,14 @@ describe('doctor', () => {
     });
     const away = await todos(good, '--public-url', 'http://127.0.0.1:1');
     expect(away).toEqual({ 'public URL': expect.stringMatching(/DNS, certificate and proxy/) });
-    // One that is sick, and a website at the same address.
+    // One that is sick, a website at the same address, and one that sends everybody elsewhere.
     const responses: [status: number, headers: OutgoingHttpHeaders][] = [
       [503, { 'X-Request-Id': 'x' }],
       [200, {}],
+      [302, { Location: '/elsewhere' }],
     ];
-    const other = createServer((_, response) => {
+    const other = createServer(({ url }, response) => {
+      if (url === '/elsewhere') responses.unshift([200, { 'X-Request-Id': 'x' }]);
       response.writeHead(...(responses.shift() ?? [404, {}])).end();
     }).listen(0, '127.0.0.1');
     await once(other, 'listening');

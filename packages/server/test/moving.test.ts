@@ -306,6 +306,7 @@ test.each<State>([
   ['and one of Bitly', { long_url: TARGET, link: 'https://bit.example/a', archived: true }, true],
   ['one that was disabled does not', { ...dub, disabledAt: PAST }, false],
   ['nor one that has ended', { ...dub, expiresAt: PAST }, false],
+  ['nor one that ends now', { ...dub, expiresAt: new Date(START).toISOString() }, false],
   ['nor one of Short.io', { ...short, expiresAt: Date.parse(PAST) }, false],
   ['nor one of Shlink', { ...shlink, meta: { validUntil: PAST, maxVisits: null } }, false],
   ['nor one of Kutt that is banned', { ...kutt, banned: true, password: false }, false],
@@ -343,6 +344,11 @@ test.each<State>([
     { ...shlink, meta: { validSince: '2999-01-02T03:04:05Z' } },
     false,
     'not kept: the times at which links begin, so that they are switched off (1 link)',
+  ],
+  [
+    'one that begins now',
+    { ...shlink, meta: { validSince: new Date(START).toISOString(), maxVisits: null } },
+    true,
   ],
   ['one that has begun', { ...shlink, meta: { validSince: PAST, maxVisits: null } }, true],
   ...[
@@ -391,6 +397,8 @@ test.each([
   ['24-Oct-2022', '2022-10-24T00:00:00.000Z'],
   ['Oct-24-2022', '2022-10-24T00:00:00.000Z'],
   ['1666608037', CREATED],
+  // Of a clock that is a day ahead.
+  ['2026-11-21T10:20:30.500Z', '2026-11-21T10:20:30.500Z'],
 ])('the creation time %s is that of no zone but UTC', async (text, created_at) => {
   vi.stubEnv('TZ', 'America/New_York');
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -409,13 +417,22 @@ test.each([
   '2021-02-30T00:00:00Z',
   'Feb 30 2021',
   'soon',
-  '2999-01-01',
+  '2026-11-21T10:20:30.501Z',
 ])('the creation time %s is refused with its line', async (text) => {
   const operator = await Operator.open(MEMORY, 'bit.example');
   const file = await fileOf('b.csv', `link,long_url,created_at\nbit.example/a,${TARGET},${text}\n`);
   expect(await operator.import(file)).toBe(1);
   expect(operator.err.join('\n')).toMatch(`b.csv, line 2: `);
   expect(operator.err.join('\n')).toContain(text);
+});
+
+test('the longest title and the longest tags are kept', async () => {
+  const operator = await Operator.open(MEMORY, 'bit.example');
+  const [title, tag] = ['x'.repeat(255), 'y'.repeat(64)];
+  const rows = `link,long_url,title,tags\nbit.example/a,${TARGET},${title},${tag}\n`;
+  expect(await operator.import(await fileOf('b.csv', rows))).toBe(0);
+  expect(operator.err.filter((line) => line.startsWith('not kept'))).toEqual([]);
+  expect(await operator.links()).toMatchObject([{ title, tags: [tag] }]);
 });
 
 test.each([
@@ -1332,7 +1349,9 @@ describe('an export', () => {
     await symlink(path(), `${path()}.symbolic`);
     await link(path(), `${path()}.hard`);
     await copyFile(path(), `${path()}.backup`);
-    const names = ['', '.symbolic', '.hard', '.backup', '-wal', '-shm'];
+    // It may be empty at the moment.
+    await writeFile(`${path()}-journal`, '');
+    const names = ['', '.symbolic', '.hard', '.backup', '-wal', '-shm', '-journal'];
     for (const name of names) {
       const file = path() + name;
       expect(await operator.run('links', 'export', '-o', file), file).toBe(1);
