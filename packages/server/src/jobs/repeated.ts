@@ -25,7 +25,7 @@ export function repeated({ act, everyMs, what, logger }: RepeatedOptions) {
       await act(signal);
       outage.succeeded();
     } catch (error) {
-      if (!signal.aborted) outage.failed(error);
+      outage.failed(error);
     }
     startLater();
   }

@@ -100,7 +100,6 @@ async function copyInProcess(path: string, part: string, signal?: AbortSignal): 
   const failures: BackupFailure[] = [];
   child.on('message', (failure: BackupFailure) => failures.push(failure));
   const [code, killer] = await once(child, 'close');
-  signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw new StoreError('unavailable', 'The backup was interrupted.');
   if (code === 0) return;
   const [told] = failures;

@@ -60,9 +60,8 @@ export function linkFinder(
     const rowsFor = (entry: LookupEntry) => {
       if ('code' in entry) return ofCode.get(entry.code) ?? [];
       const ofUrl = ofTarget.get(entry.target_url) ?? [];
-      const found = ofUrl.filter((row) => row.domain_id === entry.domain_id);
-      const mayBeMore = rows.length === MAX_ROWS || found.length >= most;
-      return mayBeMore || entry.after !== undefined ? read(entry) : found;
+      const mayBeMore = rows.length === MAX_ROWS || entry.after !== undefined;
+      return mayBeMore ? read(entry) : ofUrl.filter((row) => row.domain_id === entry.domain_id);
     };
     return entries.map((entry) => {
       const found = rowsFor(entry).toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -157,7 +157,7 @@ export class ThreadWriter extends WriteQueue {
       cause = error;
     });
     worker.on('exit', () => {
-      if (this.#worker === worker) this.#worker = undefined;
+      this.#worker = undefined;
       const reason = ready ? 'outcome_unknown' : 'unavailable';
       const detail = cause instanceof Error ? `: ${cause.message}` : '.';
       this.fail(new StoreError(reason, `The writer thread ended${detail}`, { cause }));
