@@ -27,3 +27,18 @@ test('a stop writes the clicks that wait to be written, and ranks their links', 
   expect(top_links).toMatchObject([{ code, click_count: 1 }]);
   await store.close();
 });
+
+test('a stop waits for the deletion of old rows', async () => {
+  const store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
+  const { promise: deleted, resolve: endDeletion } = Promise.withResolvers<void>();
+  store.prune = () => deleted;
+  const service = createService({ store, publicUrl: PUBLIC_URL });
+  await service.start();
+  const onStopped = vi.fn<() => void>();
+  const stopping = service.stop().then(onStopped);
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((next) => setImmediate(next));
+  expect(onStopped).not.toHaveBeenCalled();
+  endDeletion();
+  await stopping;
+  await store.close();
+});

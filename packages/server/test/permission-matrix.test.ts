@@ -99,6 +99,16 @@ describe.each(cases)('$endpoint as $caller', ({ endpoint, caller, status }) => {
   });
 });
 
+test.each(['create a link', 'create a batch', 'send a job'] as const)(
+  'without the permission, to %s counts, and a quota that is used up comes first',
+  async (endpoint) => {
+    const account = await world.app.account('custom', { requests_per_minute: 1 });
+    const key = await world.app.key(account, 'analytics:read');
+    expect((await endpoints[endpoint](world, key)).status).toBe(403);
+    expect((await endpoints[endpoint](world, key)).status).toBe(429);
+  },
+);
+
 test('a foreign job and domain are answered like ones that never were', async () => {
   const { app, jobId, domainId } = world;
   const answers = async (job: string, domain: string) =>

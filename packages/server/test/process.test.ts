@@ -240,7 +240,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 );
 
-test('requests that are refused before the app are in the metrics', async () => {
+test('the metrics have requests that are refused before the app, and the process itself', async () => {
   const server = await start();
   await raw(server.url, 'GET / HTTP/1.1\r\n\r\n');
   await raw(server.url, 'garbage\r\n\r\n');
@@ -253,6 +253,7 @@ test('requests that are refused before the app are in the metrics', async () => 
       `shortlink_http_requests_total{route="none",method="other",status="${counted}`,
     );
   }
+  expect(metrics).toMatch(/^process_resident_memory_bytes \d/m);
 });
 
 test('migrating a database in memory leaves no file', async () => {
