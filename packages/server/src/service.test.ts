@@ -5,13 +5,13 @@ import { openSqliteStore } from './store/sqlite/index.ts';
 
 // No timer runs: whatever is written is written by the stop.
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval'] });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a stop writes the clicks that wait to be written, and ranks their links', async () => {
+test('a stop writes the clicks that wait to be written, ranks their links, and leaves no timer', async () => {
   const store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
   const created = await store.createLink({ caller, input: newLink(), now: NOW });
@@ -22,6 +22,7 @@ test('a stop writes the clicks that wait to be written, and ranks their links', 
   expect(response.status).toBe(302);
   expect(await store.findLink(code)).toMatchObject({ click_count: 0 });
   await service.stop();
+  expect(vi.getTimerCount()).toBe(0);
   expect(await store.findLink(code)).toMatchObject({ click_count: 1 });
   const { top_links } = await store.usage(caller.accountId, NOW);
   expect(top_links).toMatchObject([{ code, click_count: 1 }]);

@@ -2,12 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Fetch, type ListenOptions, listen } from '../src/serve.ts';
 
 let listener: Awaited<ReturnType<typeof listen>>;
 let sockets: Socket[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const socket of sockets) socket.destroy();
   sockets = [];
   await listener.close({ drainTimeoutMs: 0 });
@@ -224,6 +225,13 @@ describe('while the server stops', () => {
     await once(socket, 'connect');
     await listener.close();
     await closed;
+  });
+
+  test('it leaves no timer that would keep the process alive', async () => {
+    await serve(() => new Response('done'));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    await listener.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
