@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
+import { newCaller, PUBLIC_URL, pruneEverything } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
 import { openPostgresStore } from './index.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
@@ -23,5 +25,17 @@ test('pruning leaves no old row in any table that only remembers', async () => {
     return new Map(tables.map(({ name, rows }) => [String(name), Number(rows)] as const));
   };
   expect(await pruneEverything(store, count)).toEqual({ unused: [], unpruned: [] });
+  await store.close();
+});
+
+test('what a call has returned is not kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const store = await openPostgresStore({ url: await newSchema(), publicUrl: PUBLIC_URL });
+  await newCaller(store);
+  const returned = new WeakRef(await store.listAccounts());
+  await new Promise((next) => setTimeout(next, 10));
+  collectGarbage();
+  expect(returned.deref()).toBeUndefined();
   await store.close();
 });

@@ -12,6 +12,7 @@ import {
 import { imported } from '../contract/moving.test-suite.ts';
 import { shortUrlMaker, toJobInput } from '../links.ts';
 import { rowOf, sql } from '../queries/reading.ts';
+import { StoreError } from '../store-error.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
 import { openPostgresStore } from './index.ts';
@@ -172,6 +173,19 @@ test('a commit that is still under way when its connection is lost is waited for
   expect(await store.findLink(outcome.value.code)).toEqual(outcome.value);
   expect(await count()).toBe(1);
   await store.close();
+});
+
+test('what fails by itself once a lost commit is tried again is not in doubt', async () => {
+  const { store, proxy } = await setUp();
+  const db = new Database({ url: proxy.url, outcomeWaitMs: 200 });
+  proxy.cuts.push('before COMMIT');
+  let runs = 0;
+  const writing = db.write(async () => {
+    runs += 1;
+    if (runs === 2) throw new StoreError('invalid', 'can not be stored');
+  });
+  await expect(writing).rejects.toMatchObject({ reason: 'invalid' });
+  await Promise.all([db.close(), store.close()]);
 });
 
 test('a disk that is full counts as an outage until something was written, whatever can be read', async () => {
