@@ -153,6 +153,38 @@ test('a connection that is in use is given to those who have none once, and the 
   await db.close();
 });
 
+test('whoever asks again before the database can give a connection to others gets no second one', async () => {
+  const connections = new Connections({
+    ...{ url: await newSchema(), use: 'read', name: 'x', max: 3, maxWaitMs: 100_000 },
+    ...{ onConnected: () => undefined, onOutcome: () => undefined, onStarved: () => undefined },
+  });
+  const pid = () =>
+    connections.run(
+      () => false,
+      (channel) => channel.single(sql`SELECT 1 AS one`),
+    );
+  const together = async () => {
+    const held = Promise.withResolvers<void>();
+    const opened = [1, 2, 3].map(() =>
+      connections.run(
+        () => false,
+        () => held.promise,
+      ),
+    );
+    await expect.poll(() => connections.counts.busy).toBe(3);
+    held.resolve();
+    await Promise.all(opened);
+  };
+  await together();
+  connections.giveOne();
+  connections.giveOne();
+  await expect.poll(() => connections.counts.busy).toBe(0);
+  await one();
+  connections.giveOne();
+  await expect.poll(() => connections.counts).toEqual({ busy: 0, idle: 2, free: 1 });
+  await connections.close();
+});
+
 test('once a database that could only be read takes writes again, the connections that read are replaced', async () => {
   const { url, admin } = await limitedUser(20);
   const setting = `ALTER ROLE ${new URL(url).username} SET default_transaction_read_only`;

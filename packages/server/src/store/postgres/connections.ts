@@ -12,7 +12,7 @@ const RETRY_MS = 25;
 /** A call that has taken this long is not run again: its client should learn of the failure. */
 const RETRY_WITHIN_MS = 3_000;
 
-/** How long the database is not asked again for more connections than we have, once it refused one, in milliseconds. */
+/** How long the database is not asked for more connections once it refused one, and how long it may take to free one, in milliseconds. */
 const REFUSED_MS = 1_000;
 
 export interface ConnectionsOptions {
@@ -42,6 +42,7 @@ export class Connections {
   #refusedAt = Number.NEGATIVE_INFINITY;
   /** Whether the next connection that is given back is ended. */
   #mustGive = false;
+  #gaveAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     const { url, use, max, maxWaitMs } = options;
@@ -67,8 +68,10 @@ export class Connections {
   /** Ends one connection, unless it is the last, so that others of this process can have it. They ask again and again until then. */
   giveOne(): void {
     const left = this.#pool.totalCount - 1;
-    if (left < 1 || this.#mustGive) return;
+    const isOnItsWay = this.#mustGive || performance.now() - this.#gaveAt < REFUSED_MS;
+    if (left < 1 || isOnItsWay) return;
     this.#grant(left);
+    this.#gaveAt = performance.now();
     if (this.#pool.idleCount === 0) this.#mustGive = true;
     else this.#pool.connect().then((client) => client.release(true), ignore);
   }
@@ -136,6 +139,7 @@ export class Connections {
 
   #release({ client }: Channel, isUsable = true): void {
     const ends = this.#mustGive || !isUsable;
+    if (this.#mustGive) this.#gaveAt = performance.now();
     if (ends) this.#mustGive = false;
     client.release(ends);
   }
