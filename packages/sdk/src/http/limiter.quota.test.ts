@@ -158,6 +158,13 @@ describe('the end of a window', () => {
     expect((await burst(other)).sent).toBe(100);
   });
 
+  it('is followed by the next one also where the response came at the very beginning of this one', async () => {
+    const scene = setUp();
+    await scene.send(minute(0, 60_000, 10));
+    scene.clock.time += 60_000;
+    expect(await burst(scene)).toEqual({ sent: 10, waitMs: 60_000 });
+  });
+
   it('a window that was forgotten starts anew with the next response', async () => {
     const scene = setUp();
     await scene.send(minute(0, 10_000));
