@@ -269,6 +269,19 @@ describe('jobs', () => {
     expect(world.created()).toEqual({ links: 30, duplicates: 0 });
   });
 
+  test('a job whose other rows were refused does not stand for a request that was lost', async () => {
+    world.writeRows(4);
+    world.service.traits.syncLinks = 1;
+    world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
+    const details = [{ index: 0, field: 'target_url', message: 'is no good' }];
+    const refusal = { type: 'answer', status: 400, body: { error: 'no', details } } as const;
+    const faults = [refusal, undefined, { type: 'lost', created: true }] as const;
+    world.service.fault = (n) => faults[n];
+    const summary = await world.import({ batchSize: 3, concurrency: 1, onUnknown: 'skip' });
+    expect(summary).toMatchObject({ failed: 1, unknown: 3 });
+    expect(summary.stopped).toMatchObject({ reason: 'unknown', mustDecide: true });
+  });
+
   test('a job whose poll ends the run is followed by no request for a link', async () => {
     world.writeRows(2);
     world.service.traits.syncLinks = 1;

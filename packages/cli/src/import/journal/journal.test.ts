@@ -104,6 +104,14 @@ test('a job is polled, and its request not sent again', () => {
   expect(journal.linksInJobs()).toBe(1);
 });
 
+test('links of a job whose outcome is known are not those that a poll may still find', () => {
+  const batch = begin(['a', 'b', 'c']);
+  journal.note(batch.id, 'accepted', { job: 'job-1' });
+  const results = [created('x'), failed('no title'), unknown('not seen')];
+  journal.decide(batch, { results, isFinal: false, job: 'job-1', error: 'the poll was lost' });
+  expect(journal.linksInJobs()).toBe(1);
+});
+
 describe('what became of a batch', () => {
   test.each([
     ['with a key', '[{"target_url":"https://a.example/"},{"target_url":"https://b.example/"}]'],

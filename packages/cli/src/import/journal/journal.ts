@@ -214,9 +214,9 @@ export class Journal {
     return ![...this.#batches.values()].some(isAlive);
   }
 
-  /** Links of this service in jobs that no run has seen completed: the next one can still poll them. */
+  /** Links of this service without an outcome, in jobs that no run has seen completed: the next one can still poll them. */
   linksInJobs(): number {
-    return this.openBatches().reduce((sum, { job, size }) => sum + (job ? size : 0), 0);
+    return this.openBatches().reduce((sum, { job, unanswered }) => sum + (job ? unanswered : 0), 0);
   }
 
   willWrite(content: string): void {
