@@ -1,5 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
+import process from 'node:process';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { processIo } from './io.ts';
 
@@ -13,4 +15,17 @@ test('a user without a name and without HOME, as in a container, has the root fo
   });
   syncBuiltinESMExports();
   expect(processIo().home).toBe('/');
+});
+
+test('the process has one listener for a signal while anybody waits for it, and in the turn after', async () => {
+  const count = () => process.listenerCount('SIGTERM');
+  const before = count();
+  const { onInterrupt } = processIo();
+  const ends = [onInterrupt(() => {}), onInterrupt(() => {})];
+  expect(count()).toBe(before + 1);
+  for (const end of ends) end();
+  // The spinner's own listener comes last, and ends the process where it finds no other.
+  expect(count()).toBe(before + 1);
+  await nextTurn();
+  expect(count()).toBe(before);
 });
