@@ -104,6 +104,11 @@ describe('bytes that are not in the encoding', () => {
     await expect(decode(utf16('ab', 'le').subarray(0, 5))).rejects.toThrow('UTF-16LE');
   });
 
+  test('count a line break once whose CR and LF are two bytes each', async () => {
+    const bytes = Buffer.concat([utf16('a\r\nb\r\n', 'le'), Buffer.from([0x00, 0xdc, 0x0a, 0x00])]);
+    await expect(decode(bytes)).rejects.toThrow('x.csv, line 3, byte');
+  });
+
   test('anywhere in a file of several reads', async () => {
     const line = 'https://example.com/é,title\n';
     const good = Buffer.from(line.repeat(6000));

@@ -286,6 +286,12 @@ describe('what unpacks to too much is refused', () => {
     await expect(read(book)).rejects.toMatchObject({ message, code: 'input' });
   });
 
+  test('but not many rows of a length that is allowed', async () => {
+    const rows = Array.from({ length: 300 }, () => [A, 'x'.repeat(32_000)]);
+    const { cells } = await read(workbook({ Links: [['url', 'note'], ...rows] }));
+    expect(cells).toHaveLength(300);
+  });
+
   test('a row without an end', async () => {
     const cells = '<c t="inlineStr"><is><t>x</t></is></c>'.repeat(17_000);
     const sheet = `<worksheet><sheetData><row r="1">${cells}</row></sheetData></worksheet>`;
