@@ -68,7 +68,7 @@ function belowTitle(head: Head, { map }: TableOptions): Head {
     ...head,
     preamble: preamble + text.slice(0, end),
     text: text.slice(end),
-    firstLine: format === 'xlsx' ? firstLine : headerLine,
+    firstLine: headerLine,
     notes: [...head.notes, `The header is on line ${headerLine}. What stands above it is no row.`],
   };
 }

@@ -96,7 +96,6 @@ export class Workbook {
       handlers.open(localName(name), attributes);
     });
     parser.on('closetag', ({ name }) => {
-      quiet = 0;
       depth -= 1;
       handlers.close?.(localName(name));
     });
