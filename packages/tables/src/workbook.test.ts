@@ -241,15 +241,31 @@ describe('cells are what a person sees, and would type', () => {
     expect(numberText(raw, format)).toBe(text);
   });
 
+  test('rows and cells that do not say where they are, one after the other', async () => {
+    const cellsOf = (...texts: string[]) =>
+      texts.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('');
+    const rows = [cellsOf('url', 'title'), cellsOf(A, 'one'), cellsOf(B, 'two')];
+    const sheet = sheetXml(rows.map((cells) => `<row>${cells}</row>`).join(''));
+    const parts = partsOf(workbook({ Links: [['url']] }));
+    const { cells } = await read(zip({ ...parts, 'xl/worksheets/sheet1.xml': sheet }));
+    expect(cells).toEqual([
+      [A, 'one'],
+      [B, 'two'],
+    ]);
+  });
+
   test('days since 1904, where the workbook says so', async () => {
+    const format = 'yyyy\\-mm\\-dd';
     const rows: SheetCell[][] = [
       ['url', 'day'],
-      [A, { number: '43831', format: 'yyyy\\-mm\\-dd' }],
+      [A, { number: '43831', format }],
+      [A, { number: '-1', format }],
     ];
     expect((await read(workbook({ Links: rows }, { is1904: true }))).cells).toEqual([
       [A, '2024-01-02'],
+      [A, '-1'],
     ]);
-    expect((await read(workbook({ Links: rows }))).cells).toEqual([[A, '2020-01-01']]);
+    expect((await read(workbook({ Links: rows }))).cells[0]).toEqual([A, '2020-01-01']);
   });
 });
 

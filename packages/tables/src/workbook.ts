@@ -179,14 +179,12 @@ export class Workbook {
     const open: XmlHandlers['open'] = (name, { numFmtId = '', formatCode = '' }) => {
       if (name === 'numFmt') codes.set(numFmtId, formatCode);
       this.limit(Math.max(codes.size, this.formats.length), MAX_KEPT, 'formats');
+      // No other styles of this kind come behind those of cells.
       if (name === 'cellXfs') isCell = true;
       if (name === 'xf' && isCell)
         this.formats.push(codes.get(numFmtId) ?? builtIn(Number(numFmtId)));
     };
-    const close = (name: string) => {
-      if (name === 'cellXfs') isCell = false;
-    };
-    for await (const _ of this.read(path, { open, close }));
+    for await (const _ of this.read(path, { open }));
   }
 
   /** What a part refers to. */
