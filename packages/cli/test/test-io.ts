@@ -83,6 +83,9 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
   // A listener that is left keeps Ctrl-C from ending the process.
   if (terminal.listening() > 0)
     throw new Error('The command has ended, and still listens for Ctrl-C');
+  // Nor does the process end then.
+  if (io.stdin.isTTY === true && io.stdin.readableFlowing === true)
+    throw new Error('The command has ended, and still reads what is typed');
   return { exitCode, stdout: stdout(), stderr: stderr() };
 }
 

@@ -305,6 +305,15 @@ test('a file in the place of another one is a change, though it has its size and
   await expect(guard()).rejects.toThrow('guarded.csv was changed while');
 });
 
+test('so is a file that was written over with as many bytes', async () => {
+  const path = join(directory, 'guarded.csv');
+  writeFileSync(path, 'url\nhttps://example.com/1\n');
+  utimesSync(path, 1_000, 1_000);
+  const guard = await inputGuard(await openInput(path, noStdin()));
+  writeFileSync(path, 'url\nhttps://example.com/2\n');
+  await expect(guard()).rejects.toThrow('guarded.csv was changed while');
+});
+
 test('standard input that can not be used leaves no copy', async () => {
   const temporary = mkdtempSync(join(directory, 'temporary-'));
   vi.stubEnv('TMPDIR', temporary);

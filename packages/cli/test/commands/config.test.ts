@@ -260,6 +260,14 @@ describe('a stored key is sent only to the address that it was stored with', () 
     expect(other.requests).toHaveLength(1);
   });
 
+  test('where none is stored, that is all that is said', async () => {
+    const { home } = await homeWith({ profiles: { default: { base_url: 'https://own.example' } } });
+    const refused = await cli(['usage', '--base-url', 'https://other.example'], { home });
+    expect(refused.exitCode).toBe(4);
+    expect(refused.stderr).toContain('No API key is set.');
+    expect(refused.stderr).not.toContain('own.example');
+  });
+
   test('the spelling of its address is no matter', async () => {
     const service = await stubService();
     const home = await testFolder();

@@ -30,6 +30,16 @@ test('a filled file at another service is said to keep its links, and not to be 
   expect(warnings()).toEqual([{ type: 'warning', message: both }]);
 });
 
+test('rows that were edited are named in the order of the file, whoever knows their links', async () => {
+  world.write('input.csv', 'url,title\nhttps://example.com/1,A\nhttps://example.com/2,B\n');
+  await world.import(settings);
+  const [header, first, second] = world.read('input.csv').split('\n');
+  const edited = [header, first?.replace(',A,', ',X,'), second?.replace(/,B,.*/, ',Y,,,,,'), ''];
+  world.write('input.csv', edited.join('\n'));
+  expect(await world.import(settings)).toMatchObject({ existing: 2, changed: 2 });
+  expect(world.events).toContainEqual(expect.objectContaining({ changedLines: [2, 3] }));
+});
+
 test('a restart says which cells keep filled rows from being created again', async () => {
   append();
   expect(await world.import({ ...settings, restart: true })).toMatchObject({ created: 1 });

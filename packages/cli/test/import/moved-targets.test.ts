@@ -70,6 +70,14 @@ test('nor is one that equals another by chance, among many that were edited', as
   expect(await world.import(settings)).toMatchObject({ created: 4, existing: 0 });
 });
 
+test('nor are a few that equal others, among more that were edited', async () => {
+  writeTargets(...[1, 2, 3, 4, 5, 6].map(url));
+  await world.import(settings);
+  rmSync(world.path('input.csv.shortlink-journal'));
+  writeTargets(...[11, 12, 13, 14, 1, 2].map(url));
+  expect(await world.import(settings)).toMatchObject({ created: 6, existing: 0 });
+});
+
 test('one row alone, which agrees with another one, was edited', async () => {
   writeTargets(url(11), url(2), url(3), url(4), url(1));
   expect(await world.import(settings)).toMatchObject({ created: 2, existing: 3 });

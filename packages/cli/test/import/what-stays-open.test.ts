@@ -96,6 +96,13 @@ const SCENES: Record<string, Scene> = {
     world.write('input.xlsx', book(['https://example.com/1']).subarray(0, 900));
     await expect(world.import(inBook())).rejects.toThrow(refused);
   },
+  'a workbook whose list of sheets is damaged': async () => {
+    const bytes = book(['https://example.com/1'])
+      .toString('latin1')
+      .replace('<sheets>', '<sheets<');
+    world.write('input.xlsx', Buffer.from(bytes, 'latin1'));
+    await expect(world.import(inBook())).rejects.toThrow(refused);
+  },
   'bytes that are no text': async () => {
     world.write('input.csv', Buffer.concat([Buffer.from(TABLE), Buffer.from([0xff, 10])]));
     await expect(world.import()).rejects.toThrow(refused);

@@ -77,6 +77,22 @@ test('rows that could not be read again are read by the next comparison', async 
   journal.close();
 });
 
+test('rows ask for the links of a batch only, and not for the first one of the next', async () => {
+  const path = join(await testFolder(), 'journal');
+  const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
+  const [gone, asked] = ['https://example.com/1', 'https://example.com/2'].map((target_url) =>
+    linkIdentity({ target_url }, undefined),
+  );
+  if (gone === undefined || asked === undefined) throw new Error('two links');
+  for (const one of [gone, asked]) journal.add([{ ...one, status: 'unknown', error: 'lost' }]);
+  const evidence = new Evidence(journal);
+  evidence.begin('sorted');
+  evidence.addRow(0, { line: 2, own: undefined, doubt: undefined }, asked);
+  await evidence.compare();
+  expect(journal.batches().map((batch) => evidence.asksFor(batch))).toEqual([false, true]);
+  journal.close();
+});
+
 test('a link in doubt that was asked for with another target is none of its row', async () => {
   const path = join(await testFolder(), 'journal');
   const journal = openJournal({ path, baseUrl: 'https://api.example', restart: false });
