@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { cli, testFolder } from '../test-io.ts';
 
@@ -145,6 +145,15 @@ describe('from the file on the line', () => {
     expect(await fish('import', path, '--sheet', '')).toEqual(['Links', 'Old links']);
     const args = ['import', path, '--sheet', 'Old links', '--map', 'target_url='];
     expect(await fish(...args)).toEqual(['target_url=b']);
+  });
+
+  test('what was unpacked for that is removed', async () => {
+    const temporary = await testFolder();
+    vi.stubEnv('TMPDIR', temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const path = await file('book.xlsx', workbook({ Links: [['a'], ['https://example.com']] }));
+    expect(await fish('import', path, '--map', 'title=')).toEqual(['title=a']);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   test('a name that could move the cursor, or turn the text around, is not offered', async () => {

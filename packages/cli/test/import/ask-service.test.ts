@@ -583,6 +583,7 @@ describe('a batch in flight at a crash', () => {
           unsent: 0,
         });
         expect(world.service.made).toHaveLength(3);
+        expect(world.service.lookups).toHaveLength(1);
         loseAll();
       }
     },
@@ -693,6 +694,44 @@ describe('a batch in flight at a crash', () => {
     expect(await running).toMatchObject({ created: 1, existing: 1, unknown: 0 });
     expect(world.service.made).toHaveLength(2);
   });
+
+  test('is not waited for once the user stops the run', async () => {
+    world.write('input.csv', file(row(1)));
+    world.service.fault = () => ({ type: 'lost', created: true });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    world.onEvent = ({ type }) => type === 'warning' && setImmediate(() => world.stop.abort());
+    const stopped = await world.import({ idempotency: false });
+    expect(stopped).toMatchObject({ unknown: 1, stopped: { reason: 'interrupted' } });
+  });
+
+  test.each([
+    [59_999, 1],
+    [60_000, 0],
+  ])(
+    'is sent again under its key while it may be under way, and then looked up: after %s ms',
+    async (ageMs, requests) => {
+      world.service.features = ['idempotency', 'lookup'];
+      world.write('input.csv', file(row(1)));
+      let passedMs = 0;
+      const at = Date.now();
+      world.wallClock = () => at + passedMs;
+      world.service.fault = () => {
+        setTimeout(() => world.hardStop.abort(), 20);
+        return { type: 'killed', created: true };
+      };
+      await world.import({ idempotency: undefined });
+      // The last time counts.
+      passedMs = 30_000;
+      await world.import({ idempotency: undefined });
+      world.service.fault = () => undefined;
+      const asked = world.service.asked.length;
+      passedMs += ageMs;
+      expect(await world.import({ idempotency: undefined })).toMatchObject({ created: 1 });
+      expect(world.service.asked.length - asked).toBe(requests);
+      expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
+      expect(world.service.made).toHaveLength(1);
+    },
+  );
 
   test('is settled by asking where its job can not be polled, and is no reason to stop for rows of other titles', async () => {
     world.service.traits.syncLinks = 0;

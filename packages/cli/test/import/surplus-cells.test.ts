@@ -76,6 +76,16 @@ test.each([
   },
 );
 
+test('in place, a rejected row whose last cells were taken out has its results once', async () => {
+  world.write('input.csv', `url,title\n${row(1)}\nno URL,T\n`);
+  const inPlace = { inPlace: true, output: world.path('input.csv'), maxRejects: 'all' } as const;
+  await world.import(inPlace);
+  const filled = world.read('input.csv');
+  world.write('input.csv', filled.replace(/(no URL,T,,,rejected).*/, '$1'));
+  expect(await world.import(inPlace)).toMatchObject({ existing: 1, rejected: 1 });
+  expect(world.read('input.csv')).toBe(filled);
+});
+
 test('a row that was appended to a rejects file without quotes is rejected', async () => {
   const text = 'url,title,line,reason\nhttps://example.com/1,A,7,no title\n';
   world.write('input.csv', `${text}${row(2, 'Hello')}, world\n`);

@@ -104,6 +104,19 @@ test('a job is polled, and its request not sent again', () => {
   expect(journal.linksInJobs()).toBe(1);
 });
 
+test('links of another service do not say how the short URLs of this one begin', () => {
+  const record = (short_url: string) => {
+    const results = [{ ...created('x'), short_url }];
+    journal.decide(begin(['a']), { results, isFinal: true });
+  };
+  record('https://first.example/x');
+  journal.close();
+  open('https://other.example');
+  expect(journal.origins()).toEqual([]);
+  record('https://second.example/x');
+  expect(journal.origins()).toEqual(['https://second.example']);
+});
+
 test('links of a job whose outcome is known are not those that a poll may still find', () => {
   const batch = begin(['a', 'b', 'c']);
   journal.note(batch.id, 'accepted', { job: 'job-1' });

@@ -68,6 +68,23 @@ test('a restart whose owner can not be recorded leaves the journal as it was', a
   expect(peek(path)).toHaveLength(1);
 });
 
+test('a restart that can not begin another journal leaves the old one where it was', async () => {
+  const path = join(await testFolder(), 'journal');
+  run(path, 'https://example.com/');
+  const { exec } = DatabaseSync.prototype;
+  const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    if (sql.includes('CREATE TABLE log')) throw new Error('the disk is full');
+    exec.call(this, sql);
+  });
+  onTestFinished(() => spy.mockRestore());
+  expect(() => openJournal({ path, baseUrl: URL, restart: true })).toThrow('the disk is full');
+  expect(namesBeside(path)).toEqual(['journal']);
+  expect(peek(path)).toHaveLength(1);
+});
+
 /** The names in the folder of a journal. */
 const namesBeside = (path: string) => readdirSync(join(path, '..')).sort();
 

@@ -369,7 +369,7 @@ describe('what is no regular file', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'one that could not be written stays not open',
+    'one that could not be written stays not open, nor one that is given up',
     async () => {
       const open = () =>
         readdirSync('/proc/self/fd').filter(
@@ -377,6 +377,8 @@ describe('what is no regular file', () => {
         );
       const before = open().length;
       await expect(write('/dev/full', 'x')).rejects.toThrow('the disk is full');
+      const output = await openOutput('/dev/full', { stdout });
+      await output.discard();
       expect(open()).toHaveLength(before);
     },
   );

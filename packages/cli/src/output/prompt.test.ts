@@ -1,0 +1,19 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readFirstLine } from './prompt.ts';
+
+const { signal } = new AbortController();
+
+test('no more is read of a long line than a key may have', async () => {
+  let read = 0;
+  const long = Readable.from(
+    (function* () {
+      for (let pieces = 0; pieces < 1_000; pieces += 1) {
+        read += 1_000;
+        yield 'x'.repeat(1_000);
+      }
+    })(),
+  );
+  expect((await readFirstLine(long, signal)).length).toBeLessThan(6_000);
+  expect(read).toBeLessThan(100_000);
+});
