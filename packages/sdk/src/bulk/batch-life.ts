@@ -80,13 +80,13 @@ export class BatchLife<T extends LinkInput> implements AttemptWatch {
     const total = this.#sent || undefined;
     const { deps, options, signal } = this.#run;
     const onProgress = (job: Job) => this.#tell(() => options.onJobProgress?.(this.#range, job));
-    const { jobTimeoutMs, maxRetries, headers } = options;
+    const { jobTimeoutMs, headers } = options;
     const endsAt = performance.now() + jobTimeoutMs;
     let job: Job;
     try {
       job = await this.#run.inTurn(this.#range, () => {
         const timeoutMs = jobTimeoutMs && Math.max(1, Math.ceil(endsAt - performance.now()));
-        const how = { signal, timeoutMs, maxRetries, headers, total, onProgress };
+        const how = { signal, timeoutMs, headers, total, onProgress };
         return deps.waitForJob(job_id, how);
       });
     } catch (thrown) {

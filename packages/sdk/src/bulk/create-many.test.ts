@@ -54,6 +54,7 @@ describe('createMany', () => {
     service.onJob = (jobId, options) => options.onProgress?.(service.job(jobId));
     const { events, items } = await runCreateMany(service, links(101), {
       jobTimeoutMs: 5_000,
+      headers: { a: 'b' },
       onJobProgress: (batch, job) => progress.push([batch, job.id]),
     });
     expect(outcomes(items)).toBe('c'.repeat(101));
@@ -62,7 +63,11 @@ describe('createMany', () => {
     );
     expect(events[2]).toMatchObject({ job_id: 'job-0' });
     expect(events[3]).toMatchObject({ job_id: 'job-0' });
-    expect(service.waits[0]).toMatchObject({ total: 101, timeoutMs: expect.closeTo(5_000, -3) });
+    expect(service.waits[0]).toMatchObject({
+      total: 101,
+      timeoutMs: expect.closeTo(5_000, -3),
+      headers: { a: 'b' },
+    });
     expect(progress).toEqual([[{ first: 0, count: 101 }, 'job-0']]);
   });
 
