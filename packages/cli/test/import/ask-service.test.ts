@@ -129,6 +129,22 @@ test('a service that gives one part of its links again and again is asked for it
   expect(world.service.lookups).toHaveLength(2);
 });
 
+test('a link that was found before the look-up failed is recorded', async () => {
+  world.write('input.csv', file(row(1)));
+  await world.import();
+  loseAll();
+  const [code, short_url] = ['0000001', 'https://s.example/0000001'];
+  const link = { id: '1', code, short_url, target_url: '', title: 'T1' };
+  const part = { status: 200, body: { results: [{ links: [link], more: true }] } } as const;
+  const error = { status: 400, body: { error: 'enough' } } as const;
+  world.service.onLookup = (n) => ({ type: 'answer', ...(n === 1 ? part : error) });
+  expect((await world.import()).stopped?.reason).toBe('error');
+  world.service.features = [];
+  loseAll('input.csv.shortlink-journal');
+  world.write('input.csv', file(row(1)));
+  expect(await world.import()).toMatchObject({ created: 0, existing: 1 });
+});
+
 describe('with a service that can be asked, nothing has to be remembered', () => {
   test.each<[string, () => { file?: string }]>([
     ['journal and results are gone', lost],
@@ -705,30 +721,34 @@ describe('a batch in flight at a crash', () => {
   });
 
   test.each([
-    [59_999, 1],
-    [60_000, 0],
+    [59_999, 59_999, 1],
+    [60_000, 60_000, 0],
+    // The machine may have slept, and its own clock with it.
+    [3_600_000, 59_999, 0],
   ])(
-    'is sent again under its key while it may be under way, and then looked up: after %s ms',
-    async (ageMs, requests) => {
+    'is sent again under its key while it may be under way, and then looked up: after %s ms, of which the machine has run %s ms',
+    async (ageMs, ranMs, requests) => {
       world.service.features = ['idempotency', 'lookup'];
       world.write('input.csv', file(row(1)));
-      let passedMs = 0;
+      let [passedMs, uptimeMs] = [0, 1_000];
       const at = Date.now();
       world.wallClock = () => at + passedMs;
+      world.uptime = () => uptimeMs;
       world.service.fault = () => {
         setTimeout(() => world.hardStop.abort(), 20);
         return { type: 'killed', created: true };
       };
       await world.import({ idempotency: undefined });
       // The last time counts.
-      passedMs = 30_000;
+      passedMs += 30_000;
+      uptimeMs += 30_000;
       await world.import({ idempotency: undefined });
       world.service.fault = () => undefined;
       const asked = world.service.asked.length;
       passedMs += ageMs;
+      uptimeMs += ranMs;
       expect(await world.import({ idempotency: undefined })).toMatchObject({ created: 1 });
       expect(world.service.asked.length - asked).toBe(requests);
-      expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
       expect(world.service.made).toHaveLength(1);
     },
   );

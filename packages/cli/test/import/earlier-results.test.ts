@@ -46,6 +46,15 @@ describe('results that may be the only record of links', () => {
     expect(world.files()).not.toContain(`${RESULTS}.old2`);
   });
 
+  test('are whole in UTF-16 too where their last row, which somebody has added, has no made_for', async () => {
+    world.write('input.csv', file(row(1)));
+    const link = 'https://example.com/1,T1,a,https://s.example/a,created,,';
+    const text = `\ufeffurl,title,code,short_url,status,error,made_for\r\n${link}\r\n`;
+    world.write('known.csv', Buffer.from(text, 'utf16le'));
+    const known = [world.path('known.csv')];
+    expect(await world.import({ known })).toMatchObject({ existing: 1, created: 0 });
+  });
+
   test('do not make rows seem edited where a spreadsheet has changed the cells of others', async () => {
     const text = file(row(1, '00123'), row(2, 'May 2026'), row(3));
     world.write('input.csv', text);

@@ -113,6 +113,16 @@ test('results whose short URLs are on the host of the service are its own, whate
   expect(await world.import(here)).toMatchObject({ existing: 3, created: 0 });
 });
 
+test('a host whose name begins like that of the service is another one', async () => {
+  await world.import({ baseUrl: `${SHORT}.other` });
+  loseJournal();
+  const results = world.read('input.csv.results.csv');
+  world.write('input.csv.results.csv', results.replaceAll(SHORT, `${SHORT}.other`));
+  await world.import({ baseUrl: 'https://other.example' });
+  world.write('input.csv.results.csv', results.replaceAll(SHORT, `${SHORT}.other`));
+  expect(await world.import({ baseUrl: SHORT })).toMatchObject({ existing: 0, created: 3 });
+});
+
 test('of millions of links, a few of each address are kept to be asked for', () => {
   const named = new NamedLinks();
   for (let address = 0; address < 110; address += 1) {
