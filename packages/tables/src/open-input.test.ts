@@ -249,6 +249,7 @@ describe('.xlsx', () => {
 describe('other binary files are named for what they are', () => {
   test.each<[string, Uint8Array]>([
     ['a zip archive', zip({ 'links.csv': TABLE })],
+    ['a zip archive', zip({})],
     ['a Word document', zip({ 'word/document.xml': '<x/>' })],
     ['an OpenDocument file', zip({ mimetype: 'x', 'content.xml': '<x/>' })],
     ['a binary Excel workbook', zip({ 'xl/workbook.bin': 'x' })],

@@ -51,6 +51,7 @@ test('login on a terminal asks for address and key, and shows no letter of the k
   });
   expect(result.exitCode, result.stderr).toBe(0);
   expect(result.stderr).not.toContain(KEY.slice(0, 4));
+  expect(result.stderr).toContain('API key: \n');
   expect((await readConfig(home)).profiles.default.api_key).toBe(KEY);
 });
 

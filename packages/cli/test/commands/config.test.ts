@@ -12,6 +12,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config-file.ts';
 import { KEY, NEXT_KEY, stubService } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
@@ -141,6 +142,12 @@ test.each([
   expect(result.stderr.split('\n')[0]).toMatch(words);
   expect(result.stderr).toContain(file);
   expect(result.stderr).not.toContain('sl_secret');
+});
+
+test('on Windows, where modes say nothing, no file is closed', async () => {
+  const { file } = await homeWith(CONFIG, 0o644);
+  expect((await readConfig(file, 'win32')).warning).toBeUndefined();
+  expect((await stat(file)).mode & 0o777).toBe(0o644);
 });
 
 test.each([0o644, 0o640, 0o604])('a file of mode %i is closed, with a warning', async (mode) => {

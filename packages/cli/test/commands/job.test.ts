@@ -64,6 +64,7 @@ test('wait polls to the end and writes CSV, with formulas made harmless', async 
 
 test.each([
   ['a link without a result may exist', items(1), 7],
+  ['so it may beside one that failed', [{ target_url: 'https://a.example', error: 'no' }], 7],
   [
     'a link that has a code exists, whatever is said of it',
     [...items(1), { ...items(2)[1], error: 'its title was cut' }],

@@ -1042,11 +1042,12 @@ test('Ctrl-C writes what is known, with every row', async () => {
     },
   };
   const next = await file('next.csv', `short_url,url\n${url}/a,https://example.com/a\n`);
-  const result = await cli(['verify', input, next, '--concurrency', '1'], options);
+  const result = await cli(['verify', input, next, '--concurrency', '1', '--json'], options);
   expect(existsSync(`${next}.verify.csv`)).toBe(false);
   // Another Ctrl-C ends the process, whatever hangs.
   expect(listening).toBe(0);
   expect(result.exitCode).toBe(130);
+  expect(JSON.parse(result.stdout)).toMatchObject({ exit_code: 130, files: [{ wrong: 0 }] });
   expect(result.stderr).toContain('Interrupted');
   const found = (await findings(`${input}.verify.csv`)).map(([finding]) => finding);
   expect(found).toEqual(['ok', ...Array(5).fill('not_asked')]);
