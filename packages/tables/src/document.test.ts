@@ -15,3 +15,14 @@ test('spaces in a document stay where one read of the file ends and the next beg
   const input = await openInput(path, (async function* () {})());
   expect(await readDocument(input)).toMatchObject({ links });
 });
+
+test.each([
+  [1, 2, true],
+  [2, 2, false],
+])('page %i of %i is followed by another one: %s', async (currentPage, pagesCount, hasNext) => {
+  const path = join(directory, 'page.json');
+  const pagination = { currentPage, pagesCount };
+  writeFileSync(path, JSON.stringify({ shortUrls: { data: [{ shortCode: 'a' }], pagination } }));
+  const input = await openInput(path, (async function* () {})());
+  expect(await readDocument(input)).toMatchObject({ hasNext });
+});

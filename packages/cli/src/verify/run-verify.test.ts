@@ -109,3 +109,9 @@ test('a report that ends in an error leaves nothing of itself', async () => {
   await expect(ending).rejects.toThrow('is lost');
   expect(await readdir(folder)).toEqual(['links.csv']);
 });
+
+test('of many that are wrong, the first hundred are kept for the summary', async () => {
+  const targets = Array.from({ length: 101 }, (_, n) => `https://example.com/${n}`);
+  const { tally } = await verify(targets, () => new Response(null, { status: 404 }));
+  expect([tally.wrong, tally.problems.length]).toEqual([101, 100]);
+});

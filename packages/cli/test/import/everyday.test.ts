@@ -675,3 +675,16 @@ test.each([
   expect(created).toBe(3);
   expect(lists?.new.map(({ row }) => row)).toEqual([1, 2, 3]);
 });
+
+test.each([
+  [100, 1],
+  [101, 3],
+])(
+  'a batch of %i links is forecast as %i requests, since a larger one is a job, which is polled',
+  async (count, requests) => {
+    world.service.usage = () => ({ ...USAGE, batch_size: null });
+    world.writeRows(count);
+    const { forecast } = await world.import({ dryRun: true, batchSize: 200 });
+    expect(forecast).toMatchObject({ requests });
+  },
+);
