@@ -158,28 +158,15 @@ test('whoever asks again before the database can give a connection to others get
     ...{ url: await newSchema(), use: 'read', name: 'x', max: 3, maxWaitMs: 100_000 },
     ...{ onConnected: () => undefined, onOutcome: () => undefined, onStarved: () => undefined },
   });
-  const pid = () =>
-    connections.run(
-      () => false,
-      (channel) => channel.single(sql`SELECT 1 AS one`),
-    );
-  const together = async () => {
-    const held = Promise.withResolvers<void>();
-    const opened = [1, 2, 3].map(() =>
-      connections.run(
-        () => false,
-        () => held.promise,
-      ),
-    );
-    await expect.poll(() => connections.counts.busy).toBe(3);
-    held.resolve();
-    await Promise.all(opened);
-  };
-  await together();
+  const run = (act: () => Promise<unknown>) => connections.run(() => false, act);
+  const held = Promise.withResolvers<void>();
+  const opened = [1, 2, 3].map(() => run(() => held.promise));
+  await expect.poll(() => connections.counts.busy).toBe(3);
+  held.resolve();
+  await Promise.all(opened);
   connections.giveOne();
   connections.giveOne();
-  await expect.poll(() => connections.counts.busy).toBe(0);
-  await one();
+  await run(async () => undefined);
   connections.giveOne();
   await expect.poll(() => connections.counts).toEqual({ busy: 0, idle: 2, free: 1 });
   await connections.close();
