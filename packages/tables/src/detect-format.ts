@@ -169,7 +169,7 @@ function guessDelimiter(name: string, head: string, wanted: string | undefined):
     // In steps of a twentieth, so that a few broken rows decide nothing.
     const share = (is: (row: Row) => boolean) =>
       Math.round((rows.filter(is).length / rows.length) * 20);
-    const urls = share(({ cells }) => cells.some(looksLikeUrl));
+    const urls = share(({ cells }) => cells.some(isOneUrl));
     const alike = share(({ cells }) => cells.length === width);
     return { delimiter, isNamed: namesTarget(rows, wanted), urls, alike, width };
   });

@@ -36,6 +36,13 @@ describe('format and delimiter', () => {
     ['between bars', 'Long URL|Title, short\nhttps://a.example/0|Doe, Jane\n', '|'],
     ['before the URL', 'Preis (EUR, netto);Ziel\n0,50;https://a.example\n', ';'],
     ['behind a short link', 'link;long_url;A, B\nbit.ly/1;https://a.example/0;C, D\n', ';'],
+    ['behind a host', 'https://a.example,red;blue\nhttps://b.example,red;green\n', ','],
+    [
+      'behind blanks',
+      'https://a.example/0,Page one | Site\nhttps://b.example/0,Page two | Site\n',
+      ',',
+    ],
+    ['behind tabs', 'https://a.example/0\tDoe, Jane\nhttps://b.example/0\tRoe, Joe\n', '\t'],
     [
       'with a column that --map names',
       'Ziel;Preis (EUR, netto)\nhttps://a.example;0,50\n',
