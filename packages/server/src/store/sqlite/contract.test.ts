@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import {
+  finishJob,
   NOW,
   newCaller,
+  newJob,
   newLinks,
   PUBLIC_URL,
   pruneEverything,
 } from '../contract/fixtures.test-suite.ts';
 import { testStoreContract } from '../contract.test-suite.ts';
-import { toJobInput } from '../links.ts';
 import { sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { openSqliteStore } from './index.ts';
@@ -26,7 +27,7 @@ testStoreContract(
 test('an export is of one moment, whatever is written while it is read', async () => {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
   const caller = await newCaller(store);
-  await store.createJob({ caller, input: toJobInput(newLinks(1_500)), now: NOW, runNow: true });
+  await finishJob(store, await newJob(store, caller, 1_500));
   let exported = 0;
   await store.exportLinks(undefined, async (links) => {
     exported += links.length;
