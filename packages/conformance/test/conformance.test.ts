@@ -237,7 +237,7 @@ test('a job may take minutes', async () => {
   expect(idsOf(report, 'holds')).toContain('job-states');
 });
 
-test('a message may state thousands with a comma', async () => {
+test.each([',', '’', '\u00a0', '\u202f'])('a message may state thousands with %j', async (mark) => {
   const service = new TinyService(COMMUNITY);
   let isRefused = false;
   const fetch: typeof service.fetch = async (url, init) => {
@@ -246,7 +246,7 @@ test('a message may state thousands with a comma', async () => {
     }
     if (isRefused) return service.fetch(url, init);
     isRefused = true;
-    const body = { error: 'Your plan allows 1,000 requests per minute.' };
+    const body = { error: `Your plan allows 1${mark}000 requests per minute.` };
     return Response.json(body, { status: 429, headers: { 'Retry-After': '7' } });
   };
   const report = await run(service, { fetch });

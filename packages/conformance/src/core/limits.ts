@@ -28,7 +28,7 @@ const errorOf = (exchange: Exchange) => fieldsOf(exchange)['error'];
 
 /** The message of an error, without what stands between thousands. */
 const messageOf = (exchange: Exchange) =>
-  String(errorOf(exchange)).replaceAll(/(\d)[,.' ](?=\d{3})/g, '$1');
+  String(errorOf(exchange)).replaceAll(/(\d)[,.'’\s](?=\d{3})/g, '$1');
 
 /** Demands that the message of an error states a limit, or any number where nobody knows the limit. */
 function demandStated(exchange: Exchange, allowed: number | undefined): void {
