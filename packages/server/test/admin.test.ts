@@ -921,8 +921,10 @@ test.each(['revoke', 'rotate'])(
     );
     await json('keys', 'list', '--account', account);
     if (verb === 'rotate') await json('keys', 'revoke', id);
-    expect(await run('keys', verb, key)).toBe(1);
-    expect(err).toEqual(['error: no key is like this one, or it was revoked before']);
+    for (const pasted of [key, ` ${key}`, `X-Api-Key: ${key}`]) {
+      expect(await run('keys', verb, pasted)).toBe(1);
+      expect(err).toEqual(['error: no key is like this one, or it was revoked before']);
+    }
   },
 );
 

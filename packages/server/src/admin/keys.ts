@@ -110,9 +110,9 @@ function registerRotate(keys: AdminCommand): void {
 
 /** The id of the key that is named by its id or by itself. A key is repeated in no message. */
 async function idOf(store: Store, named: string): Promise<string> {
-  if (!named.startsWith('sl_')) return named;
-  const caller = await store.findKeyByHash(hashApiKey(named));
-  if (caller !== undefined) return caller.keyId;
+  const [key] = /sl_\w+/.exec(named) ?? [];
+  const id = key === undefined ? named : (await store.findKeyByHash(hashApiKey(key)))?.keyId;
+  if (id !== undefined) return id;
   throw new CommandFailed('no key is like this one, or it was revoked before');
 }
 
