@@ -162,13 +162,14 @@ function eitherWay(name: string, line: string, delimiter: string) {
  */
 function guessDelimiter(name: string, head: string, wanted: string | undefined): string {
   const guesses = DELIMITERS.flatMap((delimiter) => {
-    const sample = sampleRows(head, new CsvReader({ delimiter, name: '' })).rows;
+    const { rows: sample, problem } = sampleRows(head, new CsvReader({ delimiter, name: '' }));
     const rows = sample.slice(headerIndex(sample, wanted));
+    // A row that can't be read is one without a URL.
+    const count = rows.length + Number(problem !== undefined);
     const width = rows[0]?.cells.length ?? 1;
     if (width < 2) return [];
     // In steps of a twentieth, so that a few broken rows decide nothing.
-    const share = (is: (row: Row) => boolean) =>
-      Math.round((rows.filter(is).length / rows.length) * 20);
+    const share = (is: (row: Row) => boolean) => Math.round((rows.filter(is).length / count) * 20);
     const urls = share(({ cells }) => cells.some(isOneUrl));
     const alike = share(({ cells }) => cells.length === width);
     return { delimiter, isNamed: namesTarget(rows, wanted), urls, alike, width };

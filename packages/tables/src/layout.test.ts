@@ -42,6 +42,7 @@ describe('format and delimiter', () => {
       'https://a.example/0,Page one | Site\nhttps://b.example/0,Page two | Site\n',
       ',',
     ],
+    ['of some rows, and quotes', 'https://a.example/0,A | B,C\n"https://b.example/0",D,E\n', ','],
     ['behind tabs', 'https://a.example/0\tDoe, Jane\nhttps://b.example/0\tRoe, Joe\n', '\t'],
     [
       'with a column that --map names',
