@@ -1,13 +1,16 @@
+import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Variant } from '../simulator/kernel/command-line.ts';
 import { checkCoverage } from '../simulator/kernel/coverage.ts';
+import BUDGET from '../simulator/kernel/coverage-budget.json' with { type: 'json' };
 import { Player } from '../simulator/kernel/pool.ts';
 import { runCommand } from '../src/run-command.ts';
 import { runProgram } from '../src/run-program.ts';
 import { wholeNumber } from '../src/whole-number.ts';
 
 const main = fileURLToPath(new URL('../simulator/main.ts', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
 const PLAYER = new URL('../simulator/player.ts', import.meta.url).href;
 
 /** On a busy machine the seeds take many times as long as on a quiet one. */
@@ -78,6 +81,17 @@ test('a share that has fallen fails, by its name', async () => {
   expect(await checkCoverage({ ...check, coverage: 'compared', say })).toBe(false);
   expect(said.join('\n')).toMatch(/^tables +0\.0%, was \d+(\.\d)?%$/m);
   expect(await checkCoverage({ ...check, coverage: 'shown', say })).toBe(true);
+});
+
+test('each share that is written down is one of code that is there', () => {
+  const names = Object.values(BUDGET).flatMap((shares) => Object.keys(shares));
+  const gone = names.filter((name) => {
+    const path = name.replace(/\/|$/, '/src/');
+    return globSync([path, `${path}/**/*.ts`], { cwd: PACKAGES }).every(
+      (at) => !at.endsWith('.ts'),
+    );
+  });
+  expect(gone).toEqual([]);
 });
 
 test('--help lists the options and plays nothing', async () => {
