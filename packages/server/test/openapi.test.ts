@@ -36,3 +36,12 @@ test('describes every route of the app, and no other', async () => {
   expect(described.toSorted()).toEqual([...new Set(routes)].toSorted());
   await store.close();
 });
+
+test('a server sends it with its own address', async () => {
+  const store = await openSqliteStore({ path: ':memory:', publicUrl: 'https://own.example' });
+  const response = await appOf({ store, publicUrl: 'https://own.example' }).request(
+    '/openapi.json',
+  );
+  expect(await response.json()).toEqual({ ...document, servers: [{ url: 'https://own.example' }] });
+  await store.close();
+});
