@@ -8,7 +8,14 @@ import {
   versionStatements,
 } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
-import { isPlanName, PLAN_NAMES, Session, type SessionOptions, withoutKeys } from './session.ts';
+import {
+  isPlanName,
+  MAX_ATTEMPTS,
+  PLAN_NAMES,
+  Session,
+  type SessionOptions,
+  withoutKeys,
+} from './session.ts';
 import {
   type Exchange,
   Fails,
@@ -165,11 +172,18 @@ async function begin(session: Session): Promise<void> {
     throw new CannotRunError(`${baseUrl}: ${(error as Error).message}`, { cause: error });
   }
   // A service without usage says only here what it thinks of the key. The statements need this link too.
-  await bareLink(session).catch(() => undefined);
+  const failure = await bareLink(session).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
   // This is the create, if it was sent. What a service says at paths that the protocol does not have decides nothing.
   const last = session.exchanges.at(-1);
   if (last?.response.status === 401) {
     throw new CannotRunError(`${baseUrl} does not accept the API key (401).`);
+  }
+  // Each other request would wait for minutes too.
+  if (last?.response.status === 429 && session.refusals.length >= MAX_ATTEMPTS) {
+    throw new CannotRunError(`${baseUrl}: ${failure}`);
   }
   if (last?.request.method === 'POST' && isForbidden(last)) {
     const reason = withoutKeys(show(fieldsOf(last)['error']), session.options);

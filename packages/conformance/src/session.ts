@@ -63,7 +63,7 @@ export interface Refusal {
 }
 
 /** How often a request is sent that is refused with 429 each time. */
-const MAX_ATTEMPTS = 3;
+export const MAX_ATTEMPTS = 3;
 
 /** Longest body of a response that is read: a run keeps all of them. */
 const MAX_BODY_MIB = 4;

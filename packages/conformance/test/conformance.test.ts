@@ -625,18 +625,23 @@ test('a link without code and short URL fails', async () => {
   ]);
 });
 
-test('a service that refuses everything with 429 is not asked for hours', async () => {
+test.each([
+  ['everything', 3],
+  ['all that the protocol has', 4],
+])('a service that refuses %s with 429 is not asked for hours', async (what, requests) => {
   let sent = 0;
   const service = new TinyService(COMMUNITY);
-  const fetch: typeof service.fetch = async () => {
+  const fetch: typeof service.fetch = async (url) => {
     sent += 1;
+    const isOther = what !== 'everything' && url.endsWith('/usage');
+    if (isOther) return Response.json({ error: 'No such path.' }, { status: 404 });
     const headers = { 'Retry-After': new Date().toUTCString() };
     return Response.json({ error: 'Later.' }, { status: 429, headers });
   };
   const running = run(service, { fetch });
   await expect(running).rejects.toThrow(CannotRunError);
   await expect(running).rejects.toThrow('refused with 429, 3 times in a row');
-  expect(sent).toBe(3);
+  expect(sent).toBe(requests);
 });
 
 test('a body without end is not read to its end', async () => {
