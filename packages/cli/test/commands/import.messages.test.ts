@@ -233,6 +233,13 @@ describe('several files', () => {
     expect(await readFile(`${last}.results.csv`, 'utf8')).toContain('by --limit,');
   });
 
+  test('a --limit below the rows of the first file leaves no link for the others', async () => {
+    const { run } = await files('url\nhttps://example.com/z\n');
+    const { stdout } = await run(['--limit', '1', '--dry-run', '--json']);
+    const each: { forecast: { links: number } }[] = JSON.parse(stdout).files;
+    expect(each.map(({ forecast }) => forecast.links)).toEqual([1, 0, 0]);
+  });
+
   test('equal rows of two files get a link each where the user wants others', async () => {
     const { run, service } = await files(GOOD);
     expect((await run(['--on-similar', 'create'])).exitCode).toBe(0);

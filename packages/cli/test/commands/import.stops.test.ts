@@ -87,6 +87,18 @@ describe('what the service says ends the run with its exit code', () => {
     expect((await cli(['import', second, input, ...args], { env: service.env })).exitCode).toBe(7);
   });
 
+  test('a link that nobody expected counts more than one in doubt of another file, whichever is first', async () => {
+    const { service, input, run } = await scene(GOOD);
+    const second = join(dirname(input), 'second.csv');
+    await writeFile(second, 'url\nhttps://example.com/c\n');
+    service.answer(BATCH, { status: 0, drop: true });
+    expect((await run()).exitCode).toBe(7);
+    const args = ['--on-unknown', 'skip', '--expect-no-changes'];
+    expect((await run(args)).exitCode).toBe(7);
+    expect((await run([second, ...args])).exitCode).toBe(8);
+    expect((await cli(['import', second, input, ...args], { env: service.env })).exitCode).toBe(8);
+  });
+
   test('a lost connection: exit 7, nothing sent twice; --on-unknown skip leaves it, retry sends it', async () => {
     const { run, service, bodies } = await scene(GOOD);
     service.answer(BATCH, { status: 0, drop: true });
