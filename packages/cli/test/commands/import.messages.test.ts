@@ -175,9 +175,13 @@ describe('several files', () => {
 
   test('a file that is not there, and one that stops in the middle', async () => {
     const { run, service, input, bad, last, bodies } = await files('url\nhttps://example.com/z\n');
-    const missing = await cli(['import', input, join(input, 'no')], { env: service.env });
-    expect(missing.exitCode).toBe(2);
-    expect(bodies()).toEqual([]);
+    for (const args of [[], ['--max-rejects', 'all']]) {
+      const missing = await cli(['import', input, join(input, 'no'), ...args], {
+        env: service.env,
+      });
+      expect(missing.exitCode).toBe(2);
+      expect(bodies()).toEqual([]);
+    }
     service.answer(BATCH, { status: 403, body: { error: 'full', upgrade: true, limit: 'links' } });
     const full = await run();
     expect(full.exitCode).toBe(5);

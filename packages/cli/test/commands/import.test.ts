@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GOOD, scene, urls } from '../import-scene.ts';
+import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
 import { NEXT_KEY, stubService, USAGE } from '../stub-service.ts';
 import { cli, testFolder } from '../test-io.ts';
 
@@ -129,6 +129,18 @@ test('a named pipe is read like stdin: no file has its name', async () => {
   expect(names.sort()).toEqual(['pipe.csv', journal, 'stdin.rejects.csv']);
   expect((await run(['--in-place'])).stderr).toContain('not standard input or a pipe');
   expect((await run(['-'])).stderr).toMatch(/is imported alone/);
+});
+
+test('an import of a pipe that was stopped continues from standard input: a pipe of the shell is gone by then', async () => {
+  const { folder, service } = await scene(GOOD);
+  const pipe = join(folder, 'pipe.csv');
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+  service.answer(BATCH, { status: 429, headers: { 'Retry-After': '3600' } });
+  const writing = writeFile(pipe, GOOD);
+  const { stderr } = await cli(['import', pipe, '--state-dir', folder], { env: service.env });
+  await writing;
+  const again = `shortlink import - --state-dir ${folder} --max-wait `;
+  expect(stderr).toContain(`To continue, pipe the same input into: ${again}`);
 });
 
 test('from stdin to stdout: results alone on stdout, the summary on stderr', async () => {

@@ -132,7 +132,6 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
     return { summary, exitCode, stopped, next: undefined, warnings: watch.warnings };
   } finally {
     watch.end();
-    stop.onSoft = undefined;
   }
 }
 
