@@ -74,6 +74,16 @@ https://a.example/2,https://b.example/2.png,Two,y,,,,,
   expect(plan.mapping).toEqual({ target_url: 0, title: 2, tags: 3 });
 });
 
+test('a column that fits a few rows by chance is not that of titles, which were taken out', async () => {
+  const rows = ['One', 'Two', 'Three'].map((title, n) => {
+    const made = madeFor(linkIdentity({ target_url: `https://a.example/${n}`, title }, undefined));
+    const note = n === 0 ? title : 'x';
+    return `https://a.example/${n},${note},c${n},https://s.example/c${n},created,,${made}\n`;
+  });
+  const header = 'url,note,code,short_url,status,error,made_for\n';
+  expect((await detect(header + rows.join(''))).plan.mapping).toEqual({ target_url: 0 });
+});
+
 test('the sheet with the results of an import is taken before one with links', async () => {
   const results = [['url', 'code', 'short_url', 'status', 'error'], ['https://a.example']];
   const links = [['url'], ['https://a.example']];

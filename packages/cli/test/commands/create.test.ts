@@ -277,6 +277,15 @@ describe('several URLs', () => {
     expect(result.stderr).toContain('The URLs after these were not sent.');
   });
 
+  test('a terminal gets the counts at the end', async () => {
+    const { env } = await stubService();
+    const run = (...more: string[]) =>
+      cli(['create', '--no-color', ...urls, ...more], { env, tty: { stderr: true } });
+    const created = `✓ ${urls.length} links created`;
+    expect((await run()).stderr).toContain(`${created}\n`);
+    expect((await run('nope')).stderr).toContain(`! ${urls.length} links created, 1 rejected\n`);
+  });
+
   test.each([
     [401, { error: 'no such key' }, 4],
     [403, { error: 'full', upgrade: true, limit: 'links', used: 15, allowed: 15 }, 5],

@@ -190,6 +190,21 @@ describe('SourceReader', () => {
     expect(await reading).toEqual([entry(1)]);
   });
 
+  it('leaves no timer behind when it is closed with entries that nobody took', async () => {
+    vi.useFakeTimers();
+    async function* source() {
+      yield entry(1);
+      await new Promise(() => undefined);
+    }
+    const reader = new SourceReader(source(), 3_600_000, () => undefined);
+    reader.isReady(10, false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(vi.getTimerCount()).toBe(1);
+    await reader.close();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
   it('starts no timer for what a source gives after it was closed', async () => {
     vi.useFakeTimers();
     let give = (_: IteratorResult<object>) => {};

@@ -16,6 +16,11 @@ test('of several result columns side by side, the last ones count', () => {
   expect(findResultColumns([...FOUR, 'target_url', ...FOUR])).toMatchObject({ code: 5, error: 8 });
 });
 
+test('of several columns made_for, the last one counts', () => {
+  const columns = ['made_for', 'code', 'target_url', 'short_url', 'status', 'error', 'made_for'];
+  expect(findResultColumns(columns)).toMatchObject({ code: 1, made_for: 6 });
+});
+
 test('four result columns are found in any order, and three are none', () => {
   const found = findResultColumns(['error', 'target_url', 'Code', 'Status', 'Short URL']);
   expect(found).toEqual({ error: 0, code: 2, status: 3, short_url: 4 });
