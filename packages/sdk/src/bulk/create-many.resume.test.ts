@@ -124,6 +124,18 @@ describe('createMany: resume', () => {
     expect(beyond.error).toBeInstanceOf(InvalidOptionError);
   });
 
+  it('ends with the error of a source that fails before its records do', async () => {
+    const failure = new Error('the file can not be read');
+    async function* source() {
+      yield* links(2);
+      throw failure;
+    }
+    const { error } = await runCreateMany(new FakeService(), source(), {
+      resume: [{ first: 4, count: 2, state: 'unknown', error: 'lost' }],
+    });
+    expect(error).toBe(failure);
+  });
+
   it('sends nothing when all was done, and ends with the error of a record that can not be read', async () => {
     const service = new FakeService();
     const { items } = await runCreateMany(service, links(3), {

@@ -55,6 +55,22 @@ describe('createMany: an unknown outcome', () => {
     waits.resolve();
   });
 
+  it.each([401, 403, 429])(
+    'ends the run at a poll that is refused with %i, also with continue',
+    async (status) => {
+      const error = apiError(status, { error: 'no' });
+      const service = new FakeService();
+      service.syncLinks = 1;
+      service.onJob = () => {
+        throw error;
+      };
+      const options = { batchSize: 2, concurrency: 1, onUnknown: 'continue' } as const;
+      const result = await runCreateMany(service, links(6), options);
+      expect(result.error).toBe(error);
+      expect(service.asked).toEqual([2]);
+    },
+  );
+
   it('sends nothing while onBatch records it', async () => {
     const service = outage(1);
     service.afterBatch = async (n) => {
