@@ -115,5 +115,7 @@ describe('keys of batches', () => {
     expect(derivedKey('k', [])).toBe('k');
     const long = 'x'.repeat(254);
     expect(derivedKey(`${long}a`, [1])).not.toBe(derivedKey(`${long}b`, [1]));
+    expect(derivedKey(`${long}a`, [1])).toHaveLength(255);
+    expect(derivedKey('k', [1, 2])).not.toBe(derivedKey('k', [12]));
   });
 });

@@ -320,6 +320,18 @@ describe('jobs.wait', () => {
     expect(polls).toHaveLength(3);
   });
 
+  it('counts failed polls, and those that do not find the job, from the last one that did', async () => {
+    const { jobs, polls } = makeJobs(new InstantClock(), (_, poll) => {
+      const headers = new Headers();
+      if (poll % 2 === 0) throw createApiError({ message: 'no', status: 404, headers });
+      return job(poll < 21 ? 'processing' : 'completed', 3);
+    });
+    await expect(jobs.wait(JOB_ID)).resolves.toMatchObject({ status: 'completed' });
+    const failed = polls.filter((_, n) => n % 2 === 1);
+    const waits = failed.map(({ atMs }, n) => Math.round(Number(polls[2 * n + 2]?.atMs) - atMs));
+    expect(waits).toEqual(Array(10).fill(500));
+  });
+
   it.each([
     [404, undefined],
     [401, undefined],
