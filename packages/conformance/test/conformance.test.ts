@@ -142,23 +142,35 @@ test('a fault of the service is no refusal', async () => {
   expect(idsOf(report, 'fails')).toEqual(expect.arrayContaining(['target-required', 'poll-path']));
 });
 
-test('a 429 is waited for as long as it says, and a minute where it says nothing', async () => {
-  const service = new TinyService(COMMUNITY);
-  const waits: (string | undefined)[] = ['90', undefined];
-  const slept: number[] = [];
-  const fetch: typeof service.fetch = async (url, init) => {
-    if (waits.length === 0) return service.fetch(url, init);
-    const wait = waits.shift();
-    const headers = new Headers(wait === undefined ? {} : { 'Retry-After': wait });
-    return Response.json({ error: 'Later.' }, { status: 429, headers });
-  };
-  const sleep = (ms: number) => {
-    slept.push(ms);
-    return service.sleep(ms);
-  };
-  await run(service, { fetch, sleep, isCoreOnly: true });
-  expect(slept.slice(0, 2)).toEqual([90_000, 60_000]);
-});
+test.each<[stated: (string | undefined)[], slept: number[]]>([
+  [
+    ['90', undefined],
+    [90_000, 60_000],
+  ],
+  [
+    [undefined, '5'],
+    [60_000, 60_000],
+  ],
+])(
+  'a 429 is waited for as long as it says, a minute where it says nothing, and the second time a minute at least: %j',
+  async (stated, expected) => {
+    const service = new TinyService(COMMUNITY);
+    const waits = [...stated];
+    const slept: number[] = [];
+    const fetch: typeof service.fetch = async (url, init) => {
+      if (waits.length === 0) return service.fetch(url, init);
+      const wait = waits.shift();
+      const headers = new Headers(wait === undefined ? {} : { 'Retry-After': wait });
+      return Response.json({ error: 'Later.' }, { status: 429, headers });
+    };
+    const sleep = (ms: number) => {
+      slept.push(ms);
+      return service.sleep(ms);
+    };
+    await run(service, { fetch, sleep, isCoreOnly: true });
+    expect(slept.slice(0, 2)).toEqual(expected);
+  },
+);
 
 test('options win over what the service says, and leave out what they say', async () => {
   const service = new TinyService(COMMUNITY);
