@@ -87,6 +87,13 @@ describe('what the service says ends the run with its exit code', () => {
     expect((await cli(['import', second, input, ...args], { env: service.env })).exitCode).toBe(7);
   });
 
+  test('a lost connection counts more than a rejected row of the same file', async () => {
+    const { service, run } = await scene(`${GOOD}no URL,C\n`);
+    service.answer(BATCH, { status: 0, drop: true });
+    const { exitCode } = await run(['--on-unknown', 'skip', '--max-rejects', 'all']);
+    expect(exitCode).toBe(7);
+  });
+
   test('a link that nobody expected counts more than one in doubt of another file, whichever is first', async () => {
     const { service, input, run } = await scene(GOOD);
     const second = join(dirname(input), 'second.csv');
