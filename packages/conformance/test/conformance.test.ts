@@ -559,6 +559,7 @@ test.each<[string, (service: TinyService) => TinyService['fetch'], Partial<Confo
   ['a second version', withSecondVersion],
   ['upgrade: false in other errors', withoutUpgrade],
   ['a day that ends in the middle of a minute', withShortDay(20)],
+  ['a day that ends soon after a minute has', withShortDay(25)],
   ['a day that ends in the last minute', withShortDay(50)],
 ])('%s: the protocol leaves it open, so nothing fails', async (_, change, options = {}) => {
   const service = new TinyService(COMMUNITY);
