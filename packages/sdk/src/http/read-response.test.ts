@@ -7,6 +7,7 @@ import { createRedact } from './failure.ts';
 import { readData, readError } from './read-response.ts';
 
 const KEY = 'sk_12345';
+const ENCODED = KEY.replaceAll(/./g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 const redact = createRedact(KEY);
 
 /** Where the request went, the API key in its path. */
@@ -44,6 +45,16 @@ describe('readData', () => {
       );
     },
   );
+
+  it.each([
+    ['where the excerpt ends', `${'x'.repeat(65_530)}${KEY}${'x'.repeat(3_000)}`],
+    ['at the end, behind many encoded ones', `${ENCODED.repeat(500)}${KEY.slice(0, -1)}`],
+  ])('keeps no part of a key that stands %s', (_, text) => {
+    const cut = { ...response(text), isTooLarge: true };
+    expect(() => readData(cut, readLink, redact)).toThrow(
+      expect.objectContaining({ body: expect.not.stringContaining('sk_') }),
+    );
+  });
 
   it('says of a response without fields that it is no object', () => {
     const notAnObject = "The service's 201 response is not an object";

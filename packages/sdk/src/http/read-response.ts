@@ -19,8 +19,11 @@ export function readData<T>(raw: RawResponse, read: TransportRequest<T>['read'],
   const { status, requestId, text, isTooLarge } = raw;
   const shapeError = (problem: string, path: string) => {
     // Of a body that is cut off, the end may be a part of the key.
-    const end = isTooLarge ? Math.min(MAX_CUT_BODY, Math.max(0, text.length - MAX_KEY)) : undefined;
-    const body = redact(text).slice(0, end);
+    const shown = redact(text);
+    const end = isTooLarge
+      ? Math.min(MAX_CUT_BODY, Math.max(0, shown.length - MAX_KEY))
+      : undefined;
+    const body = shown.slice(0, end);
     const message = `The service's ${status} response ${problem}`;
     return new ResponseShapeError(message, { status, path, requestId, body });
   };
