@@ -41,6 +41,8 @@ describe('resolveOptions', () => {
     ['baseUrl', { baseUrl: 'a.example' }, 'an absolute http: or https: URL, not "a.example"'],
     ['baseUrl', { baseUrl: 'ftp://a.example' }, 'http: or https:'],
     ['baseUrl', { baseUrl: 'ftp://me:p/w@a.example/x' }, 'not "ftp://…@a.example/x"'],
+    ['baseUrl', { baseUrl: 'ftp://me:p@w@a.example/x' }, 'not "ftp://…@a.example/x"'],
+    ['baseUrl', { baseUrl: 'https://a.example/x/api/v1/' }, 'the address before /api/v1, not'],
     ['baseUrl', { baseUrl: 'https://a.example?x=1' }, 'without a query'],
     ['baseUrl', { baseUrl: 'https://me:pw@a.example' }, 'without a user name and password'],
     ['baseUrl', { baseUrl: 'https://a.example/api/v1/' }, 'the address before /api/v1'],
