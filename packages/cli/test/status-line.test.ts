@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GOOD } from './import-scene.ts';
-import { stubService } from './stub-service.ts';
+import { KEY, stubService } from './stub-service.ts';
 import { type CliOptions, cli, testFolder } from './test-io.ts';
 
 const VERIFIED = 'short_url,url\nhttp://localhost:1/a,https://example.com\n';
@@ -43,3 +43,12 @@ test.each(OUTPUTS)(
     }
   },
 );
+
+test('a status line on a terminal never shows the key', async () => {
+  const [{ env }, folder] = [await stubService(), await testFolder()];
+  const file = join(folder, `${KEY}.csv`);
+  await writeFile(file, GOOD);
+  const { stderr } = await cli(['import', file], { env, tty: { stderr: true } });
+  expect(stderr).toContain('Checking');
+  expect(stderr).not.toContain(KEY);
+});

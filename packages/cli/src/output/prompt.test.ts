@@ -17,3 +17,8 @@ test('no more is read of a long line than a key may have', async () => {
   expect((await readFirstLine(long, signal)).length).toBeLessThan(6_000);
   expect(read).toBeLessThan(100_000);
 });
+
+test('a line that comes in pieces is read to its end, and no further', async () => {
+  const pieces = Readable.from(['sl_0123456789abcdef', 'ghijkl', 'mn\r\nmore']);
+  expect(await readFirstLine(pieces, signal)).toBe('sl_0123456789abcdefghijklmn');
+});
