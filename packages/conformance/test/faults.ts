@@ -723,3 +723,43 @@ export const FAULTS: PlantedFault[] = [
     plant: (send) => (call) => send({ ...call, path: call.path.replace(/v\d+/, 'v1') }),
   },
 ];
+
+const SHORT_URL = /^https:\/\/sho\.rt\/\w+$/;
+
+/** Ways in which a server can differ from an addition. It conforms all the same. */
+export const ADDITION_FAULTS: [finds: string, plant: PlantedFault['plant']][] = [
+  ['redirect', status(301, 308, SHORT_URL)],
+  [
+    'redirect',
+    replies({ path: SHORT_URL, status: 301 }, (_, reply) => {
+      reply.headers['location'] = 'https://example.com/';
+    }),
+  ],
+  ['unknown-code', status(404, 410, SHORT_URL)],
+  ['created-status', status(201, 200, LINKS)],
+  ['code-alphabet', set('code', 'Il0O1')],
+  ['target-rules', instead(({ body }) => body.includes('ftp://'), json(201, {}))],
+  ['whole-batch', replies({ path: BATCH, status: 400 }, (body) => ({ ...body, details: [] }))],
+  ['results-in-order', small((body) => ({ ...body, results: body.results.toReversed() }))],
+  [
+    'poll-interval',
+    poll((body, reply) => {
+      if (body.status === 'completed') reply.headers['retry-after'] = '1';
+    }),
+  ],
+  [
+    'poll-interval',
+    accepted((_, reply) => {
+      delete reply.headers['retry-after'];
+    }),
+  ],
+  ['unknown-job', status(404, 410, JOB)],
+  ['error-codes', errors(404, (body) => ({ ...body, code: 'Not found' }))],
+  ['http-statuses', status(415, 400, LINKS)],
+  [
+    'request-id',
+    errors(404, (_, reply) => {
+      delete reply.headers['x-request-id'];
+    }),
+  ],
+];

@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../server/src/store/sqlite/index.ts';
 import { startTestService } from '../../server/src/testing/test-service.ts';
 import { runConformance } from '../src/index.ts';
 import type { SessionOptions } from '../src/session.ts';
-import { FAULTS, type PlantedFault, type Send } from './faults.ts';
+import { ADDITION_FAULTS, FAULTS, type PlantedFault, type Send } from './faults.ts';
 
 const PUBLIC_URL = 'https://sho.rt';
 
@@ -63,7 +63,7 @@ const sleep = async (ms: number) => {
 };
 
 /** Runs the suite with an account of its own, through a fault. */
-async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>) {
+async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>, isCoreOnly = true) {
   const { store } = service.subject;
   const isSmall = fault.account === 'small';
   const plan = isSmall ? 'community' : 'avance';
@@ -79,7 +79,7 @@ async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>) 
   };
   const apiKey = await newKey('shortlinks:write');
   const connection = { fetch: fetchThrough(fault.plant), sleep };
-  const options = { baseUrl: PUBLIC_URL, apiKey, plan, isCoreOnly: true, ...connection } as const;
+  const options = { baseUrl: PUBLIC_URL, apiKey, plan, isCoreOnly, ...connection } as const;
   if (isSmall) return runConformance(options);
   const domainIds: string[] = [];
   for (const name of ['one', 'two']) {
@@ -89,7 +89,7 @@ async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>) 
   }
   const readKey = await newKey('analytics:read');
   // Too few requests to see a rate limit, which faults of the small account are about.
-  return runConformance({ ...options, readKey, domainIds, budgetRequests: 90 });
+  return runConformance({ ...options, readKey, domainIds, budgetRequests: isCoreOnly ? 90 : 400 });
 }
 
 test.each(['small', 'jobs'] as const)(
@@ -125,3 +125,15 @@ test.each(FAULTS)('$name: $finds fails', async (fault) => {
     if (verdict.id === fault.finds) expect(verdict.exchanges).not.toEqual([]);
   }
 });
+
+test.each([['none', undefined] as const, ...ADDITION_FAULTS])(
+  'an addition that a server follows in another way fails: %s',
+  async (finds, plant = (send) => send) => {
+    const report = await runOn({ plant }, false);
+    const failing = report.verdicts.filter(
+      ({ result, isAddition }) => isAddition && result === 'fails',
+    );
+    if (finds === 'none') expect(failing).toEqual([]);
+    else expect(failing.map(({ id }) => id)).toContain(finds);
+  },
+);
