@@ -69,6 +69,19 @@ test('writes the file after each request that changed something, and after one t
   await page.close();
 });
 
+test('a kept database has the plan of the page that opens it next, and the key of that page only', async () => {
+  const first = await start({ plan: 'pro', limits: { links: 7 } });
+  await first.close();
+  await using next = await start({ plan: 'community' });
+  const usageFor = (apiKey: string) =>
+    next.fetch(`${next.url}/api/v1/usage`, { headers: { 'X-Api-Key': apiKey } });
+  expect((await usageFor(first.apiKey)).status).toBe(401);
+  expect(await (await usageFor(next.apiKey)).json()).toMatchObject({
+    plan: 'community',
+    links: { limit: 15 },
+  });
+});
+
 test.each([
   ['in memory', undefined],
   ['with a file', 'kept'],
