@@ -21,6 +21,7 @@ import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
 import type { Store } from '../src/store/store.ts';
+import { StoreError } from '../src/store/store-error.ts';
 import { START } from './fixture.ts';
 
 const postgres = usePostgres();
@@ -46,6 +47,8 @@ class Operator {
   stdin: string[] = [];
   /** Called when links were checked. */
   onChecked = async (): Promise<void> => undefined;
+  /** Called before links are written. */
+  onImport = async (): Promise<void> => undefined;
   /** Called when the file of an export is open, and nothing is in it. */
   onExport = async (): Promise<void> => undefined;
 
@@ -92,7 +95,10 @@ class Operator {
           await this.onExport();
           return store.exportLinks(...args);
         };
-        return { ...store, checkImport, exportLinks, close: async () => undefined };
+        const importLinks: Store['importLinks'] = (input) =>
+          this.onImport().then(() => store.importLinks(input));
+        const hooked = { checkImport, importLinks, exportLinks };
+        return { ...store, ...hooked, close: async () => undefined };
       },
       ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
       interruptible: (act) => act(new AbortController().signal),
@@ -1038,6 +1044,24 @@ test('what was checked is written, whatever becomes of the file meanwhile', asyn
   expect(await operator.import(file), operator.err.join('\n')).toBe(0);
   expect(await operator.links()).toMatchObject([{ target_url: 'https://example.com/a' }]);
 });
+
+test.each([
+  [4, 0, 1],
+  [5, 1, 0],
+])(
+  'an import that finds the database busy %i times ends with %i',
+  async (times, exitCode, links) => {
+    const operator = await Operator.open(MEMORY, 'bit.example');
+    const file = await fileOf('a.csv', 'link,long_url\nbit.example/a,https://example.com/a\n');
+    let tries = 0;
+    operator.onImport = async () => {
+      tries += 1;
+      if (tries <= times) throw new StoreError('busy', 'The database is busy.');
+    };
+    expect(await operator.import(file)).toBe(exitCode);
+    expect(await operator.links()).toHaveLength(links);
+  },
+);
 
 test('an import that was killed is run again, whatever it had written', async () => {
   const operator = await Operator.open(`sqlite:${path()}`, 'bit.example');
