@@ -301,6 +301,19 @@ test('keeps the focus on the key that was opened, also among keys of one name', 
   }
 });
 
+test('folds two keys without use into one row', async () => {
+  const other = await serve({ api_keys: 3 });
+  for (const name of ['second', 'third']) await addKey(other, name);
+  await other.store.admit(await callerOf(other), NOW);
+  const { page } = await visit({}, other);
+  await lookAt(page, other.apiKey);
+  const fold = page.locator('.keys .fold');
+  expect(await fold.allTextContents()).toEqual(['test', '2 keys without use in 30 days']);
+  await fold.last().click();
+  const names = await keyButtons(page).allTextContents();
+  expect(names).toEqual(expect.arrayContaining(['test', 'second', 'third']));
+});
+
 /** When the tests of the page's own clock begin. */
 const START = Date.UTC(2026, 0, 5, 12, 0, 30);
 
