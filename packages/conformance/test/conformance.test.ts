@@ -461,6 +461,19 @@ test('reports show what a hostile service sends as text, and never the key', asy
   expect(text).not.toMatch(/^x Forged/m);
 });
 
+test('of a failure with many exchanges, the text has the last three', async () => {
+  const exchanges = [1, 2, 3, 4].map((n) => ({
+    request: { method: 'GET', path: `/${n}`, headers: {}, body: '' },
+    response: { status: 200, headers: {}, body: '' },
+  }));
+  const failure = { result: 'fails', reason: 'no', exchanges, isExpected: false } as const;
+  const verdicts = [{ id: 'x', section: 'Links', text: 'A link is one.', ...failure }];
+  const cost = { requestsSent: 4, linksCreated: 0, isPassed: false, stale: [] };
+  const about = { protocolVersion: '1', baseUrl, plan: undefined };
+  const paths = textReport({ ...about, ...cost, verdicts }).match(/GET \/\d/g);
+  expect(paths).toEqual(['GET /2', 'GET /3', 'GET /4']);
+});
+
 test('a report never has a key, though the service quotes it', async () => {
   const service = new TinyService(AVANCE);
   const readKey = 'a-key-that-only-reads';
