@@ -8,7 +8,7 @@ import {
   types,
 } from 'pg';
 import { recordWrite } from '../links.ts';
-import { type Statement, sql } from '../queries/reading.ts';
+import type { Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { prepared, toPostgres } from './statement.ts';
@@ -126,15 +126,6 @@ export class Channel<C extends ClientBase = PoolClient> {
     // Several statements in one text have several results, which the driver's types leave out.
     const results = (await this.client.query(text)) as unknown as QueryResult[];
     return results.at(-1)?.rowCount === 1;
-  }
-
-  /**
-   * Ends the transaction that found a write committed. It writes, so that its own commit waits for a synchronous standby: a primary whose
-   * standby was cut off shows transactions that the standby doesn't have, once their sessions were ended.
-   */
-  async confirmWrite({ writer }: ClickWrite): Promise<void> {
-    await this.run(sql`UPDATE click_writes SET written_at = written_at WHERE writer = ${writer}`);
-    await this.commit();
   }
 
   async commit(): Promise<void> {

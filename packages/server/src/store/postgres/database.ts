@@ -115,7 +115,9 @@ export class Database {
       const isNew = open === undefined && repeated === undefined;
       const write = open?.write ?? repeated ?? this.#nextWrite();
       if (!(await channel.beginWrite(write))) {
-        await channel.confirmWrite(write);
+        // It has locked the row, so that its end waits for a synchronous standby: a primary that was cut off from its standby shows
+        // transactions which that one doesn't have, once their sessions were ended.
+        await channel.commit();
         return open?.value;
       }
       try {
