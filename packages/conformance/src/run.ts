@@ -1,12 +1,8 @@
 import { additions } from './additions.ts';
 import { batchStatements, jobStatements, shapeStatements } from './core/batches.ts';
+import { errorStatements, keyStatements } from './core/errors.ts';
 import { bareLink, isPlanLimit } from './core/facts.ts';
-import {
-  errorStatements,
-  keyStatements,
-  limitStatements,
-  versionStatements,
-} from './core/limits.ts';
+import { limitStatements, versionStatements } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
 import {
   isPlanName,

@@ -190,3 +190,23 @@ export function demandItems(exchange: Exchange, sent: readonly { target_url: str
   const codes = new Set(items.map((item) => item['code']));
   demand(codes.size === items.length, 'two results have one code', exchange);
 }
+
+/** Compares a limit that the service states about the account with that of the plan. */
+export async function stated(
+  session: Session,
+  path: string,
+  limitOf: (limits: NonNullable<Session['limits']>) => number,
+) {
+  if (session.usage === undefined) throw new NotShown('needs GET /api/v1/usage, or an operator');
+  if (session.limits === undefined) throw new NotShown('needs a plan with known limits');
+  const value = session.usageNumber(...path.split('.'), 'limit');
+  if (value === undefined)
+    throw new NotShown(`the usage has no number ${path}.limit`, [session.usage]);
+  const wanted = limitOf(session.limits);
+  demand(
+    value === wanted,
+    `the usage states ${show(value)}, the plan has ${wanted}`,
+    session.usage,
+  );
+  return [session.usage];
+}
