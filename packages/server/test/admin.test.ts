@@ -923,7 +923,7 @@ test.each(['revoke', 'rotate'])(
     if (verb === 'rotate') await json('keys', 'revoke', id);
     for (const pasted of [key, ` ${key}`, `X-Api-Key: ${key}`]) {
       expect(await run('keys', verb, pasted)).toBe(1);
-      expect(err).toEqual(['error: no key is like this one, or it was revoked before']);
+      expect(err).toEqual(['error: there is no such key, or it was revoked before']);
     }
   },
 );

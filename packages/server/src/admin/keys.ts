@@ -113,7 +113,7 @@ async function idOf(store: Store, named: string): Promise<string> {
   const [key] = /sl_\w+/.exec(named) ?? [];
   const id = key === undefined ? named : (await store.findKeyByHash(hashApiKey(key)))?.keyId;
   if (id !== undefined) return id;
-  throw new CommandFailed('no key is like this one, or it was revoked before');
+  throw new CommandFailed('there is no such key, or it was revoked before');
 }
 
 /** Makes a key; only its hash is stored, so this is the one time it can be shown. */
