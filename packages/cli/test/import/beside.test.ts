@@ -322,6 +322,28 @@ describe('links that another file in the folder names', () => {
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 
+  test.each([
+    ['of files with the same results', ['input.csv', 'b.csv']],
+    ['of standard input', ['-', '-']],
+  ])('may exist, and are counted once where the results say it too: %s', async (_, [one, two]) => {
+    const pathOf = (name = '') => (name === '-' ? name : world.path(name));
+    const settings = {
+      output: world.path('out.csv'),
+      onSimilar: 'reuse',
+      onUnknown: 'skip',
+    } as const;
+    const rows = [file(row(1)), file(row(1), row(1))];
+    world.write('input.csv', rows[0] ?? '');
+    world.write('b.csv', rows[1] ?? '');
+    const [first, second] = rows.map((text) => [Buffer.from(text)]);
+    world.service.fault = () => ({ type: 'lost', created: true });
+    const lost = await world.import({ ...settings, file: pathOf(one) }, first);
+    expect(lost).toMatchObject({ unknown: 1 });
+    world.service.fault = () => undefined;
+    const next = await world.import({ ...settings, file: pathOf(two) }, second);
+    expect(next).toMatchObject({ created: 1, unknown: 1 });
+  });
+
   test('that is kept of results which a person had changed', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();

@@ -146,6 +146,7 @@ async function readOther(path: string, name: string, source: number, ask: AskOfI
       for (const batch of journal.batches()) {
         for (const link of journal.eachLink(batch)) evidence.addLink(source, link, saidOf(link));
       }
+      if (journal.hasWritten(evidence.record ?? '')) evidence.countOnce(source);
     } finally {
       journal.close();
     }

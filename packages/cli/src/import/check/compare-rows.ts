@@ -25,7 +25,8 @@ export async function gatherEvidence(
   const { known = [], output } = settings;
   const mayClaim = LEAST_COLUMNS.some((column) => plan.columns.includes(column));
   const evidence = new Evidence(journal, mayClaim);
-  const isRecord = await isUnknownRecord(journal, settings);
+  evidence.record = await unknownRecord(journal, settings);
+  const isRecord = evidence.record !== undefined;
   // Rows and links are compared side by side only where no other file knows of links.
   if (known.length > 0 || isRecord) evidence.begin('sorted');
   const files = { isOfLines: isOfLines || plan.format === 'jsonl' };
@@ -49,13 +50,11 @@ export async function gatherEvidence(
   return evidence;
 }
 
-/** Whether the results that are there are not those that the journal knows to be written last. */
-async function isUnknownRecord(
-  journal: Journal,
-  { output, inPlace, restart }: ImportSettings,
-): Promise<boolean> {
-  if (inPlace || restart || output === '-' || !(await isFilled(output))) return false;
-  return isOfOthers(journal) || !journal.hasWritten(await fingerprint(output));
+/** The fingerprint of the results that are there, where they are not those that the journal knows to be written last. */
+async function unknownRecord(journal: Journal, { output, inPlace, restart }: ImportSettings) {
+  if (inPlace || restart || output === '-' || !(await isFilled(output))) return undefined;
+  const record = await fingerprint(output);
+  return isOfOthers(journal) || !journal.hasWritten(record) ? record : undefined;
 }
 
 function isOfOthers(journal: Journal): boolean {

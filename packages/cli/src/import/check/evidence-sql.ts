@@ -320,6 +320,13 @@ const ADOPTED = `short_url IS NOT NULL AND source > 0 AND id IN (
     SELECT id FROM free_link WHERE source = ${KNOWN_BY.results} OR id IN (SELECT link FROM temp.match)
   ) OR ${DOUBTS}`;
 export const TO_ADOPT = `SELECT id, key, content, pair, code, short_url, error FROM temp.link WHERE ${ADOPTED} ORDER BY id`;
+/** Bound: the source of a journal. As many as the results that it has written doubt are the same. */
+export const DROP_DOUBTS_OF_RESULTS = `
+  DELETE FROM temp.link WHERE id IN (
+    SELECT id FROM (SELECT id, key, row_number() OVER (PARTITION BY key ORDER BY id) AS n FROM temp.link WHERE source = ? AND short_url IS NULL)
+    JOIN (SELECT key, count(*) AS known FROM temp.link WHERE source = ${KNOWN_BY.results} AND short_url IS NULL AND of_row IS NULL GROUP BY key) USING (key)
+    WHERE n <= known
+  )`;
 export const DROP_ALL_DOUBTS = 'DELETE FROM temp.link WHERE source > 0 AND short_url IS NULL';
 
 /** The same of links that rows name themselves, where the results are another file. */

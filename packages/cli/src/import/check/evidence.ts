@@ -39,6 +39,8 @@ export class Evidence {
   onSimilar: OnSimilar = 'create';
   /** As long as nothing is known of any link, all rows are new, and none is kept. */
   keepsRows = false;
+  /** The fingerprint of results that the journal has not written last. */
+  record: string | undefined;
   readonly named = new NamedLinks();
   /** Set once the rows were checked. */
   addRows: () => Promise<void> = async () => {};
@@ -150,6 +152,12 @@ export class Evidence {
   releaseDoubts(): boolean {
     this.#flush();
     return this.#db.prepare(sql.DROP_ALL_DOUBTS).run().changes > 0;
+  }
+
+  /** Forgets what a journal and the results that it has written both doubt. */
+  countOnce(journal: number): void {
+    this.#flush();
+    this.#db.prepare(sql.DROP_DOUBTS_OF_RESULTS).run(journal);
   }
 
   /** Forgets links that only the service has named. */

@@ -40,7 +40,7 @@ export async function openResults(known: SendNewRows): Promise<OutputFile> {
   const ownFiles: OwnFiles = {
     hasWritten: (content) => content === input || own.hasWritten(content),
     willWrite: (content) => own.willWrite(content),
-    remembersNone: journal.written.length === 0,
+    remembersNone: isStream(settings.file) || journal.written.length === 0,
   };
   return await openOutput(output, {
     stdout: deps.stdout,
@@ -51,9 +51,11 @@ export async function openResults(known: SendNewRows): Promise<OutputFile> {
   });
 }
 
-/** The journal of standard input has the name of its content, and remembers no files. */
-export function ownFilesOf(journal: Journal, settings: ImportSettings): OwnFiles {
-  return isStream(settings.file) || settings.dryRun ? NO_OWN_FILES : journal;
+/** The journal of standard input has the name of its content: what it has written is not replaced by other content. */
+export function ownFilesOf(journal: Journal, { file, dryRun }: ImportSettings): OwnFiles {
+  if (dryRun) return NO_OWN_FILES;
+  const willWrite = (content: string) => journal.willWrite(content);
+  return isStream(file) ? { ...NO_OWN_FILES, willWrite } : journal;
 }
 
 /** Warns where a file was kept under another name, because a person had changed it. */
