@@ -184,9 +184,7 @@ export class Session {
     // A request that is refused after the wait that it was given is sent again after a whole minute.
     const waitMs = attempt === 1 ? statedMs : Math.max(statedMs, 60_000);
     if (waitMs > maxWaitMs) {
-      throw new NotShown(`the service asks for a wait of ${waitMs / 1_000} s: --max-wait`, [
-        refused,
-      ]);
+      throw new NotShown(`needs a wait of ${waitMs / 1_000} s: --max-wait`, [refused]);
     }
     await this.sleep(waitMs);
   }

@@ -282,7 +282,26 @@ test('a service that is over its quota for the day is not waited for', async () 
   const report = await run(service, { plan: 'community', fetch, sleep });
   expect(idsOf(report, 'fails')).toEqual([]);
   const reasons = report.verdicts.map((verdict) => ('reason' in verdict ? verdict.reason : ''));
-  expect(reasons).toContain('the service asks for a wait of 40000 s: --max-wait');
+  expect(reasons).toContain('needs a wait of 40000 s: --max-wait');
+});
+
+test('a second refusal in a row is waited for a whole minute, if that is allowed', async () => {
+  const service = new TinyService(COMMUNITY);
+  let sent = 0;
+  const fetch: typeof service.fetch = async (url, init) => {
+    sent += 1;
+    if (sent < 10) return service.fetch(url, init);
+    const body = { error: 'At most 15 requests per minute.' };
+    return Response.json(body, { status: 429, headers: { 'Retry-After': '1' } });
+  };
+  const report = await run(service, {
+    plan: 'community',
+    fetch,
+    sleep: service.sleep,
+    maxWaitMs: 30_000,
+  });
+  const reasons = report.verdicts.map((verdict) => ('reason' in verdict ? verdict.reason : ''));
+  expect(reasons).toContain('needs a wait of 60 s: --max-wait');
 });
 
 test.each([

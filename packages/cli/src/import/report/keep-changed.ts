@@ -81,7 +81,8 @@ const MAX_LINE = 4 * 1024 * 1024;
 /** Each byte is a character, so that no line is taken for another. One that is too long is none of any other file. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = '';
-  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+  const chunks = createReadStream(path, { highWaterMark: MAX_LINE }) as AsyncIterable<Buffer>;
+  for await (const bytes of chunks) {
     const lines = (rest + bytes.toString('latin1')).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

@@ -257,7 +257,8 @@ describe('a file that a person changed', () => {
     const output = await openOutput(at('out.csv'), { stdout, ownFiles: forgotten });
     await output.write(after);
     expect(await output.finish()).toBe(isKept ? at('out.csv.old') : undefined);
-    expect(readFileSync(at('out.csv'))).toEqual(Buffer.from(after));
+    // Comparing millions of bytes one by one takes seconds.
+    expect(readFileSync(at('out.csv')).equals(Buffer.from(after))).toBe(true);
   });
 
   test('is kept where a person took lines out, as far as is known what was written', async () => {
