@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidOptionError, PermissionError, RateLimitError } from '@shortlink/sdk';
 import { describe, expect, test } from 'vitest';
@@ -213,6 +213,20 @@ describe('several files', () => {
     expect((await run('--on-similar', 'reuse')).exitCode).toBe(0);
     expect(service.created).toHaveLength(2);
     expect(await readFile(`${other}.results.csv`, 'utf8')).toMatch(/\/a,.*created/);
+  });
+
+  test('links that only the filled rows of the one before it name are used in another folder, too', async () => {
+    const { service, input, folder } = await scene(GOOD);
+    const other = join(folder, 'other', 'second.csv');
+    await mkdir(join(folder, 'other'));
+    await writeFile(other, GOOD);
+    const run = (...files: string[]) =>
+      cli(['import', ...files, '--in-place', '--on-similar', 'reuse'], { env: service.env });
+    expect((await run(input)).exitCode).toBe(0);
+    await rm(`${input}.shortlink-journal`);
+    expect((await run(input, other)).exitCode).toBe(0);
+    expect(service.created).toHaveLength(2);
+    expect(await readFile(other, 'utf8')).toMatch(/\/a,.*created/);
   });
 
   test('a dry run refuses what the run would refuse', async () => {
