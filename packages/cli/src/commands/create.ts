@@ -1,10 +1,9 @@
 import type { BatchResultItem, CreateLinkBody } from '@shortlink/sdk';
-import { LineSplitter } from '@shortlink/tables/basics';
+import { inputError, LineSplitter } from '@shortlink/tables/basics';
 import type { Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, exitCodeOf, usageError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import { formatCount, plural } from '../format.ts';
-import { inputError } from '../import/errors.ts';
 import type { InputStream } from '../io.ts';
 import { endOnAbort } from '../output/prompt.ts';
 import { foreign, sanitize } from '../output/sanitize.ts';
@@ -188,7 +187,7 @@ function printOutcome(outcome: UrlOutcome, { printer, globals }: Context): void 
   });
 }
 
-/** The lines of standard input, trimmed, but for blank ones. Throws a CliError (exit code 2) for bytes that are not UTF-8. */
+/** The lines of standard input, trimmed, but for blank ones. Throws an InputError for bytes that are not UTF-8. */
 async function* readLines(stdin: InputStream): AsyncGenerator<string> {
   const lines = new LineSplitter('standard input', 1, (line, text, start, end) => {
     const url = text.slice(start, end).trim();

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, statfsSync } from 'node:fs';
 import { lstat, open, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { InputError, systemReason } from '@shortlink/tables/basics';
 import { hasCode } from '../cli-error.ts';
 
 /** A hidden file beside a target. File names have at most 255 bytes. */
@@ -40,4 +43,25 @@ export async function syncFolder(path: string): Promise<void> {
   } catch (error) {
     if (!hasCode(error, ...CAN_NOT)) throw error;
   }
+}
+
+/** The journal, or a folder in which SQLite may keep temporary tables: whichever has the least room. */
+export function placeWithoutRoom(path: string): string {
+  const roomIn = (folder: string) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  };
+  const folders = [tmpdir(), '/var/tmp'].filter((folder) => existsSync(folder));
+  const [fullest] = folders.toSorted((a, b) => roomIn(a) - roomIn(b));
+  const isFull = fullest !== undefined && roomIn(fullest) < roomIn(dirname(path));
+  return isFull ? `The temporary folder ${fullest}` : path;
+}
+
+/** A file can't be written any more: exit code 1, and the same command continues. An error that says so stays as it is. */
+export function writeError(path: string, cause: unknown): InputError {
+  if (cause instanceof InputError) return cause;
+  return new InputError(`${path} can't be written: ${systemReason(cause)}.`, {
+    code: 'system',
+    cause,
+  });
 }

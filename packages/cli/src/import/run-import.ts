@@ -4,8 +4,7 @@ import { systemReason } from '@shortlink/tables/basics';
 import { addRows, checkInput, type ImportSource } from './check/check-input.ts';
 import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
-import { writeError } from './errors.ts';
-import { removeLeftovers, syncFolder } from './folder.ts';
+import { removeLeftovers, syncFolder, writeError } from './folder.ts';
 import { isStream } from './is-stream.ts';
 import type { Journal } from './journal/journal.ts';
 import { openJournal, peekJournal } from './journal/open-journal.ts';
@@ -38,7 +37,7 @@ import type { ImportDeps, ImportSettings, ImportSummary } from './types.ts';
 /**
  * Imports one file. What ends the import once sending may have begun is in the summary's `stopped`.
  *
- * @throws CliError (exit code 2) when the input can't be imported, or another run uses the journal. Nothing was sent then.
+ * @throws InputError when the input can't be imported, or another run uses the journal. Nothing was sent then.
  */
 export async function runImport(settings: ImportSettings, deps: ImportDeps) {
   const startedAt = deps.now();

@@ -8,8 +8,7 @@ import {
   splitTags,
   toCell,
 } from '@shortlink/tables';
-import type { TableSettings as ReadSettings, Row } from '@shortlink/tables/basics';
-import { inputError } from '../import/errors.ts';
+import { inputError, type TableSettings as ReadSettings, type Row } from '@shortlink/tables/basics';
 import { detectLayout, type Layout } from '../import/layout.ts';
 import { createRowRules } from '../import/map/row-rules.ts';
 import { type ImportDeps, type ImportSettings, ROW_STATUSES } from '../import/types.ts';
@@ -45,7 +44,7 @@ const WITHOUT_LINK: readonly unknown[] = ROW_STATUSES.filter((status) => status 
 type TableDeps = Pick<ImportDeps, 'stdin' | 'signal'>;
 
 /**
- * Opens a table and reads it once, so that what is wrong with it is known before anything is asked. Throws a CliError (exit code 2) for a file
+ * Opens a table and reads it once, so that what is wrong with it is known before anything is asked. Throws an InputError for a file
  * that can't be read, has no such columns, or no short URL at all, and the reason of the signal.
  */
 export async function openTable(settings: TableSettings, { stdin, signal }: TableDeps) {

@@ -462,7 +462,7 @@ describe('links with another title', () => {
   test('stop the run before anything is sent, with the lines', async () => {
     const asked = world.service.asked.length;
     await expect(world.import()).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringContaining('line 2: https://s.example/0000001'),
       hint: expect.stringContaining('--on-similar reuse'),
     });

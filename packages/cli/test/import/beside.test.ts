@@ -28,7 +28,7 @@ test('links that another file doubts are asked for again with --on-unknown retry
   const header = 'url,code,short_url,status,error,made_for';
   world.write('old.csv', `${header}\nhttps://example.com/1,,,unknown,no response,\n`);
   world.write('input.csv', 'url\nhttps://example.com/1\n');
-  await expect(world.import()).rejects.toMatchObject({ exitCode: 2 });
+  await expect(world.import()).rejects.toMatchObject({ code: 'input' });
   expect(await world.import({ onUnknown: 'retry' })).toMatchObject({ created: 1, unknown: 0 });
 });
 
@@ -58,7 +58,7 @@ describe('links that another file in the folder names', () => {
     const { asked } = world.service;
     const before = asked.length;
     await expect(world.import(week2)).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringMatching(
         /2 rows ask.*input\.csv\.results\.csv.*line 2: https:.*line 3/,
       ),
@@ -108,7 +108,7 @@ describe('links that another file in the folder names', () => {
       await world.import({ ...how, output });
       world.write('input.csv.out', change(world.read('input.csv.out')));
       rmSync(world.path('input.csv.shortlink-journal'));
-      await expect(world.import({ onSimilar: 'stop' })).rejects.toMatchObject({ exitCode: 2 });
+      await expect(world.import({ onSimilar: 'stop' })).rejects.toMatchObject({ code: 'input' });
       expect(world.created()).toEqual({ links: 1, duplicates: 0 });
     },
   );
@@ -480,14 +480,14 @@ describe('result columns', () => {
     await world.import();
     world.write('other.csv', 'url,Kurzlink\nhttps://example.com/1,https://api.example/0000001\n');
     await expect(world.import({ file: world.path('other.csv') })).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringContaining(
         'line 2: "Kurzlink" has "https://api.example/0000001", a short URL of this service',
       ),
     });
     // The journal knows where its short URLs are.
     world.write('input.csv', 'url,Kurzlink\nhttps://example.com/3,https://s.example/0000001\n');
-    await expect(world.import()).rejects.toMatchObject({ exitCode: 2 });
+    await expect(world.import()).rejects.toMatchObject({ code: 'input' });
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
   });
 });

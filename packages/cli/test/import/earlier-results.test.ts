@@ -182,7 +182,7 @@ test.each([
   const header = 'url,code,short_url,status,error\n';
   world.write('known.csv', `${header}https://example.com/1,${code},${short_url},,\n`);
   await expect(world.import({ known: [world.path('known.csv')] })).rejects.toMatchObject({
-    exitCode: 2,
+    code: 'input',
     message: expect.stringMatching(`known.csv, line 2: "${short_url}"`),
   });
   expect(world.service.requests).toBe(0);
@@ -217,7 +217,7 @@ describe('a results file without some of its columns', () => {
     const isEnough = missing.join() === 'error';
     for (const name of isEnough ? ['cut.csv'] : ['cut.csv', 'cut.jsonl']) {
       await expect(world.import({ baseUrl, file: world.path(name) })).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining(`"${missing[0]}"`),
       });
     }
@@ -246,7 +246,7 @@ describe('a results file without some of its columns', () => {
         { file: world.path('other.csv'), known: [world.path(`input.${format}`)] },
       ]) {
         await expect(world.import(settings)).rejects.toMatchObject({
-          exitCode: 2,
+          code: 'input',
           message: expect.stringContaining('but has no short_url'),
         });
       }

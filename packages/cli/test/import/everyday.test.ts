@@ -402,7 +402,7 @@ describe('what exists already', () => {
     expect(codes().get('https://example.com/3')).toBe('0000003');
     expect(await world.import(fresh)).toMatchObject({ created: 0, existing: 3 });
     world.write('known.csv', file(row(1)));
-    await expect(world.import(fresh)).rejects.toMatchObject({ exitCode: 2 });
+    await expect(world.import(fresh)).rejects.toMatchObject({ code: 'input' });
   });
 
   test('of several rows with one target, each keeps the known link that has its title', async () => {
@@ -641,7 +641,7 @@ describe('the lock', () => {
       restart: false,
     });
     await expect(world.import()).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringContaining('in use by another run'),
     });
     held.close();

@@ -67,7 +67,7 @@ test.each([
     world.write(name, `${text}\n`);
     const file = world.path(name);
     await expect(world.import({ ...settings, file, output: file })).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: expect.stringContaining(
         'no "code", "status", "error", so the link would be created',
       ),

@@ -145,7 +145,7 @@ test('a part of a result is refused wherever it is, in the input and in the know
   const part = object(1, { short_url: 'https://api.example/abc', status: 'created' });
   world.write('input.jsonl', FAR + part);
   await expect(world.import(lines())).rejects.toMatchObject({
-    exitCode: 2,
+    code: 'input',
     message: expect.stringContaining('line 601: the row has a link of an earlier import'),
   });
   world.write('known.jsonl', result(2) + part);

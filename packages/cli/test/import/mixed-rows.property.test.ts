@@ -72,7 +72,7 @@ async function play({ kinds, order, isFar }: File, inPlace: boolean): Promise<vo
     } catch (error) {
       // In place, keys that have the names of results are refused before anything is sent.
       expect(inPlace).toBe(true);
-      expect(error).toMatchObject({ name: 'CliError', exitCode: 2 });
+      expect(error).toMatchObject({ name: 'InputError', code: 'input' });
       expect(world.service.requests).toBe(0);
       return;
     }

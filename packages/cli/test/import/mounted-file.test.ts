@@ -68,6 +68,6 @@ test('what somebody has written into the file since is not replaced, and a dry r
   await expect(inPlace()).rejects.toThrow(`Its whole content is in ${harness.path(WHOLE)}`);
   expect(harness.read('input.csv')).toBe(before);
   harness.write('input.csv', '');
-  await expect(inPlace({ dryRun: true })).rejects.toMatchObject({ exitCode: 2 });
+  await expect(inPlace({ dryRun: true })).rejects.toMatchObject({ code: 'input' });
   expect([harness.read('input.csv'), harness.read(WHOLE)]).toEqual(['', whole]);
 });

@@ -39,7 +39,7 @@ test.each([undefined, 'reuse'] as const)(
     writeTargets(...sorted);
     const before = world.read('input.csv');
     await expect(world.import({ ...settings, onSimilar })).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message:
         '4 rows of input.csv ask for links that other rows name, as if a column had been sorted by itself (line 2: https://s.example/0000004, line 3: https://s.example/0000003, line 4: https://s.example/0000002, line 5: https://s.example/0000001), so nothing was sent',
       hint: 'Put what belongs together into one row again. To create other links: --on-similar create.',
@@ -103,7 +103,7 @@ test.each(['input.csv', 'input.csv.results.csv'])(
       world.write('input.csv', ['url', ...[1, 2, 3, 4].map(url), ''].join('\n'));
     const before = world.read(name);
     await expect(world.import(name === 'input.csv' ? settings : {})).rejects.toMatchObject({
-      exitCode: 2,
+      code: 'input',
       message: `${name}, line 2: 0000001 is not the code of https://s.example/0000004, as if a column had been sorted by itself`,
     });
     expect(world.read(name)).toBe(before);

@@ -36,7 +36,7 @@ test.each([
   loseJournal();
   moveOn(['lookup']);
   const refusal = {
-    exitCode: 2,
+    code: 'input',
     message: `${name} names links at ${SHORT}, such as ${SHORT}/0000001, and https://api.example knows none of them`,
   };
   await expect(world.import(settings())).rejects.toMatchObject(refusal);

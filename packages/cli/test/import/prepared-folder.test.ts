@@ -25,7 +25,7 @@ describe('the journal', () => {
     symlinkSync(target, world.path(name));
     for (const changes of [{}, { restart: true }, { dryRun: true }]) {
       await expect(world.import(changes)).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining('it is a symbolic link'),
         hint: expect.stringContaining('--journal'),
       });
@@ -38,7 +38,7 @@ describe('the journal', () => {
     execFileSync('sh', ['-c', 'mkfifo "$0"', world.path(JOURNAL)]);
     for (const changes of [{}, { restart: true }, { dryRun: true }]) {
       await expect(world.import(changes)).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining('it is a pipe or device'),
       });
     }
@@ -56,7 +56,7 @@ describe('outputs with their usual names', () => {
       if (option === '--rejects') world.write('input.csv', 'url\nnone\n');
       symlinkSync('.bashrc', world.path(name));
       await expect(world.import({ usualNames })).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining(`${name} is not written: it is a symbolic link`),
         hint: expect.stringContaining(`${option} FILE`),
       });

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { writeError } from '../../src/import/errors.ts';
+import { writeError } from '../../src/import/folder.ts';
 import { Journal } from '../../src/import/journal/journal.ts';
 import type { Fault, Link } from './fake-service.ts';
 import { ImportHarness } from './import-harness.ts';

@@ -140,7 +140,7 @@ describe.each(['', 'state/'])('in the folder "%s" of the input', (folder) => {
     renameSync(output, world.path('aside/output'));
     for (const dryRun of [true, false, false]) {
       await expect(world.import({ ...paths(), dryRun })).rejects.toMatchObject({
-        exitCode: 2,
+        code: 'input',
         message: expect.stringContaining(`${journal} has lost its content`),
         hint: expect.stringContaining('remove it, or run with --on-similar create'),
       });

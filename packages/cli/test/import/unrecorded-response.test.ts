@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { writeError } from '../../src/import/errors.ts';
+import { writeError } from '../../src/import/folder.ts';
 import { Journal } from '../../src/import/journal/journal.ts';
 import { ImportHarness } from './import-harness.ts';
 

@@ -154,7 +154,7 @@ test('more rows than a sheet holds are refused before anything is sent', async (
   world.write('input.txt', 'https://a.example/\n'.repeat(1_048_576));
   const changes = { file: world.path('input.txt'), output: world.path('o.xlsx') } as const;
   await expect(world.import({ ...changes, outputFormat: 'xlsx' })).rejects.toMatchObject({
-    exitCode: 2,
+    code: 'input',
     message: expect.stringContaining("o.xlsx can't be written: a sheet has 1,048,576 rows"),
   });
   expect(world.service.requests).toBe(0);

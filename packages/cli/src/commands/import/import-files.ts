@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { systemReason } from '@shortlink/tables/basics';
+import { inputError, systemReason } from '@shortlink/tables/basics';
 import { EXIT_CODES, type ExitCode } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
 import { plural, present } from '../../format.ts';
-import { inputError } from '../../import/errors.ts';
 import { type ImportSettings, NO_SERVICE } from '../../import/types.ts';
 import { printSummary, progressOf } from '../../output/import-summary.ts';
 import { importJson } from '../../output/json-events.ts';
@@ -64,7 +63,7 @@ export async function importFiles({ files, options }: ImportInput, context: Cont
   return exitCode;
 }
 
-/** @throws CliError (exit code 2) when it can't be written */
+/** @throws InputError when it can't be written */
 async function writeSummary(path: string, text: string): Promise<void> {
   await writeFile(path, text && `${text}\n`).catch((cause) => {
     throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another --summary.');

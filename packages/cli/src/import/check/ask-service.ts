@@ -1,6 +1,6 @@
 import type { LookupResult } from '@shortlink/sdk';
+import { inputError } from '@shortlink/tables/basics';
 import { formatDuration, plural } from '../../format.ts';
-import { inputError } from '../errors.ts';
 import type { SentAt } from '../journal/batches.ts';
 import type { Journal } from '../journal/journal.ts';
 import { linkIdentity, linkOfPair } from '../map/link-identity.ts';
@@ -80,7 +80,7 @@ async function lookUp(pairs: readonly string[], evidence: Evidence, deps: Import
   }
 }
 
-/** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides; else it throws a CliError (exit code 2). */
+/** Compares the rows again. Where their targets have links that could be theirs, or not, the user decides; else it throws an InputError. */
 export async function decideSimilar({ evidence, settings, deps }: Ask, how: string, hint = '') {
   evidence.onSimilar = settings.onSimilar ?? 'stop';
   const comparison = await evidence.compare();

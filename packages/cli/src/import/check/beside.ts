@@ -1,8 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { asCliError } from '../../cli-error.ts';
+import { InputError, inputError } from '@shortlink/tables/basics';
 import { formatCount } from '../../format.ts';
-import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { JournalLink } from '../journal/batches.ts';
 import { isJournal, JOURNAL_NAME } from '../journal/file.ts';
@@ -127,7 +126,7 @@ export async function readBeside(paths: readonly string[], ask: AskOfInput): Pro
   return names;
 }
 
-/** @throws CliError (exit code 2) for a file that seems to name links and can't be read */
+/** @throws InputError for a file that seems to name links and can't be read */
 async function readOther(path: string, name: string, source: number, ask: AskOfInput) {
   const { evidence, journal: own, settings, deps, source: input } = ask;
   const { plan, isOfLines: isTable } = input.layout;
@@ -153,8 +152,8 @@ async function readOther(path: string, name: string, source: number, ask: AskOfI
   } catch (error) {
     // It is looked at itself.
     if (isInput) return;
-    const { message, hint = '' } = asCliError(error) ?? {};
-    if (deps.signal.aborted || message === undefined) throw error;
+    if (deps.signal.aborted || !(error instanceof InputError)) throw error;
+    const { message, hint = '' } = error;
     // An option of this command is about its own input.
     const how = hint === '' || hint.includes('--map') ? 'Correct it.' : hint;
     throw inputError(

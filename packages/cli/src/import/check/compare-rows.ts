@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
+import { inputError } from '@shortlink/tables/basics';
 import { plural, present } from '../../format.ts';
-import { inputError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
 import { LEAST_COLUMNS } from '../map/result-columns.ts';

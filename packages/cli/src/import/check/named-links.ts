@@ -1,4 +1,4 @@
-import { inputError } from '../errors.ts';
+import { inputError } from '@shortlink/tables/basics';
 import type { OwnLink } from '../map/result-columns.ts';
 import type { ImportDeps } from '../types.ts';
 
@@ -33,8 +33,8 @@ export class NamedLinks {
   }
 
   /**
-   * Asks the service whether it knows these links: those of a test service would keep their rows from being created. Throws a CliError (exit
-   * code 2) where it knows none of an address.
+   * Asks the service whether it knows these links: those of a test service would keep their rows from being created. Throws an InputError
+   * where it knows none of an address.
    */
   async refuseUnknown(baseUrl: string, { client, signal }: ImportDeps): Promise<void> {
     const links = this.notAt(baseUrl);

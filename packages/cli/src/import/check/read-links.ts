@@ -1,8 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { constants, gunzipSync } from 'node:zlib';
 import { type Input, openInput, readRows } from '@shortlink/tables';
-import { InputError, type Row, shown } from '@shortlink/tables/basics';
-import { inputError } from '../errors.ts';
+import { InputError, inputError, type Row, shown } from '@shortlink/tables/basics';
 import { firstBytes } from '../journal/file.ts';
 import { detectLayout, type Layout } from '../layout.ts';
 import { isWholeMadeFor, linkIdentity } from '../map/link-identity.ts';
@@ -34,8 +33,8 @@ interface FileOfLinks {
 }
 
 /**
- * Reads a results file, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is none. Throws a
- * CliError (exit code 2) when a row names a link that can't be read, or the file is no table.
+ * Reads a results file, and adds the links that its rows name. Resolves to the columns of results that it lacks: then it is none. Throws an
+ * InputError when a row names a link that can't be read, or the file is no table.
  */
 export async function readLinks(
   { path, source, isOfLines, mayBeOther = false, origins, only, isInput = false }: FileOfLinks,
@@ -97,7 +96,7 @@ export async function readLinks(
 }
 
 /**
- * The column of a table without results that holds nothing but short URLs of one host. Throws a CliError (exit code 2) where they may be those
+ * The column of a table without results that holds nothing but short URLs of one host. Throws an InputError where they may be those
  * of another service, and the table will be replaced.
  */
 async function otherColumn(

@@ -23,7 +23,7 @@ beforeEach(async () => {
 /** What a user reads: the message, what to do about it, and exit code 2. */
 const userError = (message: string, hint: string) =>
   expect.objectContaining({
-    exitCode: 2,
+    code: 'input',
     message: expect.stringContaining(message),
     hint: expect.stringContaining(hint),
   });
@@ -232,7 +232,7 @@ describe('errors of the database', () => {
     [10, 'the disk reports an error'],
     [10 | (3 << 8), 'the disk reports an error'],
   ])('%i ends the run, and the same command continues', (errcode, reason) => {
-    expect(failing(errcode)).toThrow(expect.objectContaining({ exitCode: 1 }));
+    expect(failing(errcode)).toThrow(expect.objectContaining({ code: 'system' }));
     expect(failing(errcode)).toThrow(reason);
   });
 

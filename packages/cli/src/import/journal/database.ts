@@ -10,9 +10,8 @@ import {
 } from 'node:fs';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
-import { CliError } from '../../cli-error.ts';
-import { inputError, placeWithoutRoom, writeError } from '../errors.ts';
-import { partialName } from '../folder.ts';
+import { InputError, inputError } from '@shortlink/tables/basics';
+import { partialName, placeWithoutRoom, writeError } from '../folder.ts';
 import {
   ALLOW,
   APPLICATION,
@@ -53,7 +52,7 @@ const SCHEMA = `
  * Opens the database of a journal and locks it until it is closed. The lock is the kernel's, on the open file: it ends with the
  * process, and holds against processes of every machine that shares the disk.
  *
- * @throws CliError (exit code 2) when another run holds it, or the file is no journal or can't be written
+ * @throws InputError when another run holds it, or the file is no journal or can't be written
  */
 export function openLocked(path: string): DatabaseSync {
   for (let opens = 1; ; opens += 1) {
@@ -112,7 +111,7 @@ export function inTransaction<T>(db: DatabaseSync, path: string, work: () => T):
   }
 }
 
-/** Whether a run was killed in a transaction, which SQLite undoes at the next opening. Throws a CliError (exit code 2) when a run holds it. */
+/** Whether a run was killed in a transaction, which SQLite undoes at the next opening. Throws an InputError when a run holds it. */
 export function isInTransaction(path: string): boolean {
   const db = openDatabase(path, true);
   try {
@@ -245,7 +244,7 @@ export function readableError(path: string, error: unknown): unknown {
 
 /** Whether the disk, or a limit of the user or of the file, has no room for what was to be written. */
 export function lacksRoom(error: unknown): boolean {
-  const cause = error instanceof CliError && error.cause instanceof Error && error.cause.cause;
+  const cause = error instanceof InputError && error.cause instanceof Error && error.cause.cause;
   const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined;
   return code === SQLITE_FULL || code === SQLITE_IOERR_WRITE;
 }
@@ -256,7 +255,7 @@ function systemError(code: string, cause: Error): Error {
 
 /**
  * Node 22 and 24 print an ExperimentalWarning for `node:sqlite`, which does not concern the user of a tool: only this one is suppressed.
- * Throws a CliError (exit code 2) in a version of Node without it.
+ * Throws an InputError in a version of Node without it.
  */
 function loadSqlite(): typeof import('node:sqlite') {
   const { emitWarning } = process;

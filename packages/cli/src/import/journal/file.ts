@@ -1,7 +1,5 @@
 import { closeSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { systemReason } from '@shortlink/tables/basics';
-import type { CliError } from '../../cli-error.ts';
-import { inputError } from '../errors.ts';
+import { type InputError, inputError, systemReason } from '@shortlink/tables/basics';
 
 /** Unless the user names them. */
 export const JOURNAL_NAME = /\.shortlink-journal$/;
@@ -19,24 +17,24 @@ const ELSEWHERE =
 /** Where the journal is there. */
 export const ALLOW = 'Let this user read and write it: it knows which links exist.';
 
-export function notWritable(path: string, cause: unknown, hint = ELSEWHERE): CliError {
+export function notWritable(path: string, cause: unknown, hint = ELSEWHERE): InputError {
   return inputError(`${path} can't be written: ${systemReason(cause)}`, hint);
 }
 
-export function damaged(path: string, how: string): CliError {
+export function damaged(path: string, how: string): InputError {
   return inputError(`${path} is damaged: ${how}`, RESTORE);
 }
 
-export function incomplete(path: string): CliError {
+export function incomplete(path: string): InputError {
   return damaged(path, 'a part of it is missing, as in a copy that was made while an import ran');
 }
 
-export function notAJournal(path: string): CliError {
+export function notAJournal(path: string): InputError {
   const hint = JOURNAL_NAME.test(path) ? RESTORE : 'Name another file: --journal FILE';
   return inputError(`${path} is not an import journal`, hint);
 }
 
-/** Throws a CliError (exit code 2) for a symbolic link or a pipe: a folder from someone else could lead the journal elsewhere, or block it. */
+/** Throws an InputError for a symbolic link or a pipe: a folder from someone else could lead the journal elsewhere, or block it. */
 export function refuseIrregular(path: string): void {
   for (const part of [path, `${path}-journal`]) {
     const stats = lookAt(part);
@@ -60,7 +58,7 @@ function lookAt(path: string): Stats | undefined {
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
-/** Whether a file is more than empty. Throws a CliError (exit code 2) when it is no database, or this user may not read it. */
+/** Whether a file is more than empty. Throws an InputError when it is no database, or this user may not read it. */
 export function hasContent(path: string): boolean {
   const text = firstBytes(path, DATABASE_MAGIC.length).toString('latin1');
   if (!DATABASE_MAGIC.startsWith(text)) throw notAJournal(path);

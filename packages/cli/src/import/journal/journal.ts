@@ -54,7 +54,7 @@ export class Journal {
   readonly #made = new Map<number, readonly number[]>();
   #nextLink = 1;
 
-  /** `dispose` closes `db` and removes what was made for it. Throws a CliError (exit code 2) where a part of the journal is missing. */
+  /** `dispose` closes `db` and removes what was made for it. Throws an InputError where a part of the journal is missing. */
   constructor(path: string, db: DatabaseSync, baseUrl: string, dispose: () => void) {
     this.path = path;
     this.db = db;

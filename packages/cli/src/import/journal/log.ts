@@ -48,7 +48,7 @@ export class Log {
     this.#sealed = db.prepare('SELECT records FROM seal');
   }
 
-  /** @throws CliError (exit code 2) when a record is missing or is not what was written */
+  /** @throws InputError when a record is missing or is not what was written */
   *read(): Generator<LogRecord> {
     const next = this.#db.prepare('SELECT * FROM log WHERE id > ? ORDER BY id LIMIT 1');
     let count = 0;

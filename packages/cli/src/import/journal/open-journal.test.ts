@@ -407,7 +407,7 @@ describe('a copy of the one file that was made while it was written', () => {
           counts.whole += 1;
         } catch (error) {
           expect(error).toMatchObject({
-            exitCode: 2,
+            code: 'input',
             message: expect.stringMatching(/copy is damaged: /),
             hint: expect.stringContaining('--known'),
           });

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { inputError } from '../errors.ts';
+import { inputError } from '@shortlink/tables/basics';
 import { isInTransaction, openLocked, openPrivate, wasCut } from './database.ts';
 import { hasContent, refuseIrregular } from './file.ts';
 import { Journal } from './journal.ts';
@@ -29,7 +29,7 @@ export interface JournalSettings {
  * Opens the journal, or begins one, and keeps other runs out until it is closed. With `restart`, the old one is kept as `.old`, and comes back
  * where the new one remembers nothing when it is closed.
  *
- * @throws CliError (exit code 2) when another run holds it, or the file is something else, or the journal of another input
+ * @throws InputError when another run holds it, or the file is something else, or the journal of another input
  */
 export function openJournal(settings: JournalSettings): Journal {
   const { path, baseUrl, restart, input } = settings;

@@ -40,7 +40,7 @@ const RESULTS = Array.from({ length: SIZE }, (_, n): LinkResult => {
   return { status: 'created', code, short_url: `https://links.a-long-domain.example/${code}` };
 });
 const FULL = expect.objectContaining({
-  exitCode: 1,
+  code: 'system',
   message: expect.stringContaining('the disk is full'),
 });
 

@@ -19,7 +19,7 @@ export class Room {
     this.#path = path;
   }
 
-  /** Keeps room for so many results. Throws a CliError (exit code 1) when there is none: then nothing must be sent. */
+  /** Keeps room for so many results. Throws an InputError (exit code 1) when there is none: then nothing must be sent. */
   keep(links: number): void {
     const inFile = (work: () => void) => inTransaction(this.#db, this.#path, work);
     const query = 'SELECT sum(length(bytes)) AS bytes FROM room';

@@ -1,6 +1,11 @@
 import { columnKey, looksLikeUrl, toCell, trimmed } from '@shortlink/tables';
-import { dropFormulaGuard, type Row, refuseConflict, shown } from '@shortlink/tables/basics';
-import { inputError } from '../errors.ts';
+import {
+  dropFormulaGuard,
+  inputError,
+  type Row,
+  refuseConflict,
+  shown,
+} from '@shortlink/tables/basics';
 import type { Layout } from '../layout.ts';
 import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
 import { isWholeMadeFor } from './link-identity.ts';
@@ -57,7 +62,7 @@ function isWritten(cells: readonly string[]): boolean {
 
 /**
  * Refuses a row that names its link where that can't be read, so that the link would be created again: somebody has deleted some of the
- * result columns, or keys in JSON Lines, or the short URL stands in a column of another name. Throws a CliError (exit code 2).
+ * result columns, or keys in JSON Lines, or the short URL stands in a column of another name. Throws an InputError.
  *
  * @param origins - addresses that the short URLs of the service begin with
  */
@@ -186,7 +191,7 @@ export interface Claim extends ClaimOfLink {
   line: number;
 }
 
-/** @throws CliError (exit code 2) for a row whose link was created, where somebody has deleted the short URL or sorted it away from its code */
+/** @throws InputError for a row whose link was created, where somebody has deleted the short URL or sorted it away from its code */
 export function claimOf(name: string, row: Row, layout: ResultLayout): Claim {
   const { line } = row;
   const own = ownLink(row, layout);

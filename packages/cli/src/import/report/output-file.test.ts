@@ -307,7 +307,7 @@ describe('links', () => {
     symlinkSync('a', at('b'));
     symlinkSync('none/new.csv', at('c'));
     await expect(write(at('a'), 'x')).rejects.toThrow('a chain of symbolic links without an end');
-    await expect(write(at('c'), 'x')).rejects.toMatchObject({ exitCode: 2 });
+    await expect(write(at('c'), 'x')).rejects.toMatchObject({ code: 'input' });
   });
 
   test('that somebody prepared beside the output are not followed', async () => {
@@ -365,7 +365,7 @@ describe('what is no regular file', () => {
   test('/dev/full is a full disk', async () => {
     await expect(write('/dev/full', 'x')).rejects.toMatchObject({
       message: "/dev/full can't be written: the disk is full.",
-      exitCode: 1,
+      code: 'system',
     });
   });
 
@@ -420,7 +420,7 @@ test('a file that cannot be written any more is named once', async () => {
   await output.write('x');
   await expect(output.finish()).rejects.toMatchObject({
     message: `${path} can't be written: there is no such file or folder.`,
-    exitCode: 1,
+    code: 'system',
   });
 });
 
@@ -436,7 +436,7 @@ describe("what can't be written is refused before anything is sent", () => {
     ['a name that is too long', () => at('x'.repeat(300)), /too long/],
   ])('%s', async (_, path, words) => {
     await expect(openOutput(path(), { stdout })).rejects.toThrow(words);
-    await expect(openOutput(path(), { stdout })).rejects.toMatchObject({ exitCode: 2 });
+    await expect(openOutput(path(), { stdout })).rejects.toMatchObject({ code: 'input' });
   });
 
   test('a file that is protected, and one in a folder that is', async () => {

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemReason } from '@shortlink/tables/basics';
-import { inputError, writeError } from '../errors.ts';
+import { inputError, systemReason } from '@shortlink/tables/basics';
+import { writeError } from '../folder.ts';
 import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
 import { TextBuffer } from './text-buffer.ts';
@@ -43,7 +43,7 @@ export interface TextWritable {
 
 /**
  * Opens an output. A regular file, also one behind a symbolic link, is replaced in one step at the end. Devices and pipes are written into.
- * Throws a CliError (exit code 2) when it can't be written, before anything is sent.
+ * Throws an InputError when it can't be written, before anything is sent.
  */
 export async function openOutput(path: string, options: OutputOptions): Promise<OutputFile> {
   const { unusedOption } = options;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { inputError } from '@shortlink/tables/basics';
 import { hasCode } from '../../cli-error.ts';
-import { inputError, writeError } from '../errors.ts';
-import { nameBeside, partialName, removeLeftovers, syncFolder } from '../folder.ts';
+import { nameBeside, partialName, removeLeftovers, syncFolder, writeError } from '../folder.ts';
 import { ignoreMissing, keepChanged, type OwnFiles } from './keep-changed.ts';
 import type { OutputFile } from './output-file.ts';
 import { TextBuffer } from './text-buffer.ts';
@@ -101,7 +101,7 @@ async function overwrite(target: string, prepare = async () => {}): Promise<void
 }
 
 /**
- * Ends what a killed run has begun in a file that can't be replaced. Call it while no other run imports. Throws a CliError (exit code 2) where
+ * Ends what a killed run has begun in a file that can't be replaced. Call it while no other run imports. Throws an InputError where
  * somebody has changed the file since, or nothing may be written, as in a dry run.
  */
 export async function finishReplacement(path: string, mayWrite: boolean): Promise<void> {

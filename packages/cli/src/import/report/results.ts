@@ -1,9 +1,8 @@
-import { type Row, systemReason } from '@shortlink/tables/basics';
+import { inputError, type Row, systemReason } from '@shortlink/tables/basics';
 import { formatCount } from '../../format.ts';
 import type { Ask } from '../check/ask-service.ts';
 import type { ImportSource } from '../check/check-input.ts';
 import { isFilled } from '../check/read-links.ts';
-import { inputError } from '../errors.ts';
 import { isStream } from '../is-stream.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
@@ -122,7 +121,7 @@ function whyUnsent({ stopped }: ImportSummary): string {
     : 'the import ended before this row was sent';
 }
 
-/** @throws CliError (exit code 2) when there are no columns that could be filled in */
+/** @throws InputError when there are no columns that could be filled in */
 export function refuseInPlace({ input: { name, packing }, layout }: ImportSource): void {
   const { format, hasHeader } = layout.plan;
   const isTable = (format === 'csv' || format === 'tsv') && hasHeader;

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Usage } from '@shortlink/sdk';
-import type { Row } from '@shortlink/tables/basics';
-import { asCliError, EXIT_CODES } from '../../cli-error.ts';
+import { InputError, inputError, type Row } from '@shortlink/tables/basics';
 import { plural } from '../../format.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
@@ -9,7 +8,6 @@ import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce, type Found, foundOf } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
 import type { FirstRows } from '../check/read-evidence.ts';
-import { inputError } from '../errors.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
@@ -135,7 +133,7 @@ function refuseMoved({ lines, first }: FirstRows, name: string): void {
  * Decides what earlier requests have created, then sends the new rows: up to three times where batches without a response may be sent again,
  * or the service can be asked.
  *
- * @throws CliError (exit code 2) where links could be those of rows or others, and nobody has decided: no new row was sent
+ * @throws InputError where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
   const { checked, evidence, journal, settings, deps } = input;
@@ -223,7 +221,7 @@ function hasLinkOrReject({ source, checked, found }: SendNewRows) {
 
 /** Whether the user has to decide something before anything is sent. */
 function isRefusal(error: unknown): boolean {
-  return asCliError(error)?.exitCode === EXIT_CODES.usage;
+  return error instanceof InputError && error.code !== 'system';
 }
 
 /** Every row has exactly one of these outcomes, or is rejected. */
