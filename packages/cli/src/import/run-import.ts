@@ -2,8 +2,9 @@ import { dirname, join } from 'node:path';
 import { type Input, inputGuard, openInput } from '@shortlink/tables';
 import { systemReason } from '@shortlink/tables/basics';
 import { addRows, checkInput, type ImportSource } from './check/check-input.ts';
-import { announce, type Found, foundOf, gatherEvidence, surprises } from './check/compare-rows.ts';
+import { announce, gatherEvidence, surprises } from './check/compare-rows.ts';
 import { planSending } from './check/forecast.ts';
+import type { Comparison } from './check/read-evidence.ts';
 import { removeLeftovers, syncFolder, writeError } from './folder.ts';
 import { isStream } from './is-stream.ts';
 import type { Journal } from './journal/journal.ts';
@@ -140,10 +141,10 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   const { idempotency, canAsk } = service;
   const isRetry = settings.onUnknown === 'retry' && !canAsk;
   const released = isRetry ? await releaseAll({ ...known, idempotency }) : known.found;
-  let found = await findOut(known, service, foundOf(checked, released));
+  let found = await findOut(known, service, released);
   // As in an import: links of earlier results that no row asks for any more are counted.
   const { inPlace } = settings;
-  if (evidence.knowsMore(inPlace)) found = foundOf(checked, await evidence.adopt(inPlace));
+  if (evidence.knowsMore(inPlace)) found = await evidence.adopt(inPlace);
   announce(found, checked, deps);
   const after = { ...summary, ...countsOf(found), lists: await listUnsent({ ...known, found }) };
   if (found.new === 0) return after;
@@ -172,8 +173,9 @@ async function check(
     const checked = await checkInput(source, settings, evidence, rejects, deps, origins);
     if (checked === undefined) return undefined;
     const { rows, rejected } = checked;
+    evidence.validRows = rows - rejected;
     evidence.addRows = () => addRows(source, checked, settings, evidence);
-    const found = foundOf(checked, await evidence.compare());
+    const found = await evidence.compare();
     for (const message of surprises(found, checked, journal, settings)) {
       deps.onEvent({ type: 'warning', message });
     }
@@ -191,7 +193,7 @@ async function check(
   }
 }
 
-function countsOf({ new: unsent, existing, changed, gone, unknown }: Found) {
+function countsOf({ new: unsent, existing, changed, gone, unknown }: Comparison) {
   return { new: unsent, existing, changed, gone, unknown, unsent };
 }
 

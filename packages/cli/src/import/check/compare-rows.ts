@@ -5,15 +5,12 @@ import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
 import { LEAST_COLUMNS } from '../map/result-columns.ts';
 import { fingerprint } from '../report/keep-changed.ts';
-import { type Existing, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
+import { type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { Checked } from './check-input.ts';
 import { Evidence } from './evidence.ts';
 import { KNOWN_BY } from './evidence-sql.ts';
 import type { Comparison } from './read-evidence.ts';
 import { isFilled, readLinks } from './read-links.ts';
-
-/** How the rows compare with what exists. */
-export type Found = Comparison & Pick<Existing, 'new'>;
 
 /** Gathers what this machine knows of links, best first: the journal, results beside the input, files of `--known`. */
 export async function gatherEvidence(
@@ -63,7 +60,7 @@ function isOfOthers(journal: Journal): boolean {
 
 /** What the user may not expect of the comparison. */
 export function surprises(
-  found: Found,
+  found: Comparison,
   { rows, claims }: Checked,
   journal: Journal,
   { known = [], output, baseUrl, restart }: ImportSettings,
@@ -94,7 +91,7 @@ export function surprises(
 
 /** Says how the rows compare, once everything that can know was asked. */
 export function announce(
-  { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Found,
+  { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Comparison,
   { rows }: Checked,
   { onEvent }: ImportDeps,
 ): void {
@@ -104,9 +101,4 @@ export function announce(
   }
   const counts = { existing, changed, changedLines, gone, goneLinks };
   onEvent({ type: 'compared', rows, new: isNew, ...counts });
-}
-
-export function foundOf({ rows, rejected }: Checked, comparison: Comparison): Found {
-  const { existing, unknown } = comparison;
-  return { ...comparison, new: rows - rejected - existing - unknown };
 }

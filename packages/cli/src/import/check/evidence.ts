@@ -42,8 +42,9 @@ export class Evidence {
   /** The fingerprint of results that the journal has not written last. */
   record: string | undefined;
   readonly named = new NamedLinks();
-  /** Set once the rows were checked. */
+  /** Set once the rows were checked, as the number of those that are valid. */
   addRows: () => Promise<void> = async () => {};
+  validRows = 0;
   readonly #db: Journal['db'];
   readonly #journal: Journal;
   readonly #mayName: boolean;
@@ -237,7 +238,9 @@ export class Evidence {
       const found = readComparison(db, this.#journal.firstNewLink, this.#hasOwn);
       const { rows, count = 0, countCreated = 0 } = this.#order ?? {};
       if (rows !== undefined) found.matched.addAll(rows);
-      return { ...found, existing: found.existing + count, created: found.created + countCreated };
+      const existing = found.existing + count;
+      const isNew = this.validRows - existing - found.unknown;
+      return { ...found, new: isNew, existing, created: found.created + countCreated };
     });
   }
 

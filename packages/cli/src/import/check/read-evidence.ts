@@ -9,7 +9,7 @@ import { RowSet } from './row-set.ts';
 const PAGE_ROWS = 5_000;
 
 /** How the rows of the input compare with the links that exist. */
-export interface Comparison extends Omit<Existing, 'new'> {
+export interface Comparison extends Existing {
   /** Rows whose link something else than their own cells knows, or may know. */
   matched: RowSet;
   /** Rows whose cells name a link that is not theirs: they were copied, or their target was edited. */
@@ -57,7 +57,7 @@ export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   return set;
 }
 
-export function readComparison(db: Database, firstNewLink: number, hasOwn: boolean): Comparison {
+export function readComparison(db: Database, firstNewLink: number, hasOwn: boolean) {
   const counts = db.prepare(sql.COUNTS).get(firstNewLink) ?? {};
   const changed = db.prepare(sql.CHANGED).all();
   const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
@@ -75,7 +75,7 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
     goneLinks: gone.map(({ short_url }) => String(short_url)),
     created: Number(counts['created']),
     usesKnown: counts['uses_known'] === 1,
-  };
+  } satisfies Omit<Comparison, 'new'>;
 }
 
 /** How many rows of a kind there are, and the first ones in words. */

@@ -5,9 +5,9 @@ import { plural } from '../../format.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
 import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
-import { announce, type Found, foundOf } from '../check/compare-rows.ts';
+import { announce } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
-import type { FirstRows } from '../check/read-evidence.ts';
+import type { Comparison, FirstRows } from '../check/read-evidence.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
@@ -28,14 +28,14 @@ const ROUNDS = 3;
 export interface SendNewRows extends Ask {
   source: ImportSource;
   checked: Checked;
-  found: Found;
+  found: Comparison;
 }
 
 /** What is known of the rows when sending has ended. */
 export interface Sent extends Pick<ServiceTraits, 'canAsk'> {
   /** Of rows, except `gone`, and `batches` that got a response. */
   counts: ReturnType<typeof countsOf> & Pick<ImportSummary, 'batches'>;
-  found: Found;
+  found: Comparison;
   /** The batches of new rows of the last round, in the order of the rows. */
   batches: readonly SentBatch[];
   forecast: Forecast | undefined;
@@ -66,7 +66,7 @@ function asksWhose({ evidence, journal, settings: { baseUrl, restart } }: Ask): 
 const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
 
 /** What the service is like: asked where rows may be sent to it, or, if it can be reached, where it may say whose links are. */
-export async function traitsIfNeeded(ask: Ask, found: Found) {
+export async function traitsIfNeeded(ask: Ask, found: Comparison) {
   const { settings, deps } = ask;
   if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
   const isAsked = (settings.inPlace && found.hasFormer) || asksWhose(ask);
@@ -77,9 +77,9 @@ export async function traitsIfNeeded(ask: Ask, found: Found) {
 export async function findOut(
   ask: SendNewRows,
   { canAsk, usage }: ServiceTraits,
-  found: Found,
-): Promise<Found> {
-  const { source, checked, evidence, journal, settings, deps } = ask;
+  found: Comparison,
+): Promise<Comparison> {
+  const { source, evidence, journal, settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
   if (canAsk && asksWhose(ask)) {
     await evidence.named.refuseUnknown(settings.baseUrl, deps).catch((error) => {
@@ -91,7 +91,7 @@ export async function findOut(
   const isEmpty = usage?.links.used === 0 && usage.api_keys.used > 0 && found.unknown === 0;
   if (canAsk && !isEmpty && (isOpen || (settings.inPlace && found.hasFormer))) {
     await askService(ask);
-    return foundOf(checked, await decideSimilar(ask, 'Only the service knows of them'));
+    return await decideSimilar(ask, 'Only the service knows of them');
   }
   const isAsked = isOpen && !canAsk && !settings.restart && settings.onSimilar !== 'create';
   if (!isAsked) return found;
@@ -100,14 +100,14 @@ export async function findOut(
   refuseMoved(evidence.moved(), source.input.name);
   const how = `${names.join(', ')} names them`;
   const hint = ` Or name the results that count: --known FILE.${await renamedHint(names, settings.file)}`;
-  const after = paths.length === 0 ? found : foundOf(checked, await decideSimilar(ask, how, hint));
+  const after = paths.length === 0 ? found : await decideSimilar(ask, how, hint);
   await refuseCut(after, journal, settings);
   return after;
 }
 
 /** Nothing but a file of 0 bytes has known the links of these rows, if there are any. */
 async function refuseCut(
-  { existing, unknown }: Found,
+  { existing, unknown }: Comparison,
   journal: Journal,
   { output, usualNames }: ImportSettings,
 ) {
@@ -157,12 +157,12 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
         settings: { ...settings, onUnknown },
       });
       failure = settled.failure;
-      if (settled.comparison !== undefined) found = foundOf(checked, settled.comparison);
+      if (settled.comparison !== undefined) found = settled.comparison;
       if (!isStopped() && isFirst) found = await findOut(input, service, found);
       else if (!isStopped() && service.canAsk) {
         // Links that other rows could have are those of this run itself by now. A look-up that fails may have taken the rows apart.
         await askAgain(input).finally(async () => {
-          if (!deps.signal.aborted) found = foundOf(checked, await evidence.compare());
+          if (!deps.signal.aborted) found = await evidence.compare();
         });
       }
     } catch (error) {
@@ -173,7 +173,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       const mayAdopt = evidence.knowsMore(settings.inPlace);
       // Rows may have links that were found before a failure.
       if (mayAdopt && isStopped()) await evidence.compare();
-      if (mayAdopt) found = foundOf(checked, await evidence.adopt(settings.inPlace));
+      if (mayAdopt) found = await evidence.adopt(settings.inPlace);
       announce(found, checked, deps);
       unknownBefore = found.unknown;
     }
@@ -195,7 +195,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
     });
     const mayRepeat = settings.onUnknown === 'retry' || service.idempotency || service.canAsk;
     if (!isOpen || !mayRepeat || round === ROUNDS || isStopped()) break;
-    found = foundOf(checked, await evidence.compare());
+    found = await evidence.compare();
   }
   const counts = { ...countsOf(input, found, result, unknownBefore), batches };
   const { canAsk } = service;
@@ -227,7 +227,7 @@ function isRefusal(error: unknown): boolean {
 /** Every row has exactly one of these outcomes, or is rejected. */
 function countsOf(
   { checked }: SendNewRows,
-  found: Found,
+  found: Comparison,
   result: SendResult | undefined,
   unknownBefore: number,
 ) {
