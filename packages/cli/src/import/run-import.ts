@@ -107,7 +107,7 @@ async function importInput(
     });
   }
   if (stopped !== undefined) {
-    announce(found, checked, deps);
+    announce(found, deps);
     return { ...summary, stopped, lists: await listUnsent(known) };
   }
 
@@ -136,7 +136,7 @@ async function importInput(
 
 /** What an import would do, where only the service may know of links. */
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
-  const { checked, evidence, settings, deps } = known;
+  const { evidence, settings, deps } = known;
   const service = await traitsIfNeeded(known, known.found);
   const { idempotency, canAsk } = service;
   const isRetry = settings.onUnknown === 'retry' && !canAsk;
@@ -145,7 +145,7 @@ async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise
   // As in an import: links of earlier results that no row asks for any more are counted.
   const { inPlace } = settings;
   if (evidence.knowsMore(inPlace)) found = await evidence.adopt(inPlace);
-  announce(found, checked, deps);
+  announce(found, deps);
   const after = { ...summary, ...countsOf(found), lists: await listUnsent({ ...known, found }) };
   if (found.new === 0) return after;
   return { ...after, forecast: planSending(found.new, service.usage, settings, deps) };

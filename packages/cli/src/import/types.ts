@@ -114,7 +114,7 @@ export interface Forecast {
 export type ImportEvent =
   | { type: 'validating'; rows: number; bytesRead: number; bytesTotal: number | undefined }
   | { type: 'validated'; plan: Plan; rows: number; rejected: number; firstRejects: Reject[] }
-  | ({ type: 'compared'; rows: number } & Existing)
+  | ({ type: 'compared' } & Existing)
   | { type: 'forecast'; forecast: Forecast }
   | { type: 'sending'; existing: number; links: number }
   | { type: 'resuming'; batches: number; rows: number }

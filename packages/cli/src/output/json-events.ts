@@ -53,7 +53,7 @@ export function importEvent(event: ImportEvent, file: string): JsonEvent | undef
     }
     // The counts are of rows; `gone` counts links that no row asks for any more.
     case 'compared': {
-      const { type, rows, ...found } = event;
+      const { type, ...found } = event;
       return { event: 'compared', file, ...fieldsOf(found) };
     }
     case 'forecast':

@@ -110,7 +110,7 @@ export const FALSE_WORDS: readonly Mutant[] = [
   mutant(
     'rejected rows do not stop the run',
     'cli/src/import/run-import.ts',
-    '  if (stopped !== undefined) {\n    announce(found, checked, deps);\n    return { ...summary, stopped, lists: await listUnsent(known) };\n  }\n',
+    '  if (stopped !== undefined) {\n    announce(found, deps);\n    return { ...summary, stopped, lists: await listUnsent(known) };\n  }\n',
     '',
   ),
   mutant(

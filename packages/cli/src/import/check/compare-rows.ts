@@ -92,7 +92,6 @@ export function surprises(
 /** Says how the rows compare, once everything that can know was asked. */
 export function announce(
   { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Comparison,
-  { rows }: Checked,
   { onEvent }: ImportDeps,
 ): void {
   for (const { line, short_url } of former) {
@@ -100,5 +99,5 @@ export function announce(
     onEvent({ type: 'warning', message });
   }
   const counts = { existing, changed, changedLines, gone, goneLinks };
-  onEvent({ type: 'compared', rows, new: isNew, ...counts });
+  onEvent({ type: 'compared', new: isNew, ...counts });
 }

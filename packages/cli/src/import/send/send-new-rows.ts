@@ -136,7 +136,7 @@ function refuseMoved({ lines, first }: FirstRows, name: string): void {
  * @throws InputError where links could be those of rows or others, and nobody has decided: no new row was sent
  */
 export async function sendNewRows(input: SendNewRows): Promise<Sent> {
-  const { checked, evidence, journal, settings, deps } = input;
+  const { evidence, journal, settings, deps } = input;
   let { found } = input;
   let service = NO_TRAITS;
   let forecast: Forecast | undefined;
@@ -174,7 +174,7 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       // Rows may have links that were found before a failure.
       if (mayAdopt && isStopped()) await evidence.compare();
       if (mayAdopt) found = await evidence.adopt(settings.inPlace);
-      announce(found, checked, deps);
+      announce(found, deps);
       unknownBefore = found.unknown;
     }
     // What this run itself has left open could be sent again under its key: the other rows need not wait.
