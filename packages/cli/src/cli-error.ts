@@ -1,5 +1,5 @@
 import { InputError } from '@shortlink/tables/basics';
-import type { ImportSummary, StopReason } from './import/types.ts';
+import type { ImportSummary } from './import/types.ts';
 
 /** Scripts rely on them: a code never changes its meaning. */
 export const EXIT_CODES = {
@@ -27,6 +27,7 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
+/** By why an import ended before every row had its link. */
 const STOP_EXIT_CODES = {
   rejects: EXIT_CODES.usage,
   authentication: EXIT_CODES.authentication,
@@ -35,7 +36,9 @@ const STOP_EXIT_CODES = {
   unknown: EXIT_CODES.unknownFate,
   interrupted: EXIT_CODES.interrupted,
   error: EXIT_CODES.error,
-} as const satisfies Record<StopReason, ExitCode>;
+} as const;
+
+export type StopReason = keyof typeof STOP_EXIT_CODES;
 
 type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
 

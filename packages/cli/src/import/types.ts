@@ -1,5 +1,6 @@
 import type { CreateLinkBody, RequestOptions, Shortlink, Usage } from '@shortlink/sdk';
 import type { Plan, TableSettings } from '@shortlink/tables/basics';
+import type { StopReason } from '../cli-error.ts';
 import type { TextWritable } from './report/output-file.ts';
 
 export const OUTPUT_FORMATS = ['csv', 'jsonl', 'xlsx'] as const;
@@ -125,15 +126,6 @@ export type ImportEvent =
   | { type: 'rows-done'; done: number }
   | { type: 'reporting' }
   | { type: 'warning'; message: string };
-
-export type StopReason =
-  | 'rejects'
-  | 'authentication'
-  | 'plan_limit'
-  | 'rate_limit'
-  | 'unknown'
-  | 'interrupted'
-  | 'error';
 
 /** Why an import ended before every row had its link. */
 export interface Stopped {

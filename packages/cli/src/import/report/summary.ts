@@ -1,7 +1,8 @@
 import { RateLimitError, ShortlinkError } from '@shortlink/sdk';
+import type { StopReason } from '../../cli-error.ts';
 import { formatCount, plural } from '../../format.ts';
 import type { Sent } from '../send/send-new-rows.ts';
-import type { ImportSettings, ImportSummary, Stopped, StopReason } from '../types.ts';
+import type { ImportSettings, ImportSummary, Stopped } from '../types.ts';
 
 export function emptySummary({ file, dryRun }: ImportSettings): ImportSummary {
   const counts = { rows: 0, created: 0, new: 0, existing: 0, changed: 0, gone: 0, elapsedMs: 0 };
