@@ -2,7 +2,7 @@ import type { Shortlink, ShortlinkOptions } from '@shortlink/sdk';
 import { authenticationError, interruptedError, usageError } from './cli-error.ts';
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
-import { type AccountOptions, type ResolvedSettings, resolveSettings } from './config/settings.ts';
+import { type AccountOptions, resolveSettings } from './config/settings.ts';
 import type { Io } from './io.ts';
 import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
 import { proxyFetch } from './proxy-fetch.ts';
@@ -53,7 +53,7 @@ export class Context {
     return profile === undefined ? '' : ` --profile ${profile}`;
   }
 
-  async settings(newProfile = false): Promise<ResolvedSettings> {
+  async settings(newProfile = false) {
     return resolveSettings(this.globals, this.io.env, await this.config(), newProfile);
   }
 

@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
 import { authenticationError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import { changeConfig } from '../config/config-file.ts';
-import {
-  API_KEY_PATTERN,
-  isBaseUrl,
-  maskKey,
-  type ResolvedSettings,
-  withoutApiPath,
-} from '../config/settings.ts';
+import { API_KEY_PATTERN, isBaseUrl, maskKey, withoutApiPath } from '../config/settings.ts';
 import type { Account, Context } from '../context.ts';
 import { ask, readFirstLine } from '../output/prompt.ts';
 import { declareCommand, type Perform } from './declare.ts';
@@ -46,15 +40,17 @@ export function declareAuth(program: Command, perform: Perform): void {
 async function login(context: Context): Promise<ExitCode> {
   const { printer, globals, io } = context;
   if (globals.baseUrl !== undefined) globals.baseUrl = withScheme(globals.baseUrl, context);
-  const settings = await context.settings(true);
-  const account = await context.interruptible((signal) => askAccount(settings, context, signal));
+  const { profile: named, baseUrl } = await context.settings(true);
+  const account = await context.interruptible((signal) =>
+    askAccount(baseUrl?.value, context, signal),
+  );
   if (!(await isAccepted(account, context))) {
     throw authenticationError(
       `${account.baseUrl} refused the API key, so nothing was stored.`,
       'Check that the key is complete, and that it belongs to this server.',
     );
   }
-  const profile = settings.profile.value;
+  const profile = named.value;
   await changeConfig(context, ({ profiles }) => {
     profiles[profile] = { base_url: account.baseUrl, api_key: account.apiKey };
   });
@@ -86,10 +82,10 @@ function withScheme(typed: string, { printer }: Context): string {
 }
 
 /** A key in the environment is not used: whoever logs in wants to store another one. */
-async function askAccount(settings: ResolvedSettings, context: Context, signal: AbortSignal) {
+async function askAccount(known: string | undefined, context: Context, signal: AbortSignal) {
   const { io, globals, printer } = context;
   const interactive = io.stdin.isTTY === true && globals.json !== true;
-  let baseUrl = settings.baseUrl?.value;
+  let baseUrl = known;
   if (baseUrl === undefined && !interactive) {
     throw usageError('No server is set.', 'Pass --base-url URL or set SHORTLINK_BASE_URL.');
   }

@@ -2,13 +2,7 @@ import { Argument, type Command } from 'commander';
 import { CliError, EXIT_CODES, type ExitCode, usageError } from '../cli-error.ts';
 import { changeConfig } from '../config/config-file.ts';
 import type { Config } from '../config/config-schema.ts';
-import {
-  checkedBaseUrl,
-  checkedProfile,
-  isSameService,
-  maskKey,
-  type ResolvedSettings,
-} from '../config/settings.ts';
+import { checkedBaseUrl, checkedProfile, isSameService, maskKey } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { renderTable } from '../output/table.ts';
 import { declareCommand, type Perform } from './declare.ts';
@@ -49,7 +43,7 @@ export function declareConfig(program: Command, perform: Perform): void {
 }
 
 async function getSetting(context: Context, name: SettingName): Promise<ExitCode> {
-  const setting = shownSettings(await context.settings())[name];
+  const setting = (await shownSettings(context))[name];
   if (setting === undefined) {
     throw new CliError(`${name} is not set.`, { code: 'not_set', exitCode: EXIT_CODES.error });
   }
@@ -87,9 +81,8 @@ function setBaseUrl(config: Config, value: string, profile: string, flag: string
 }
 
 async function listSettings(context: Context): Promise<ExitCode> {
-  const settings = await context.settings();
   const config = await context.config();
-  const shown = Object.entries(shownSettings(settings));
+  const shown = Object.entries(await shownSettings(context));
   const { printer, configPath: file } = context;
   const profiles = Object.entries(config.profiles).map(([name, { base_url = null, api_key }]) => {
     return [name, { base_url, api_key: api_key === undefined ? null : maskKey(api_key) }];
@@ -113,7 +106,8 @@ async function listSettings(context: Context): Promise<ExitCode> {
 const SETTING_NAMES = ['base_url', 'api_key', 'profile'] as const;
 type SettingName = (typeof SETTING_NAMES)[number];
 
-function shownSettings({ baseUrl, apiKey, profile }: ResolvedSettings) {
+async function shownSettings(context: Context) {
+  const { baseUrl, apiKey, profile } = await context.settings();
   const masked = apiKey && { ...apiKey, value: maskKey(apiKey.value) };
   return { base_url: baseUrl, api_key: masked, profile };
 }

@@ -2,18 +2,10 @@ import { usageError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config-schema.ts';
 
-export interface Setting {
+interface Setting {
   value: string;
   /** Strongest first. */
   source: 'flag' | 'environment' | 'config file' | 'default';
-}
-
-export interface ResolvedSettings {
-  profile: Setting;
-  apiKey: Setting | undefined;
-  baseUrl: Setting | undefined;
-  /** The address of the stored key, where that is why it is not used. */
-  otherAddress: string | undefined;
 }
 
 export interface AccountOptions {
@@ -24,16 +16,16 @@ export interface AccountOptions {
 
 /**
  * Flag, then environment, then config file. A stored key is used for the address that it was stored with, and for no other one. With
- * `newProfile`, a profile that doesn't exist yet is no error.
+ * `newProfile`, a profile that doesn't exist yet is no error. `otherAddress` is that of the stored key, where that is why it is not used.
  */
 export function resolveSettings(
   flags: AccountOptions,
   env: Io['env'],
   config: Config,
   newProfile: boolean,
-): ResolvedSettings {
+) {
   const named = first(flags.profile, env['SHORTLINK_PROFILE'], config.profile);
-  const profile = named ?? { value: 'default', source: 'default' };
+  const profile: Setting = named ?? { value: 'default', source: 'default' };
   checkedProfile(profile.value, profile.source, config, newProfile);
   const { api_key: key, base_url: address } = config.profiles[profile.value] ?? {};
   const baseUrl = first(flags.baseUrl, env['SHORTLINK_BASE_URL'], address);
