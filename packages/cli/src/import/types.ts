@@ -148,15 +148,13 @@ interface RowPlace {
 /** The short URL is null as long as there is none. */
 type ListedRow = RowPlace & { target_url: string; short_url: string | null };
 
-/** Rows that a summary names: the first {@link MOST_LISTED} of each kind. */
+/** Rows that a summary names: the first ones of each kind. */
 export interface RowLists {
   problems: (RowPlace & { status: 'rejected' | 'failed' | 'unknown'; reason: string })[];
   changed: ListedRow[];
   /** With links that this run has created, or would create. */
   new: ListedRow[];
 }
-
-export const MOST_LISTED = 1_000;
 
 /** How an import ended. Every count is of rows, unless it says otherwise. */
 export interface ImportSummary extends Pick<Existing, 'existing' | 'changed' | 'gone'> {

@@ -7,13 +7,7 @@ import { isStream } from '../is-stream.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
-import {
-  type ImportDeps,
-  type ImportSettings,
-  type ImportSummary,
-  MOST_LISTED,
-  type RowLists,
-} from '../types.ts';
+import type { ImportDeps, ImportSettings, ImportSummary, RowLists } from '../types.ts';
 import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
 import { type OutputFile, openOutput } from './output-file.ts';
 import { type RowOutcome, reported, resultsText } from './report-rows.ts';
@@ -21,6 +15,9 @@ import { whyStopped, withPlace } from './summary.ts';
 
 /** Of a workbook, the header included. */
 const MAX_SHEET_ROWS = 1_048_576;
+
+/** Rows of a kind that a summary names. */
+const MOST_LISTED = 1_000;
 
 /** Opens the results before anything is sent, so that a path that can't be written stops the run. */
 export async function openResults(known: SendNewRows): Promise<OutputFile> {
