@@ -1,12 +1,6 @@
 import { INPUT_FORMATS, LINK_FIELDS } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  type ImportSettings,
-  ON_SIMILAR,
-  ON_UNKNOWN,
-  OUTPUT_FORMATS,
-  type OutputFormat,
-} from '../../import/types.ts';
+import { type ImportSettings, ON_SIMILAR, ON_UNKNOWN, OUTPUT_FORMATS } from '../../import/types.ts';
 import {
   collect,
   type LinkOptions,
@@ -21,16 +15,19 @@ import {
 /** Batches in flight are in memory. */
 const MAX_CONCURRENCY = 64;
 
+/** Settings that are options, and have a default where they are not given. */
+type Usual = 'map' | 'output' | 'outputFormat' | 'rejects';
+
+/** Settings that follow from the file or from other options. */
 type Derived =
-  | ('file' | 'others' | 'map' | 'output' | 'outputFormat' | 'usualNames' | 'rejects' | 'journal')
-  | ('defaults' | 'addTags' | 'requestsPerMinute' | 'baseUrl' | 'listsRows');
+  | ('file' | 'others' | 'usualNames' | 'journal' | 'baseUrl' | 'listsRows')
+  | ('defaults' | 'addTags' | 'requestsPerMinute');
 
 /** Options of `shortlink import` as commander hands them over. */
-export interface ImportOptions extends Omit<ImportSettings, Derived>, LinkOptions {
-  map?: ImportSettings['map'];
-  output?: string;
-  outputFormat?: OutputFormat;
-  rejects?: string;
+export interface ImportOptions
+  extends Omit<ImportSettings, Usual | Derived>,
+    Partial<Pick<ImportSettings, Usual>>,
+    LinkOptions {
   addTag?: string[];
   rpm?: number;
   maxWait: number;
