@@ -3,15 +3,7 @@ import type { CliError } from '../cli-error.ts';
 import type { Io, OutputStream } from '../io.ts';
 import type { JsonEvent } from './json-events.ts';
 import { foreign, sanitize, sanitizeLines, toSafeJson } from './sanitize.ts';
-import {
-  createStyle,
-  isInteractive,
-  type Paint,
-  type Style,
-  toAscii,
-  wantsAscii,
-  wantsColor,
-} from './style.ts';
+import { type Paint, type Style, styleOf, toAscii, wantsAscii } from './style.ts';
 import { wrapWords } from './wrap.ts';
 
 export interface PrinterOptions {
@@ -51,13 +43,8 @@ export class Printer {
     this.#io = io;
     this.options = options;
     this.#isAscii = wantsAscii(io.env);
-    const styleOf = (stream: OutputStream) =>
-      createStyle(
-        wantsColor(stream, io.env, options.color),
-        isInteractive(stream, io.env) && !this.#isAscii,
-      );
-    this.outStyle = styleOf(io.stdout);
-    this.errStyle = styleOf(io.stderr);
+    this.outStyle = styleOf(io.stdout, io.env, options.color);
+    this.errStyle = styleOf(io.stderr, io.env, options.color);
   }
 
   /** From now on `secret` is printed as `****`, also where a server's message or a wrong option echoes it. */

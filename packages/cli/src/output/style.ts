@@ -3,6 +3,11 @@ import type { Io, OutputStream } from '../io.ts';
 
 export type Paint = (text: string) => string;
 
+/** How a stream is drawn on; `flag` is false with `--no-color`. */
+export function styleOf(stream: OutputStream, env: Io['env'], flag: boolean | undefined): Style {
+  return createStyle(wantsColor(stream, env, flag), isInteractive(stream, env) && !wantsAscii(env));
+}
+
 /** Functions that colour text or return it as it is, and whether tables have borders. */
 export type Style = ReturnType<typeof createStyle>;
 
