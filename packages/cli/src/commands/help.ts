@@ -1,4 +1,4 @@
-import type { Argument, Command, Help, HelpConfiguration } from 'commander';
+import { type Command, Help, type HelpConfiguration } from 'commander';
 import { EXIT_CODES, type ExitCode } from '../cli-error.ts';
 import { createStyle } from '../output/style.ts';
 import { wrapWords } from '../output/wrap.ts';
@@ -55,8 +55,7 @@ export const HELP: HelpConfiguration = {
   showGlobalOptions: true,
   minWidthToWrap: 20,
   styleTitle: heading,
-  subcommandTerm: (command) =>
-    [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
+  subcommandTerm: (command) => new Help().subcommandTerm(command).replace(' [options]', ''),
   subcommandDescription: (command) => firstSentence(command.description()),
   optionDescription: ({ description, argChoices = [], defaultValue, defaultValueDescription }) => {
     const usual = defaultValueDescription ?? defaultValue;
@@ -68,11 +67,6 @@ export const HELP: HelpConfiguration = {
   },
   formatHelp,
 };
-
-function termOf(argument: Argument): string {
-  const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
-  return argument.required ? `<${text}>` : `[${text}]`;
-}
 
 function formatHelp(command: Command, helper: Help): string {
   const width = helper.helpWidth ?? 80;
