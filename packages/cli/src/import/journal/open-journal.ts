@@ -47,35 +47,33 @@ export function openJournal(settings: JournalSettings): Journal {
     if (journal.isEmpty) endEmpty(journal, kept, input !== undefined);
     db.close();
   });
-  orClose(journal, () => takeOver(journal, input));
+  takeOver(journal, input);
   for (const content of written) journal.willWrite(content);
   return journal;
 }
 
-/** A journal that can't be used is not left locked, and what was set aside for it comes back. */
-function orClose(journal: Journal, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    journal.close();
-    throw error;
-  }
-}
-
-/** Refuses the journal of another input that is still there. Paths are seen from its folder, so that both may be moved together. */
+/**
+ * Refuses the journal of another input that is still there. Paths are seen from its folder, so that both may be moved together. A journal that
+ * can't be used is not left locked, and what was set aside for it comes back.
+ */
 function takeOver(journal: Journal, input: string | undefined): void {
   const { path, owner } = journal;
   const folder = dirname(resolve(path));
   const own = relative(folder, resolve(input ?? ''));
   if (input === undefined || owner === own) return;
   const other = resolve(folder, owner ?? '');
-  if (owner !== undefined && !journal.isEmpty && isOther(other, input)) {
-    throw inputError(
-      `${path} is the journal of another input, ${other}`,
-      'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
-    );
+  try {
+    if (owner !== undefined && !journal.isEmpty && isOther(other, input)) {
+      throw inputError(
+        `${path} is the journal of another input, ${other}`,
+        'Name another journal: --journal FILE. If that file has the same rows, let this one use its results: --known FILE',
+      );
+    }
+    journal.setOwner(own);
+  } catch (error) {
+    journal.close();
+    throw error;
   }
-  journal.setOwner(own);
 }
 
 /** Whether a file is there that is not the input. */
@@ -112,7 +110,7 @@ export function peekJournal({ path, baseUrl, restart, input }: JournalSettings):
     return new Journal(path, db, baseUrl, () => db.close());
   }
   const { journal } = readWhole(path, baseUrl);
-  orClose(journal, () => takeOver(journal, input));
+  takeOver(journal, input);
   return journal;
 }
 
