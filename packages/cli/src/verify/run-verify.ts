@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { csvLine } from '@shortlink/tables/basics';
 import { SCHEMELESS } from '../import/map/target-problem.ts';
-import { headerOf, NO_OWN_FILES } from '../import/report/keep-changed.ts';
+import { headerOf } from '../import/report/keep-changed.ts';
 import { openOutput } from '../import/report/output-file.ts';
 import type { ImportDeps } from '../import/types.ts';
 import { type Asker, type Reply, webAddress } from './ask.ts';
@@ -53,8 +53,7 @@ export async function verifyTable(table: Table, settings: VerifySettings, deps: 
   const { asker, stdout, tally } = deps;
   const format = reportFormat(table, /\.(?:jsonl|ndjson)$/i.test(path));
   const unusedOption = isUsualOutput ? '-o' : undefined;
-  const ownFiles = { ...NO_OWN_FILES, isOurs: isReport };
-  const output = await openOutput(path, { stdout, unusedOption, ownFiles });
+  const output = await openOutput(path, { stdout, unusedOption, ownFiles: { isOurs: isReport } });
   const askTarget = targets ? rememberReplies((url) => asker.target(url)) : undefined;
   const verify = async (row: LinkRow) => {
     const verdict = await verdictOn(row, asker, askTarget);

@@ -21,18 +21,15 @@ export function headerOf(path: string): string {
   return text.replace(/^\ufeff?(?:sep=.\r?\n)?/, '').split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** Which contents imports have written themselves, by their fingerprints. */
+/** Which contents imports have written themselves, by their fingerprints. Where nothing is known of them, what is replaced is kept. */
 export interface OwnFiles {
-  hasWritten(content: string): boolean;
-  willWrite(content: string): void;
+  hasWritten?(content: string): boolean;
+  willWrite?(content: string): void;
   /** Whether a file may be replaced for what it holds. @default none */
   isOurs?(path: string): Promise<boolean>;
   /** Whether nothing is remembered: then a file that is wholly in the new one may be replaced too. @default false */
   remembersNone?: boolean;
 }
-
-/** What is replaced is kept. */
-export const NO_OWN_FILES: OwnFiles = { hasWritten: () => false, willWrite: () => {} };
 
 /** Keeps a file that is neither ours nor empty as `<path>.old`, or with a number where that name is taken. `next` replaces it. */
 export async function keepChanged(
@@ -43,7 +40,7 @@ export async function keepChanged(
   const stats = await stat(target).catch(ignoreMissing);
   if (stats === undefined || stats.size === 0) return undefined;
   const found = await fingerprint(target);
-  if (found === next.content || ownFiles.hasWritten(found)) return undefined;
+  if (found === next.content || ownFiles.hasWritten?.(found)) return undefined;
   if (await ownFiles.isOurs?.(target)) return undefined;
   if (ownFiles.remembersNone && (await hasLinesOf(next.path, target))) return undefined;
   for (let number = 1; ; number += 1) {

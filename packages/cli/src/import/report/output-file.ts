@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inputError, systemReason } from '@shortlink/tables/basics';
 import { writeError } from '../folder.ts';
-import { ignoreMissing, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
+import { ignoreMissing, type OwnFiles } from './keep-changed.ts';
 import { openReplacement } from './replacement.ts';
 import { TextBuffer } from './text-buffer.ts';
 
@@ -67,7 +67,7 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
     }
     // A file that is protected against writing is not replaced either.
     if (stats !== undefined) await access(target, constants.W_OK);
-    return await openReplacement(path, target, stats, options.ownFiles ?? NO_OWN_FILES);
+    return await openReplacement(path, target, stats, options.ownFiles ?? {});
   } catch (cause) {
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
     throw inputError(`${path} can't be written: ${systemReason(cause)}`, 'Name another file.');

@@ -40,7 +40,7 @@ export function rejectsFile({ plan, dialect }: Layout, open: () => Promise<Outpu
 /** Removes the rejects of an earlier run, unless somebody has changed them: they could be imported again. */
 export async function removeStaleRejects(path: string, ownFiles: OwnFiles): Promise<void> {
   try {
-    if (!ownFiles.hasWritten(await fingerprint(path))) return;
+    if (!ownFiles.hasWritten?.(await fingerprint(path))) return;
     if (/.line.reason$/u.test(headerOf(path))) await rm(path);
   } catch {
     // What can't be read or removed stays: no row depends on it.

@@ -50,7 +50,7 @@ export async function openReplacement(
       await file.close();
       handle = undefined;
       const kept = await keepChanged(target, { path: temporary, content }, ownFiles);
-      ownFiles.willWrite(content);
+      ownFiles.willWrite?.(content);
       await putInPlace(temporary, target);
       await syncFolder(dirname(target));
       return resolve(path) === target ? kept?.replace(target, () => path) : kept;

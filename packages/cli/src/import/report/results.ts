@@ -8,7 +8,7 @@ import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
 import type { SendNewRows, Sent } from '../send/send-new-rows.ts';
 import type { ImportDeps, ImportSettings, ImportSummary, RowLists } from '../types.ts';
-import { fingerprint, NO_OWN_FILES, type OwnFiles } from './keep-changed.ts';
+import { fingerprint, type OwnFiles } from './keep-changed.ts';
 import { type OutputFile, openOutput } from './output-file.ts';
 import { type RowOutcome, reported, resultsText } from './report-rows.ts';
 import { whyStopped, withPlace } from './summary.ts';
@@ -34,8 +34,8 @@ export async function openResults(known: SendNewRows): Promise<OutputFile> {
   // In place, what is replaced is the input as it was read.
   const input = inPlace ? await fingerprint(source.input.path) : undefined;
   const ownFiles: OwnFiles = {
-    hasWritten: (content) => content === input || own.hasWritten(content),
-    willWrite: (content) => own.willWrite(content),
+    hasWritten: (content) => content === input || own.hasWritten?.(content) === true,
+    willWrite: (content) => own.willWrite?.(content),
     remembersNone: isStream(settings.file) || journal.written.length === 0,
   };
   return await openOutput(output, {
@@ -49,9 +49,9 @@ export async function openResults(known: SendNewRows): Promise<OutputFile> {
 
 /** The journal of standard input has the name of its content: what it has written is not replaced by other content. */
 export function ownFilesOf(journal: Journal, { file, dryRun }: ImportSettings): OwnFiles {
-  if (dryRun) return NO_OWN_FILES;
+  if (dryRun) return {};
   const willWrite = (content: string) => journal.willWrite(content);
-  return isStream(file) ? { ...NO_OWN_FILES, willWrite } : journal;
+  return isStream(file) ? { willWrite } : journal;
 }
 
 /** Warns where a file was kept under another name, because a person had changed it. */
