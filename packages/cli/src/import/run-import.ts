@@ -138,9 +138,8 @@ async function importInput(
 async function forecastOnly(known: SendNewRows, summary: ImportSummary): Promise<ImportSummary> {
   const { evidence, settings, deps } = known;
   const service = await traitsIfNeeded(known, known.found);
-  const { idempotency, canAsk } = service;
-  const isRetry = settings.onUnknown === 'retry' && !canAsk;
-  const released = isRetry ? await releaseAll({ ...known, idempotency }) : known.found;
+  const isRetry = settings.onUnknown === 'retry' && !service.canAsk;
+  const released = isRetry ? await releaseAll({ ...known, ...service }) : known.found;
   let found = await findOut(known, service, released);
   // As in an import: links of earlier results that no row asks for any more are counted.
   const { inPlace } = settings;

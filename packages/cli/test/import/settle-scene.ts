@@ -64,6 +64,7 @@ export class SettleScene {
       journal: this.journal,
       evidence: evidence as unknown as Evidence,
       idempotency: settings.idempotency === true,
+      canAsk: false,
       settings: settings as ImportSettings,
       deps: {
         client,

@@ -153,7 +153,8 @@ export async function sendNewRows(input: SendNewRows): Promise<Sent> {
       // Where the service can be asked, nothing is sent again that it may have carried out.
       const onUnknown = service.canAsk ? 'skip' : settings.onUnknown;
       const settled = await settleOpenBatches({
-        ...{ journal, evidence, deps, idempotency: service.idempotency, canAsk: service.canAsk },
+        ...input,
+        ...service,
         settings: { ...settings, onUnknown },
       });
       failure = settled.failure;

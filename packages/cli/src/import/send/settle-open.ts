@@ -3,6 +3,7 @@ import { type Ask, agesOf, IN_FLIGHT_MS } from '../check/ask-service.ts';
 import type { Comparison } from '../check/read-evidence.ts';
 import { type Batch, isAlive } from '../journal/batches.ts';
 import { decisionOf, recordEvent } from './batch-recorder.ts';
+import type { ServiceTraits } from './send-new-rows.ts';
 
 /** Services keep idempotency keys for 24 hours; an hour of it is left for clocks and waits. */
 const KEY_LIFETIME_MS = 23 * 60 * 60 * 1000;
@@ -21,11 +22,7 @@ const REFUSED: CreateLinkBody & { toJSON(): never } = {
   },
 };
 
-interface SettleInput extends Ask {
-  idempotency: boolean;
-  /** @default false */
-  canAsk?: boolean;
-}
+type SettleInput = Ask & Pick<ServiceTraits, 'idempotency' | 'canAsk'>;
 
 /** How settling the open batches ends. */
 interface Settling {
