@@ -77,7 +77,7 @@ export class Journal {
 
   /** Keeps room on the disk for what becomes of so many links in flight. */
   keepRoom(links: number): void {
-    this.#log.room.keep(links);
+    this.#log.keepRoom(links);
   }
 
   /** Records a request before it is sent; or links that need none, with what became of them. */
@@ -240,7 +240,7 @@ export class Journal {
   }
 
   close(): void {
-    this.#log.room.release();
+    this.#log.releaseRoom();
     this.#dispose();
   }
 

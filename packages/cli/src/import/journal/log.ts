@@ -1,8 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import zlib from 'node:zlib';
-import { inTransaction } from './database.ts';
+import { inTransaction, lacksRoom } from './database.ts';
 import { incomplete } from './file.ts';
-import { Room } from './room.ts';
+
+/** Bytes of a code, a short URL, which may be that of a long domain, and `made_for`. A longer reason is cut where there is no other room. */
+const LINK_BYTES = 96;
+
+/** Bytes for other changes, in the journal and in the file with which SQLite would undo them. */
+const SPARE_BYTES = 8 * 8_192;
 
 /** Kinds of records that name a batch by its id. */
 type OfBatch = 'accepted' | 'results' | 'release' | 'expired' | 'again';
@@ -26,10 +31,10 @@ export interface LogRecord extends Required<Pick<NewRecord, 'kind' | 'batch'>> {
 
 /**
  * The records of a journal: none is ever changed or removed. Each has a checksum, their ids have no gaps, and their number is kept apart, so
- * that a copy from the middle of a commit, or one that lacks a part, is noticed.
+ * that a copy from the middle of a commit, or one that lacks a part, is noticed. Room in the file for the responses to requests in flight is
+ * there before the first of them is sent, and is given up when the disk is full.
  */
 export class Log {
-  readonly room: Room;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #insert: StatementSync;
@@ -37,11 +42,13 @@ export class Log {
   readonly #data: StatementSync;
   readonly #sealed: StatementSync;
   #isWriting = false;
+  #hasRoom = false;
+  /** Once the disk was full, a new request would take the room of responses. */
+  #full: { error: unknown } | undefined;
 
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
     this.#path = path;
-    this.room = new Room(db, path);
     this.#insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)');
     this.#seal = db.prepare('REPLACE INTO seal VALUES (1, ?)');
     this.#data = db.prepare('SELECT data FROM log WHERE id = ?');
@@ -69,12 +76,49 @@ export class Log {
    */
   add(records: readonly NewRecord[], shorter = () => records): LogRecord[] {
     const isRequest = records.some(({ kind }) => kind === 'batch');
-    if (isRequest) this.room.refuseNew();
+    if (isRequest && this.#full !== undefined) throw this.#full.error;
     if (isRequest || this.#isWriting) return this.#append(records);
-    return this.room.use(
-      () => this.#append(records),
-      () => this.#append(shorter()),
-    );
+    try {
+      return this.#append(records);
+    } catch (error) {
+      if (!lacksRoom(error)) throw error;
+      if (!this.#hasRoom) return this.#append(shorter());
+      // Once more in the room that was kept, and at last what needs less.
+      this.#hasRoom = false;
+      this.#full = { error };
+      this.write(() => this.#db.exec('DELETE FROM room'));
+      return this.add(records, shorter);
+    }
+  }
+
+  /** Keeps room for so many results. Throws an InputError (exit code 1) when there is none: then nothing must be sent. */
+  keepRoom(links: number): void {
+    const query = 'SELECT sum(length(bytes)) AS bytes FROM room';
+    const kept = Number(this.#db.prepare(query).get()?.['bytes'] ?? 0);
+    const needed = LINK_BYTES * links;
+    const lacking = kept === 0 ? [SPARE_BYTES, needed] : [SPARE_BYTES + needed - kept];
+    const insert = this.#db.prepare('INSERT INTO room (bytes) VALUES (zeroblob(?))');
+    this.write(() => {
+      for (const bytes of lacking) if (bytes > 0) insert.run(bytes);
+    });
+    // SQLite copies the pages that a change touches into a file, which keeps its length while the journal is open.
+    this.write(() => {
+      this.#db.exec(
+        'UPDATE room SET bytes = randomblob(length(bytes)) WHERE id = (SELECT min(id) FROM room)',
+      );
+    });
+    this.#hasRoom = true;
+  }
+
+  /** The file becomes as small as what it records. */
+  releaseRoom(): void {
+    if (!this.#hasRoom) return;
+    try {
+      this.write(() => this.#db.exec('DELETE FROM room'));
+      this.#db.exec('PRAGMA incremental_vacuum');
+    } catch {
+      // The next run uses what is left.
+    }
   }
 
   #append(records: readonly NewRecord[]): LogRecord[] {
