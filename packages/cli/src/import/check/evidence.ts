@@ -14,7 +14,6 @@ import { InOrder } from './in-order.ts';
 import { NamedLinks } from './named-links.ts';
 import {
   type Comparison,
-  type FirstRows,
   RowBuffer,
   readComparison,
   readFirst,
@@ -220,10 +219,10 @@ export class Evidence {
   }
 
   /** Rows that could have a link of another file or of the service. */
-  similar = (): FirstRows => readFirst(this.#db, sql.SIMILAR);
+  similar = () => readFirst(this.#db, sql.SIMILAR);
 
   /** Rows whose target is the one that a link of another row seems made for. */
-  moved = (): FirstRows => readFirst(this.#db, sql.MOVED, this.#hasOwn);
+  moved = () => readFirst(this.#db, sql.MOVED, this.#hasOwn);
 
   async compare(): Promise<Comparison> {
     await this.#keepRows();

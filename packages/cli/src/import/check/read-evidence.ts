@@ -79,12 +79,7 @@ export function readComparison(db: Database, firstNewLink: number, hasOwn: boole
 }
 
 /** How many rows of a kind there are, and the first ones in words. */
-export interface FirstRows {
-  lines: number;
-  first: string;
-}
-
-export function readFirst(db: Database, query: string, isAny = true): FirstRows {
+export function readFirst(db: Database, query: string, isAny = true) {
   const found = isAny ? db.prepare(query).all() : [];
   const lines = Number(found[0]?.['lines'] ?? 0);
   const shown = found.map(lineOf).map(({ line, short_url }) => `line ${line}: ${short_url}`);

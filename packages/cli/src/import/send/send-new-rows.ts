@@ -7,17 +7,11 @@ import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
-import type { Comparison, FirstRows } from '../check/read-evidence.ts';
+import type { Comparison } from '../check/read-evidence.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import {
-  type Forecast,
-  type ImportDeps,
-  type ImportSettings,
-  type ImportSummary,
-  NO_SERVICE,
-} from '../types.ts';
+import { type Forecast, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -34,7 +28,7 @@ export interface SendNewRows extends Ask {
 /** What is known of the rows when sending has ended. */
 export interface Sent extends Pick<ServiceTraits, 'canAsk'> {
   /** Of rows, except `gone`, and `batches` that got a response. */
-  counts: ReturnType<typeof countsOf> & Pick<ImportSummary, 'batches'>;
+  counts: ReturnType<typeof countsOf> & { batches: number };
   found: Comparison;
   /** The batches of new rows of the last round, in the order of the rows. */
   batches: readonly SentBatch[];
@@ -79,7 +73,7 @@ export async function findOut(
   { canAsk, usage }: ServiceTraits,
   found: Comparison,
 ): Promise<Comparison> {
-  const { source, evidence, journal, settings, deps } = ask;
+  const { evidence, journal, settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
   if (canAsk && asksWhose(ask)) {
     await evidence.named.refuseUnknown(settings.baseUrl, deps).catch((error) => {
@@ -97,7 +91,7 @@ export async function findOut(
   if (!isAsked) return found;
   const paths = await filesBeside(settings, journal, deps);
   const names = await readBeside(paths, ask);
-  refuseMoved(evidence.moved(), source.input.name);
+  refuseMoved(ask);
   const how = `${names.join(', ')} names them`;
   const hint = ` Or name the results that count: --known FILE.${await renamedHint(names, settings.file)}`;
   const after = paths.length === 0 ? found : await decideSimilar(ask, how, hint);
@@ -121,10 +115,11 @@ async function refuseCut(
   );
 }
 
-function refuseMoved({ lines, first }: FirstRows, name: string): void {
+function refuseMoved({ evidence, source: { input } }: SendNewRows): void {
+  const { lines, first } = evidence.moved();
   if (lines === 0) return;
   throw inputError(
-    `${plural(lines, 'row of', 'rows of')} ${name} ${lines === 1 ? 'asks' : 'ask'} for links that other rows name, as if a column had been sorted by itself (${first}), so nothing was sent`,
+    `${plural(lines, 'row of', 'rows of')} ${input.name} ${lines === 1 ? 'asks' : 'ask'} for links that other rows name, as if a column had been sorted by itself (${first}), so nothing was sent`,
     'Put what belongs together into one row again. To create other links: --on-similar create.',
   );
 }
