@@ -12,12 +12,6 @@ export interface Status
   parts: readonly (readonly [text: string, rank: number])[];
 }
 
-/** One line on stderr. `start` shows it now and again and again, and `stop` takes it away. */
-interface StatusLine {
-  readonly start: (status: () => Status) => void;
-  readonly stop: () => void;
-}
-
 /** Each redraw costs a write to the terminal. */
 const REDRAW_MS = 120;
 
@@ -25,10 +19,13 @@ const REDRAW_MS = 120;
 const PLAIN_LINE_MS = 5_000;
 const UNCHANGED_LINES = 12;
 
-/** A spinner on a terminal; elsewhere, and with `--json`, a line every few seconds; nothing with `--quiet`. */
-export async function openStatusLine(io: Io, printer: Printer): Promise<StatusLine> {
+/**
+ * One line on stderr: `start` shows it now and again and again, and `stop` takes it away. A spinner on a terminal; elsewhere, and with `--json`,
+ * a line every few seconds; nothing with `--quiet`.
+ */
+export async function openStatusLine(io: Io, printer: Printer) {
   const { quiet, json } = printer.options;
-  if (quiet) return { start: () => {}, stop: () => {} };
+  if (quiet) return { start: (_: () => Status) => {}, stop: () => {} };
   if (json || !isInteractive(io.stderr, io.env)) return plainLines(printer);
   const { default: ora } = await import('ora');
   const spinner = ora({
@@ -103,7 +100,7 @@ export function fitStatus({ parts, done, total }: Omit<Status, 'task' | 'name'>,
 }
 
 /** For a log, and for `--json`. */
-function plainLines(printer: Printer): StatusLine {
+function plainLines(printer: Printer) {
   return shownEvery(PLAIN_LINE_MS, (status) => {
     let last = '';
     let unchanged = 0;
