@@ -70,7 +70,7 @@ export const EVIDENCE: readonly Mutant[] = [
   ),
   mutant(
     'reuse taken for create',
-    `${CHECK}/evidence-sql.ts`,
+    `${CHECK}/read-evidence.ts`,
     'if (isReused) {',
     'if (isReused && hasDoubts) {',
   ),

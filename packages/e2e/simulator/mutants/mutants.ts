@@ -115,9 +115,9 @@ const ROWS: readonly Mutant[] = [
   ),
   mutant(
     'first edited row not matched',
-    `${CHECK}/evidence-sql.ts`,
-    'db.exec(matchBy(columns, CERTAIN));',
-    "db.exec(matchBy(columns, CERTAIN) + (columns === 'key, pair' ? ' WHERE n > 1' : ''));",
+    `${CHECK}/read-evidence.ts`,
+    'match(columns, sql.CERTAIN);',
+    "db.exec(sql.matchBy(columns, sql.CERTAIN) + (columns === 'key, pair' ? ' WHERE n > 1' : ''));",
   ),
   mutant(
     'known links forgotten with the unknown',

@@ -1,4 +1,3 @@
-import type { Journal } from '../journal/journal.ts';
 import { KEYS_OF_MADE, MADE_VALUES, REDIRECT_BITS, REDIRECTS } from '../map/link-identity.ts';
 
 const FIRST_LINES = 5;
@@ -13,7 +12,7 @@ export const sourceOfFile = (ofImport: number, file: number) =>
   KNOWN_BY.beside + (ofImport + file / MOST_FILES) / MOST_FILES;
 
 /** What is taken without a question. */
-const CERTAIN = `source < ${KNOWN_BY.beside}`;
+export const CERTAIN = `source < ${KNOWN_BY.beside}`;
 
 /** Links of the journal have its own numbers as ids, and others begin here. */
 export const FIRST_OTHER = 2 ** 44;
@@ -146,7 +145,7 @@ export const MOVED = `
  * Pairs the n-th row with the n-th link of those that are alike in `columns` and have no partner yet. Rows that say that their link may exist go
  * first, and links that do exist: a row is in doubt only where none is left.
  */
-const matchBy = (columns: string, where: string, links = 'free_link') => `
+export const matchBy = (columns: string, where: string, links = 'free_link') => `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT number, ${columns}, row_number() OVER (PARTITION BY ${columns} ORDER BY doubt DESC, number) AS n FROM free_row
   ) JOIN (
@@ -155,7 +154,7 @@ const matchBy = (columns: string, where: string, links = 'free_link') => `
   ) USING (${columns}, n)`;
 
 /** The same for those that are the only ones of their kind, as nearly all are: numbering them would take three times as long. */
-const MATCH_SINGLE = `
+export const MATCH_SINGLE = `
   INSERT INTO temp.match SELECT number, id FROM (
     SELECT max(number) AS number, max(id) AS id FROM (
       SELECT key, content, number, NULL AS id FROM temp.row WHERE own IS NULL
@@ -164,14 +163,14 @@ const MATCH_SINGLE = `
   ) ORDER BY number`;
 
 /** Two texts may have one number. */
-const UNMATCH_OTHERS = `
+export const UNMATCH_OTHERS = `
   DELETE FROM temp.match WHERE number IN (SELECT number FROM ${MATCHED_LINKS} JOIN temp.row USING (number) WHERE link.pair <> row.pair)`;
 
 /**
  * The doubt of a row itself is the same as one that the journal has, or had when the file was written, for this row or for another one: as many
  * as were made with the same. Links of source -1 were refused after the last file was written, which may still call them unknown.
  */
-const DROP_KNOWN_DOUBTS = `
+export const DROP_KNOWN_DOUBTS = `
   DELETE FROM temp.link WHERE of_row IN (SELECT number FROM temp.match) OR id IN (
     SELECT id FROM (
       SELECT id, key, made, row_number() OVER (PARTITION BY key, made ORDER BY of_row IN (SELECT number FROM temp.match) DESC, id) AS n
@@ -179,46 +178,6 @@ const DROP_KNOWN_DOUBTS = `
     ) JOIN (SELECT key, made, count(*) AS known FROM temp.link WHERE source <= 0 AND made IS NOT NULL AND (short_url IS NULL OR ${IS_UNNAMED}) GROUP BY key, made) USING (key, made)
     WHERE n <= known
   )`;
-
-interface HowToMatch {
-  hasDoubts: boolean;
-  /** Whether rows have links that could be theirs. */
-  isReused: boolean;
-  /** Gets the numbers of links that lead to other targets by now. Undefined where nobody was asked. */
-  elsewhere: Set<number> | undefined;
-}
-
-/** Gives each row its own link, if there is one. */
-export function matchRows(db: Journal['db'], how: HowToMatch): void {
-  match(db, how);
-  const found = how.elsewhere === undefined ? [] : db.prepare(DROP_ELSEWHERE).all();
-  for (const { id } of found) how.elsewhere?.add(Number(id));
-  if (found.length > 0) match(db, how);
-}
-
-function match(db: Journal['db'], { hasDoubts, isReused }: HowToMatch): void {
-  db.exec('DELETE FROM temp.match');
-  db.exec(MATCH_SINGLE);
-  db.exec(UNMATCH_OTHERS);
-  const left = db.prepare('SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match)');
-  if (left.get() !== undefined) {
-    for (const columns of ['key, pair, content', 'key, pair, words', 'key, pair'])
-      db.exec(matchBy(columns, CERTAIN));
-    const isAsked = `source = ${KNOWN_BY.service}`;
-    // A row whose title was edited meanwhile says what its link was asked for with.
-    if (hasDoubts) db.exec(matchBy('key, pair, made_with', isAsked));
-    db.exec(matchBy('key, pair, content', isAsked));
-    db.exec(matchBy('key, pair, words', isAsked));
-    if (isReused) {
-      db.exec(matchBy('key, pair, words', `NOT (${CERTAIN})`));
-      db.exec(matchBy('key, pair', `NOT (${CERTAIN})`));
-    }
-  }
-  if (!hasDoubts) return;
-  db.exec(DROP_KNOWN_DOUBTS);
-  db.exec('INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL');
-  db.exec(matchBy('key, pair', isReused ? 'TRUE' : CERTAIN, 'doubtful_link'));
-}
 
 const IS_GONE = `source = 0 AND short_url IS NOT NULL AND id NOT IN (SELECT link FROM temp.match)
   AND ${IS_UNNAMED}`;
@@ -286,7 +245,7 @@ const DOUBTS = `source > 0 AND short_url IS NULL AND (
 export const TAKE_DOUBTS = `UPDATE temp.link SET source = 0 WHERE of_row IS NULL AND ${DOUBTS}`;
 
 /** Links that lead to other targets by now, and that no row has, or one that has another link word for word: what the service says counts. */
-const DROP_ELSEWHERE = `
+export const DROP_ELSEWHERE = `
   WITH said AS MATERIALIZED (SELECT short_url, key AS now, content / ${REDIRECTS} AS words FROM temp.link WHERE source = ${KNOWN_BY.service})
   DELETE FROM temp.link WHERE id IN (
     SELECT id FROM temp.link CROSS JOIN said USING (short_url)

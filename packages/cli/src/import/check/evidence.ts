@@ -14,8 +14,8 @@ import { InOrder } from './in-order.ts';
 import { NamedLinks } from './named-links.ts';
 import {
   type Comparison,
+  compareRows,
   RowBuffer,
-  readComparison,
   readFirst,
   readLinks,
   readMatches,
@@ -227,14 +227,12 @@ export class Evidence {
   async compare(): Promise<Comparison> {
     await this.#keepRows();
     return this.#write(() => {
-      const db = this.#db;
       this.#load();
-      if (this.#hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
       const isReused = this.onSimilar === 'reuse';
       const elsewhere = this.#wasAsked ? this.#elsewhere : undefined;
-      sql.matchRows(db, { hasDoubts: this.#hasDoubts, isReused, elsewhere });
+      const how = { hasOwn: this.#hasOwn, hasDoubts: this.#hasDoubts, isReused, elsewhere };
+      const found = compareRows(this.#db, how, this.#journal.firstNewLink);
       this.#wasAsked = false;
-      const found = readComparison(db, this.#journal.firstNewLink, this.#hasOwn);
       const { rows, count = 0, countCreated = 0 } = this.#order ?? {};
       if (rows !== undefined) found.matched.addAll(rows);
       const existing = found.existing + count;

@@ -57,7 +57,53 @@ export function readNumbers(db: Database, from: string, isAny = true): RowSet {
   return set;
 }
 
-export function readComparison(db: Database, firstNewLink: number, hasOwn: boolean) {
+interface HowToMatch {
+  /** Whether rows name their links themselves. */
+  hasOwn: boolean;
+  /** Whether something says of links that they may exist. */
+  hasDoubts: boolean;
+  /** Whether rows have links that could be theirs. */
+  isReused: boolean;
+  /** Gets the numbers of links that lead to other targets by now. Undefined where nobody was asked. */
+  elsewhere: Set<number> | undefined;
+}
+
+/** Gives each row its own link, if there is one. */
+function matchRows(db: Database, how: HowToMatch): void {
+  const { hasDoubts, isReused, elsewhere } = how;
+  db.exec('DELETE FROM temp.match');
+  db.exec(sql.MATCH_SINGLE);
+  db.exec(sql.UNMATCH_OTHERS);
+  const match = (columns: string, where: string, links?: string) =>
+    db.exec(sql.matchBy(columns, where, links));
+  const left = db.prepare('SELECT 1 FROM free_link WHERE id NOT IN (SELECT link FROM temp.match)');
+  if (left.get() !== undefined) {
+    for (const columns of ['key, pair, content', 'key, pair, words', 'key, pair'])
+      match(columns, sql.CERTAIN);
+    const isAsked = `source = ${sql.KNOWN_BY.service}`;
+    // A row whose title was edited meanwhile says what its link was asked for with.
+    if (hasDoubts) match('key, pair, made_with', isAsked);
+    match('key, pair, content', isAsked);
+    match('key, pair, words', isAsked);
+    if (isReused) {
+      match('key, pair, words', `NOT (${sql.CERTAIN})`);
+      match('key, pair', `NOT (${sql.CERTAIN})`);
+    }
+  }
+  if (hasDoubts) {
+    db.exec(sql.DROP_KNOWN_DOUBTS);
+    db.exec('INSERT INTO temp.match SELECT of_row, id FROM temp.link WHERE of_row IS NOT NULL');
+    match('key, pair', isReused ? 'TRUE' : sql.CERTAIN, 'doubtful_link');
+  }
+  const found = elsewhere === undefined ? [] : db.prepare(sql.DROP_ELSEWHERE).all();
+  for (const { id } of found) elsewhere?.add(Number(id));
+  if (found.length > 0) matchRows(db, { ...how, elsewhere: undefined });
+}
+
+export function compareRows(db: Database, how: HowToMatch, firstNewLink: number) {
+  const { hasOwn } = how;
+  if (hasOwn) for (const step of sql.OWN_LINKS) db.exec(step);
+  matchRows(db, how);
   const counts = db.prepare(sql.COUNTS).get(firstNewLink) ?? {};
   const changed = db.prepare(sql.CHANGED).all();
   const gone = counts['gone'] === 0 ? [] : db.prepare(sql.GONE).all();
