@@ -83,8 +83,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'results beside the input not read',
     `${CHECK}/compare-rows.ts`,
-    'return isOfOthers(journal) || !journal.hasWritten(await fingerprint(output));',
-    'return false;',
+    'return isOfOthers(journal) || !journal.hasWritten(record) ? record : undefined;',
+    'return undefined;',
   ),
   mutant(
     'links of the results not kept in the journal',
