@@ -12,7 +12,7 @@ import { lookUpLinks, waitForLinks } from './http/lookup.ts';
 import { observe } from './http/observe.ts';
 import * as operator from './http/operator-endpoints.ts';
 import { bodyReader } from './http/read-body.ts';
-import { REDIRECT_ROUTE, redirect, redirectAlias } from './http/redirect.ts';
+import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
 import { apiHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
 import { OutageLog } from './logger.ts';
@@ -24,11 +24,9 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const outage = new OutageLog('using the database for requests', logger);
   app.onError(respondToError(options, outage));
-  const followAlias = redirectAlias(options);
+  const follow = redirect(options);
   // Returned, not thrown: the check for a wrong method looks at plain 404s only.
-  app.notFound(
-    async (c) => (await followAlias(c)) ?? respondToProblem(c, notFound('Path'), options),
-  );
+  app.notFound(async (c) => (await follow(c)) ?? respondToProblem(c, notFound('Path'), options));
 
   app.use(observe(options, outage));
   const onMethodNotAllowed = (c: Context, allowed: string[]) => {
@@ -60,6 +58,6 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.get('/metrics', operator.metricsRoute(options));
   app.get(operator.TLS_ASK_PATH, operator.tlsAsk(options));
   app.get('/', root(options));
-  app.get(REDIRECT_ROUTE, redirect(options));
+  app.get(REDIRECT_ROUTE, follow);
   return app;
 }

@@ -42,54 +42,47 @@ export function partsOf(url: string): [authority: string, path: string, query: s
   return [authority, path, query];
 }
 
-/** `GET` and `HEAD /<code>`, an addition to the API. Most get their response from `fastRedirect`, before they come here. */
+/**
+ * `GET` and `HEAD` of a code, an addition to the API, or of a path that nothing else responds to. Either may be an alias. `undefined`: the path, which
+ * is no code, leads nowhere. Most links get their response from `fastRedirect`, before they come here.
+ */
 export function redirect(deps: AppOptions) {
-  return async (c: Context<AppEnv, '/:code'>): Promise<Response> => {
-    const response = await follow(deps, c, c.req.param('code'));
-    if (response === undefined) throw notFound('Short link');
-    return response;
-  };
-}
-
-/** The same for a path that can only be an alias, and that nothing else responds to. `undefined` where there is none. */
-export function redirectAlias(deps: AppOptions) {
+  const { forwardQuery = false, countPreviews = false, redirects, metrics } = deps;
   return async (c: Context<AppEnv>): Promise<Response | undefined> => {
-    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return undefined;
-    return follow(deps, c);
-  };
-}
-
-/** Follows a code, or an alias where no link has that code here. One in memory comes first: while the database is away, nobody waits for the other. */
-async function follow(deps: AppOptions, c: Context<AppEnv>, code = '') {
-  const { forwardQuery = false, countPreviews = false, metrics } = deps;
-  // Responses of the API are not stored at all.
-  c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
-  const ownHosts = await deps.ownHosts();
-  const [authority, path, query] = partsOf(c.req.url);
-  const host = normalizeHost(authority);
-  const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
-  const alias = aliasAddress(isCustom ? host : null, path) ?? '';
-  const addresses = [CODE.test(code) ? code : '', alias];
-  if (host !== undefined && ownHosts.isBoth(host)) addresses.push(aliasAddress(host, path) ?? '');
-  addresses.sort((a, b) => Number(deps.redirects.has(b)) - Number(deps.redirects.has(a)));
-  // What a domain had before it was removed is gone, whatever the default domain has at the same path.
-  if (host !== undefined && ownHosts.isRemoved(host)) {
-    addresses.unshift(aliasAddress(host, path) ?? '');
-  }
-  for (const address of addresses) {
-    const link = address === '' ? undefined : await deps.redirects.find(address);
-    if (link === undefined) continue;
-    const { status, headers } = redirectFor(link, host, ownHosts, forwardQuery ? query : '');
-    if (status === 404) continue;
-    if (headers === undefined) throw gone();
-    if (c.req.method !== 'HEAD') {
-      const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
-      if (!isPreviewed) deps.onClick(link.code ?? address);
-      metrics.countRedirect(status, isPreviewed);
+    const { method, url } = c.req;
+    if (method !== 'GET' && method !== 'HEAD') return undefined;
+    // Responses of the API are not stored at all.
+    c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
+    const ownHosts = await deps.ownHosts();
+    const [authority, path, query] = partsOf(url);
+    const host = normalizeHost(authority);
+    const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
+    const alias = aliasAddress(isCustom ? host : null, path) ?? '';
+    const code = c.req.param('code');
+    const addresses = [code !== undefined && CODE.test(code) ? code : '', alias];
+    if (host !== undefined && ownHosts.isBoth(host)) addresses.push(aliasAddress(host, path) ?? '');
+    // One in memory comes first: while the database is away, nobody waits for the others.
+    addresses.sort((a, b) => Number(redirects.has(b)) - Number(redirects.has(a)));
+    // What a domain had before it was removed is gone, whatever the default domain has at the same path.
+    if (host !== undefined && ownHosts.isRemoved(host)) {
+      addresses.unshift(aliasAddress(host, path) ?? '');
     }
-    return respond(c, null, status, headers);
-  }
-  return undefined;
+    for (const address of addresses) {
+      const link = address === '' ? undefined : await redirects.find(address);
+      if (link === undefined) continue;
+      const { status, headers } = redirectFor(link, host, ownHosts, forwardQuery ? query : '');
+      if (status === 404) continue;
+      if (headers === undefined) throw gone();
+      if (method !== 'HEAD') {
+        const isPreviewed = !countPreviews && isPreview((name) => c.req.header(name));
+        if (!isPreviewed) deps.onClick(link.code ?? address);
+        metrics.countRedirect(status, isPreviewed);
+      }
+      return respond(c, null, status, headers);
+    }
+    if (code !== undefined) throw notFound('Short link');
+    return undefined;
+  };
 }
 
 /** What browsers send with a page that they load before anybody asks for it (https://wicg.github.io/nav-speculation/prefetch.html), or show as a thumbnail. */
