@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import type { Link } from '@shortlink/sdk/wire';
 import { Option } from 'commander';
 import { ownHostsOf } from '../domain/hostnames.ts';
+import { Problem } from '../domain/problem.ts';
 import { targetHostMatcher } from '../domain/targets.ts';
 import { type LinkRules, validateLink } from '../domain/validate-link.ts';
 import { changedLink } from '../store/links.ts';
@@ -162,8 +163,12 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
   // Where only the title changes, any target is fine.
   const anyHost = { ...rules, isOwnHost: () => false, isAllowedHost: () => true };
   const changed = { target_url: target_url ?? 'https://example.com/', title };
-  const checked = validateLink(changed, target_url === undefined ? anyHost : rules);
-  if (!checked.ok) return `link ${code}: ${checked.details[0]?.message}`;
+  try {
+    validateLink(changed, target_url === undefined ? anyHost : rules);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return `link ${code}: ${error.message}`;
+  }
   // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
   return isOther && changedLink(link, change).changed ? leadsTo(link) : undefined;

@@ -1,4 +1,6 @@
+import type { ErrorDetail } from '@shortlink/sdk/wire';
 import { describe, expect, test } from 'vitest';
+import { Problem } from './problem.ts';
 import { namesDomain, validateBatch, validateLink } from './validate-link.ts';
 
 const rules = {
@@ -9,10 +11,20 @@ const rules = {
 
 const TARGET = 'https://example.com/';
 
+/** What a check rejects; nothing where it doesn't. */
+function rejectedBy(check: () => unknown): ErrorDetail[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return error.body.details ?? [];
+  }
+}
+
 test('a hopeless batch is given up at the hundredth finding', () => {
   const links = Array.from({ length: 10_000 }, () => ({ target_url: 'x' }));
-  const checked = validateBatch({ links }, rules);
-  expect(checked).toMatchObject({ ok: false, details: { length: 100 } });
+  expect(rejectedBy(() => validateBatch({ links }, rules))).toHaveLength(100);
 });
 
 test('of a batch, the hundredth finding may come with others of the same entry', () => {
@@ -26,19 +38,17 @@ test('of a batch, the hundredth finding may come with others of the same entry',
       }
     },
   });
-  const checked = validateBatch({ links: counted }, rules);
-  expect(checked).toMatchObject({ ok: false, details: { length: 100 } });
+  expect(rejectedBy(() => validateBatch({ links: counted }, rules))).toHaveLength(100);
   expect(read).toBe(50);
   const [three] = [{ target_url: 'x', title: 1, tags: 1 }];
-  const many = validateBatch({ links: Array(99).fill(three) }, rules);
-  expect(many).toMatchObject({ ok: false, details: { length: 100 } });
+  const many = Array(99).fill(three);
+  expect(rejectedBy(() => validateBatch({ links: many }, rules))).toHaveLength(100);
 });
 
 /** The messages about a link, by field. */
 function problemsOf(input: unknown, changes = {}): Record<string, string> {
-  const checked = validateLink(input, { ...rules, ...changes });
-  if (checked.ok) return {};
-  return Object.fromEntries(checked.details.map(({ field, message }) => [field, message]));
+  const details = rejectedBy(() => validateLink(input, { ...rules, ...changes }));
+  return Object.fromEntries(details.map(({ field, message }) => [field, message]));
 }
 
 describe('a link', () => {
@@ -46,8 +56,11 @@ describe('a link', () => {
     const ownedDomains = new Set(['dom_a']);
     const input = { target_url: TARGET, unknown: 1 };
     expect(validateLink(input, { ...rules, ownedDomains }, 'dom_a')).toEqual({
-      ok: true,
-      value: { target_url: TARGET, title: '', redirect_type: 302, tags: [], domain_id: 'dom_a' },
+      target_url: TARGET,
+      title: '',
+      redirect_type: 302,
+      tags: [],
+      domain_id: 'dom_a',
     });
   });
 
@@ -60,7 +73,7 @@ describe('a link', () => {
       domain_id: 'b',
     };
     const ownedDomains = new Set(['b']);
-    expect(validateLink(link, { ...rules, ownedDomains })).toEqual({ ok: true, value: link });
+    expect(validateLink(link, { ...rules, ownedDomains })).toEqual(link);
   });
 
   test.each([null, [], 'https://example.com/', 7, undefined])('is an object, not %j', (input) => {
@@ -98,8 +111,8 @@ describe('a link', () => {
 
 describe('the outline of a batch', () => {
   const problem = (body: Record<string, unknown>) => {
-    const checked = validateBatch(body, { ...rules, ownedDomains: new Set(['dom_a']) });
-    return checked.ok ? undefined : checked.details.map(({ message }) => message).join();
+    const owned = { ...rules, ownedDomains: new Set(['dom_a']) };
+    return rejectedBy(() => validateBatch(body, owned)).map(({ message }) => message);
   };
   const links = (count: number) => Array.from({ length: count }, () => ({ target_url: TARGET }));
 
@@ -113,7 +126,7 @@ describe('the outline of a batch', () => {
     [{ links: links(1) }, undefined],
     [{ links: links(10_000), domain_id: 'dom_a' }, undefined],
   ])('%o: %s', (body, message) => {
-    expect(problem(body)).toBe(message);
+    expect(problem(body)).toEqual(message === undefined ? [] : [message]);
   });
 });
 
@@ -128,23 +141,19 @@ describe('the domains of a batch', () => {
   test('hold for the entries that name none, if they are the account’s', () => {
     const owned = { ...rules, ownedDomains: new Set(['dom_a', 'dom_b']) };
     const links = [{ target_url: TARGET }, { target_url: TARGET, domain_id: 'dom_b' }];
-    expect(validateBatch({ domain_id: 'dom_a', links }, owned)).toMatchObject({
-      ok: true,
-      value: [{ domain_id: 'dom_a' }, { domain_id: 'dom_b' }],
-    });
-    expect(validateBatch({ domain_id: 'dom_c', links }, owned)).toEqual({
-      ok: false,
-      details: [{ field: 'domain_id', message: 'domain_id is not a domain of this account' }],
-    });
+    expect(validateBatch({ domain_id: 'dom_a', links }, owned)).toMatchObject([
+      { domain_id: 'dom_a' },
+      { domain_id: 'dom_b' },
+    ]);
+    expect(rejectedBy(() => validateBatch({ domain_id: 'dom_c', links }, owned))).toEqual([
+      { field: 'domain_id', message: 'domain_id is not a domain of this account' },
+    ]);
   });
 
   test('an entry with a bad one is named by its position', () => {
     const links = [{ target_url: TARGET }, { target_url: TARGET, domain_id: 'dom_c' }];
-    expect(validateBatch({ links }, rules)).toEqual({
-      ok: false,
-      details: [
-        { index: 1, field: 'domain_id', message: 'domain_id is not a domain of this account' },
-      ],
-    });
+    expect(rejectedBy(() => validateBatch({ links }, rules))).toEqual([
+      { index: 1, field: 'domain_id', message: 'domain_id is not a domain of this account' },
+    ]);
   });
 });

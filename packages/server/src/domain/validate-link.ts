@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 // Through `z.core`, a page would load the messages of zod in all languages.
 import { toDotPath } from 'zod/v4/core';
 import { UUID } from './ids.ts';
+import { invalidInput, Problem } from './problem.ts';
 import { checkTarget, type TargetRules } from './targets.ts';
 
 /** Half of a surrogate pair: it can't be written as UTF-8, so it could not be returned as it was sent. */
@@ -52,33 +53,32 @@ export interface ValidLink {
   domain_id: string | null;
 }
 
-export type Validated<T> = { ok: true; value: T } | { ok: false; details: ErrorDetail[] };
-
-/** Checks one link; `details` names each bad field once. A link that names no domain gets `defaultDomainId`, where `null` is the service's own. */
+/**
+ * Checks one link. A link that names no domain gets `defaultDomainId`, where `null` is the service's own.
+ * @throws Problem whose details name each bad field once
+ */
 export function validateLink(
   input: unknown,
   rules: LinkRules,
   defaultDomainId: string | null = null,
-): Validated<ValidLink> {
+): ValidLink {
   const parsed = parseEntry(linkInputSchema, input);
-  if (!parsed.ok) return parsed;
-  const { target_url, title = '', domain_id = defaultDomainId, tags = [] } = parsed.value;
+  const { target_url, title = '', domain_id = defaultDomainId, tags = [] } = parsed;
   const details: ErrorDetail[] = [];
   const problem = checkTarget(target_url, rules);
   if (problem !== undefined) details.push(fieldDetail('target_url', problem));
   if (domain_id !== null && !rules.ownedDomains.has(domain_id)) details.push(FOREIGN_DOMAIN);
-  if (details.length > 0) return rejected(...details);
-  const redirect_type = parsed.value.redirect_type ?? wire.DEFAULT_REDIRECT_TYPE;
-  return { ok: true, value: { target_url, title, redirect_type, tags, domain_id } };
+  if (details.length > 0) throw invalidInput(details);
+  const redirect_type = parsed.redirect_type ?? wire.DEFAULT_REDIRECT_TYPE;
+  return { target_url, title, redirect_type, tags, domain_id };
 }
 
-function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): Validated<T> {
-  if (!isObject(input)) return rejected({ field: '', message: 'must be a JSON object' });
+function parseEntry<T>(schema: z.ZodMiniType<T>, input: unknown): T {
+  if (!isObject(input)) throw invalidInput([{ field: '', message: 'must be a JSON object' }]);
   const { data, error } = schema.safeParse(input);
-  return error === undefined ? { ok: true, value: data } : rejected(...toDetails(error.issues));
+  if (error !== undefined) throw invalidInput(toDetails(error.issues));
+  return data;
 }
-
-const rejected = (...details: ErrorDetail[]) => ({ ok: false, details }) as const;
 
 export type JsonObject = Record<string, unknown>;
 
@@ -100,55 +100,56 @@ function toDetails(issues: readonly z.core.$ZodIssue[]): ErrorDetail[] {
   return details.filter(({ field }, at) => details.findIndex((one) => one.field === field) === at);
 }
 
-export function validateBatch(body: JsonObject, rules: LinkRules): Validated<ValidLink[]> {
+export function validateBatch(body: JsonObject, rules: LinkRules): ValidLink[] {
   const { domain_id } = body;
-  const links = validateList(body, 'links');
-  if (!links.ok) return links;
+  const links = listIn(body, 'links');
   if (domain_id !== undefined && typeof domain_id !== 'string') {
-    return reject('domain_id', 'must be a string');
+    throw reject('domain_id', 'must be a string');
   }
   if (domain_id !== undefined && !rules.ownedDomains.has(domain_id)) {
-    return rejected(FOREIGN_DOMAIN);
+    throw invalidInput([FOREIGN_DOMAIN]);
   }
   const entryRules = { ...rules, fineOrigins: new Set<string>() };
-  return checkEntries(links.value, (entry) => validateLink(entry, entryRules, domain_id));
+  return checkEntries('links', links, (entry) => validateLink(entry, entryRules, domain_id));
 }
 
-function validateList(body: JsonObject, field: string): Validated<readonly unknown[]> {
+function listIn(body: JsonObject, field: string): readonly unknown[] {
   const list = body[field];
-  if (list === undefined) return reject(field, 'is required');
-  if (!Array.isArray(list)) return reject(field, 'must be an array');
-  if (list.length === 0) return reject(field, 'must not be empty');
-  if (list.length > wire.MAX_BATCH_LINKS) {
-    return reject(field, `must have at most ${wire.MAX_BATCH_LINKS} entries, not ${list.length}`);
-  }
-  return { ok: true, value: list };
+  if (list === undefined) throw reject(field, 'is required');
+  if (!Array.isArray(list)) throw reject(field, 'must be an array');
+  if (list.length === 0) throw reject(field, 'must not be empty');
+  if (list.length <= wire.MAX_BATCH_LINKS) return list;
+  throw reject(field, `must have at most ${wire.MAX_BATCH_LINKS} entries, not ${list.length}`);
 }
 
-const reject = (field: string, problem: string) => rejected(fieldDetail(field, problem));
+const reject = (field: string, problem: string) => invalidInput([fieldDetail(field, problem)]);
 
 /** Whether a body or one of its entries names a custom domain. */
 export function namesDomain(body: JsonObject): boolean {
-  const list = validateList(body, 'links');
-  const entries = list.ok ? list.value.filter(isObject) : [];
+  const { links } = body;
+  const entries = Array.isArray(links) ? links.filter(isObject) : [];
   return [body, ...entries].some(({ domain_id }) => typeof domain_id === 'string');
 }
 
 /** Checks all entries; a bad one rejects them all. Stops after {@link wire.MAX_ERROR_DETAILS} findings: a hopeless list costs no more. */
 function checkEntries<T>(
+  field: string,
   entries: readonly unknown[],
-  check: (entry: unknown) => Validated<T>,
-): Validated<T[]> {
+  check: (entry: unknown) => T,
+): T[] {
   const valid: T[] = [];
   const details: ErrorDetail[] = [];
   for (const [index, entry] of entries.entries()) {
-    const checked = check(entry);
-    if (checked.ok) valid.push(checked.value);
-    else details.push(...checked.details.map((detail) => ({ index, ...detail })));
+    try {
+      valid.push(check(entry));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      for (const detail of error.body.details ?? []) details.push({ index, ...detail });
+    }
     if (details.length >= wire.MAX_ERROR_DETAILS) break;
   }
-  if (details.length === 0) return { ok: true, value: valid };
-  return rejected(...details.slice(0, wire.MAX_ERROR_DETAILS));
+  if (details.length === 0) return valid;
+  throw invalidInput(details.slice(0, wire.MAX_ERROR_DETAILS), field);
 }
 
 /** What a code can be. Anything else is the code of no link, and is not looked up. */
@@ -172,28 +173,23 @@ export interface LookupTarget {
   number?: number | undefined;
 }
 
-export function validateLookup(body: JsonObject, rules: LinkRules): Validated<LookupEntry[]> {
-  const list = body['codes'] === undefined ? 'links' : 'codes';
-  if (list === 'codes' && body['links'] !== undefined) {
-    return reject('codes', 'must not be given together with links');
+export function validateLookup(body: JsonObject, rules: LinkRules): LookupEntry[] {
+  if (body['codes'] === undefined) {
+    return checkEntries('links', listIn(body, 'links'), (entry) => validateTarget(entry, rules));
   }
-  const entries = validateList(body, list);
-  if (!entries.ok) return entries;
-  return checkEntries<LookupEntry>(entries.value, (entry) =>
-    list === 'codes' ? validateCode(entry) : validateTarget(entry, rules),
-  );
+  if (body['links'] !== undefined) throw reject('codes', 'must not be given together with links');
+  return checkEntries('codes', listIn(body, 'codes'), validateCode);
 }
 
-function validateCode(entry: unknown): Validated<LookupEntry> {
-  if (typeof entry !== 'string') return rejected({ field: '', message: 'must be a string' });
-  return { ok: true, value: { code: LOOKED_UP_CODE.test(entry) ? entry : '' } };
+function validateCode(entry: unknown): LookupEntry {
+  if (typeof entry === 'string') return { code: LOOKED_UP_CODE.test(entry) ? entry : '' };
+  throw invalidInput([{ field: '', message: 'must be a string' }]);
 }
 
-function validateTarget(entry: unknown, { ownedDomains }: LinkRules): Validated<LookupEntry> {
+function validateTarget(entry: unknown, { ownedDomains }: LinkRules): LookupEntry {
   const parsed = parseEntry(lookupTargetSchema, entry);
-  if (!parsed.ok) return parsed;
-  const { target_url, domain_id: domain = null, after } = parsed.value;
+  const { target_url, domain_id: domain = null, after } = parsed;
   // On a domain of nobody, or of somebody else, the account has no links.
   const domain_id = domain === null || ownedDomains.has(domain) ? domain : '';
-  return { ok: true, value: { target_url, domain_id, after: after?.toLowerCase() } };
+  return { target_url, domain_id, after: after?.toLowerCase() };
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as wire from '@shortlink/sdk/wire';
 import { chunksOf } from '../domain/chunks.ts';
-import { invalidInput, invalidRequest, Problem } from '../domain/problem.ts';
+import { invalidRequest, Problem } from '../domain/problem.ts';
 import type { TargetRules } from '../domain/targets.ts';
 import * as validation from '../domain/validate-link.ts';
 import { targetNumber, toJobInput } from '../store/links.ts';
@@ -46,21 +46,13 @@ const CHECKS: {
     accountId: string,
   ) => BodyInputs[K];
 } = {
-  link: (body, rules) => valid(validation.validateLink(body, rules)),
+  link: (body, rules) => validation.validateLink(body, rules),
   batch: (body, rules) => {
-    const links = valid(validation.validateBatch(body, rules));
+    const links = validation.validateBatch(body, rules);
     return links.length <= wire.MAX_SYNC_BATCH_LINKS ? links : toJobInput(links);
   },
-  lookup: (body, rules, accountId) => {
-    const entries = validation.validateLookup(body, rules);
-    return toChunks(valid(entries, body['codes'] === undefined ? 'links' : 'codes'), accountId);
-  },
+  lookup: (body, rules, accountId) => toChunks(validation.validateLookup(body, rules), accountId),
 };
-
-function valid<T>(checked: validation.Validated<T>, list?: string): T {
-  if (!checked.ok) throw invalidInput(checked.details, list);
-  return checked.value;
-}
 
 function toChunks(entries: readonly validation.LookupEntry[], account_id: string): string[] {
   const placed = entries.map((entry, at): PlacedEntry => {

@@ -49,10 +49,8 @@ export function toLink({ values }: SourceRow, reading: Reading): ImportedLink {
     tags: isOwn ? ownTags(tags) : kept(tagList(tags), reading),
     redirect_type: redirectType(value('redirectType'), reading),
   };
-  const checked = validateLink(input, rules);
-  if (!checked.ok) throw new Error(checked.details[0]?.message);
   return {
-    ...checked.value,
+    ...validateLink(input, rules),
     domain_id: (own ?? aliases[0])?.domain_id || null,
     id: own?.id ?? uuidOf(created_at),
     code: own?.code,
