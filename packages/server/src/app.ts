@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import { methodNotAllowed as methodNotAllowedMiddleware } from 'hono/method-not-allowed';
 import { methodNotAllowed, notFound } from './domain/problem.ts';
 import { admit, authenticate, requirePermission } from './http/admit.ts';
-import type { AppEnv, AppOptions } from './http/context.ts';
+import { type AppEnv, type AppOptions, apiHeaders } from './http/context.ts';
 import { analytics, openApi } from './http/documents.ts';
 import { respondToError, respondToProblem, root } from './http/errors.ts';
 import { getJob } from './http/jobs.ts';
@@ -13,7 +13,6 @@ import { observe } from './http/observe.ts';
 import * as operator from './http/operator-endpoints.ts';
 import { bodyReader } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
-import { apiHeaders } from './http/respond.ts';
 import { getUsage, limitUsageRequests } from './http/usage.ts';
 import { OutageLog } from './logger.ts';
 

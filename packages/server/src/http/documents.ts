@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import type { Context } from 'hono';
 import description from '../../api/openapi.json' with { type: 'json' };
 import { notFound } from '../domain/problem.ts';
-import type { AppEnv, AppOptions } from './context.ts';
-import { respond } from './respond.ts';
+import { type AppEnv, type AppOptions, respond } from './context.ts';
 
 /** `GET /openapi.json`. Bytes, because responses that wait for their clients share them, where each would copy a text. */
 export function openApi({ publicUrl }: AppOptions) {

@@ -5,8 +5,7 @@ import { normalizeHost } from '../domain/hostnames.ts';
 import { internal, invalidRequest, notFound, Problem, unavailable } from '../domain/problem.ts';
 import type { OutageLog } from '../logger.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
-import type { AppEnv, AppOptions } from './context.ts';
-import { respond, respondJson, SECURITY_HEADERS, setHeader } from './respond.ts';
+import { type AppEnv, type AppOptions, respond, respondJson, SECURITY_HEADERS } from './context.ts';
 
 /** Failures that pass, and with which nothing was stored: 503, after which clients also send a POST again. Any other is 500, since a create could be made twice. */
 const PASSING = new Set<StoreErrorReason>(['busy', 'full', 'read_only', 'unavailable', 'closed']);
@@ -90,7 +89,7 @@ function visitorResponse(c: Context<AppEnv>, status: number, { notFoundUrl }: Ap
   const page = PAGES[status];
   const isOpen = (method === 'GET' || method === 'HEAD') && !path.startsWith(`${API_PREFIX}/`);
   if (page === undefined || !isOpen) return undefined;
-  setHeader(c, 'Vary', 'Accept');
+  c.get('responseHeaders')['Vary'] = 'Accept';
   if (!acceptsHtml(c.req.header('Accept'))) return undefined;
   const elsewhere = status === 404 || status === 410 ? redirectTo(c, notFoundUrl) : undefined;
   if (elsewhere !== undefined) return elsewhere;
@@ -109,7 +108,7 @@ function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | und
 
 export function root(urls: AppOptions) {
   return (c: Context<AppEnv>): Response => {
-    setHeader(c, 'Cache-Control', 'private, max-age=0');
+    c.get('responseHeaders')['Cache-Control'] = 'private, max-age=0';
     const page = redirectTo(c, urls.rootUrl) ?? visitorResponse(c, 200, urls);
     if (page === undefined) throw notFound('Path');
     return page;

@@ -5,9 +5,8 @@ import { UUID } from '../domain/ids.ts';
 import { notFound } from '../domain/problem.ts';
 import type { Store, StoredJob } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
-import type { AppOptions, CallerEnv } from './context.ts';
+import { type AppOptions, type CallerEnv, respond } from './context.ts';
 import { largeResponses } from './large-responses.ts';
-import { respond, setHeader } from './respond.ts';
 
 const WHOLE_BYTES = 64 * 1024;
 
@@ -23,7 +22,7 @@ export function getJob(deps: AppOptions) {
     const { results, createdAt, ...shown } = job;
     if (job.status === 'processing') {
       const seen = { ...job, ageMs: deps.now() - createdAt, pendingJobs: deps.jobs.pendingJobs };
-      setHeader(c, HEADERS.retryAfter, String(deps.jobPace.secondsUntilPoll(seen)));
+      c.get('responseHeaders')[HEADERS.retryAfter] = String(deps.jobPace.secondsUntilPoll(seen));
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
     const bytes = opening.length + results.bytes + CLOSING.length;

@@ -1,7 +1,7 @@
 import { invalidRequest, overloaded, tooManyAtOnce } from '../domain/problem.ts';
 import { Gates } from '../gate.ts';
 import type { Caller } from '../store/store.ts';
-import { type HeaderContext, respond } from './respond.ts';
+import { type HeaderContext, respond } from './context.ts';
 
 /** A client that takes no piece of its response for this long is cut off, in milliseconds. */
 const MAX_SILENCE_MS = 60_000;

@@ -3,9 +3,8 @@ import type { Context, HonoRequest } from 'hono';
 import * as problems from '../domain/problem.ts';
 import type { AcceptedJob, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { BodyInputs } from './check-body.ts';
-import type { AppOptions } from './context.ts';
+import { type AppOptions, type HeaderContext, respondJson } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
-import { type HeaderContext, respondJson } from './respond.ts';
 
 export function createHandlers(deps: AppOptions) {
   const { store, metrics, now } = deps;

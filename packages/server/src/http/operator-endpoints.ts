@@ -2,8 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { normalizeHost, withoutPort } from '../domain/hostnames.ts';
 import { notFound, Problem } from '../domain/problem.ts';
-import type { AppEnv, AppOptions } from './context.ts';
-import { respond, respondJson } from './respond.ts';
+import { type AppEnv, type AppOptions, respond, respondJson } from './context.ts';
 
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
 

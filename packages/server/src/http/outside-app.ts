@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { HEADERS } from '@shortlink/sdk/wire';
-import { SECURITY_HEADERS } from './respond.ts';
+import { SECURITY_HEADERS } from './context.ts';
 
 /** What node finds wrong with a request before anyone sees it, by the code of its error. Anything else is a 400. */
 const NODE_ERRORS: Record<string, [status: number, message: string]> = {

@@ -5,8 +5,7 @@ import { CODE } from '../domain/ids.ts';
 import { gone, notFound } from '../domain/problem.ts';
 import { locationOf, withQuery } from '../domain/targets.ts';
 import type { Redirect } from '../store/store.ts';
-import type { AppEnv, AppOptions } from './context.ts';
-import { type ResponseHeaders, respond } from './respond.ts';
+import { type AppEnv, type AppOptions, type ResponseHeaders, respond } from './context.ts';
 
 /** The pattern of the route, also in metrics. */
 export const REDIRECT_ROUTE = '/:code';

@@ -3,8 +3,7 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { rateLimitHeaders, windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
-import type { AppOptions, CallerEnv } from './context.ts';
-import { respondJson } from './respond.ts';
+import { type AppOptions, type CallerEnv, respondJson } from './context.ts';
 
 /** Each reading goes through the history of every key. */
 const MAX_PER_MINUTE = 60;
