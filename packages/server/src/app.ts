@@ -13,7 +13,7 @@ import { observe } from './http/observe.ts';
 import * as operator from './http/operator-endpoints.ts';
 import { bodyReader } from './http/read-body.ts';
 import { REDIRECT_ROUTE, redirect } from './http/redirect.ts';
-import { getUsage, limitUsageRequests } from './http/usage.ts';
+import { getUsage } from './http/usage.ts';
 import { OutageLog } from './logger.ts';
 
 /** The service as a Hono app: its `fetch` takes a `Request` and gives a `Response`, without a socket. */
@@ -47,7 +47,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const lookUp = [identified, lookUpLinks(options)] as const;
   app.post(ROUTES.linksLookup, identified, admitted, asker, ready, entries, ...lookUp);
   app.get(`${ROUTES.jobs}/:id`, identified, admitted, getJob(options));
-  app.get(ROUTES.usage, identified, limitUsageRequests(options), getUsage(options));
+  app.get(ROUTES.usage, identified, getUsage(options));
   const page = analytics();
   app.get('/analytics', page);
   app.get('/analytics/:file', page);

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ownHostsOf } from '../domain/hostnames.ts';
 import { EVERY_TARGET_HOST } from '../domain/targets.ts';
+import type { Store } from '../store/store.ts';
 import { bodyChecker } from './body-checker.ts';
 import type { BodyKind } from './check-body.ts';
 
@@ -16,10 +17,11 @@ afterEach(() => {
 /** Checks texts with a checker of its own. */
 function open(targetHosts = EVERY_TARGET_HOST) {
   const ownHosts = () => ownHostsOf('https://sho.rt', domains);
-  const check = bodyChecker({ targetHosts, ownHosts });
-  return (text: string, { kind = 'batch' as BodyKind, owned = [] as string[] } = {}) => {
+  const store = { ownedDomains: async () => new Set(['dom_a']) } as Partial<Store> as Store;
+  const check = bodyChecker({ store, targetHosts, ownHosts });
+  return (text: string, { kind = 'batch' as BodyKind } = {}) => {
     const bytes = new Uint8Array(Buffer.from(text));
-    return check({ kind, bytes, accountId: 'acc_x', keyedPath: '/x' }, async () => new Set(owned));
+    return check({ kind, bytes, accountId: 'acc_x', keyedPath: '/x' });
   };
 }
 
@@ -52,8 +54,8 @@ describe('a large body comes to what a small one comes to', () => {
     domains = [{ hostname: 'go.example' }];
     const check = open({ allow: [], deny: ['bad.example'] });
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const small = await check(text, { kind, owned: ['dom_a'] });
-    const large = await check(onThread(text), { kind, owned: ['dom_a'] });
+    const small = await check(text, { kind });
+    const large = await check(onThread(text), { kind });
     expect({ ...large, fingerprint: undefined }).toEqual({ ...small, fingerprint: undefined });
     expect(large.fingerprint === undefined).toBe(small.fingerprint === undefined);
   });

@@ -14,8 +14,8 @@ const IDLE_MS = 30_000;
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 /** Checks small bodies at once, and large ones one after the other on a thread. Should it fail, only the body that it was checking is rejected. */
-export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'>) {
-  const { targetHosts = EVERY_TARGET_HOST, ownHosts } = options;
+export function bodyChecker(options: Pick<AppOptions, 'store' | 'targetHosts' | 'ownHosts'>) {
+  const { targetHosts = EVERY_TARGET_HOST, ownHosts, store } = options;
   const isAllowedHost = targetHostMatcher(targetHosts);
   let thread: Worker | undefined;
   let lastTurn: Promise<unknown> = Promise.resolve();
@@ -40,11 +40,8 @@ export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'
     return outcome;
   }
 
-  /** The thread gets the bytes of a large body. `findDomains` finds the account's custom domains; it isn't called for a body that names none. */
-  return async function check<K extends BodyKind>(
-    body: BodyToCheck<K>,
-    findDomains: () => Promise<ReadonlySet<string>>,
-  ): Promise<CheckedBody<K>> {
+  /** The thread gets the bytes of a large body. The store is asked for the domains of the account only where a body names one. */
+  return async function check<K extends BodyKind>(body: BodyToCheck<K>): Promise<CheckedBody<K>> {
     const { isOwnHost, hosts } = await ownHosts();
     let outcome: ReturnType<typeof checkBody<K>>;
     if (body.bytes.length <= SMALL_BYTES || !HAS_THREADS) {
@@ -55,6 +52,7 @@ export function bodyChecker(options: Pick<AppOptions, 'targetHosts' | 'ownHosts'
       outcome = await turn;
     }
     if (!('bytes' in outcome)) return outcome;
-    return check({ ...body, ...outcome, ownedDomains: await findDomains() }, findDomains);
+    const ownedDomains = await store.ownedDomains(body.accountId);
+    return check({ ...body, ...outcome, ownedDomains });
   };
 }

@@ -29,10 +29,7 @@ export function bodyReader(options: AppOptions) {
       try {
         await readAll(c.env?.body ?? piecesOf(c.req.raw), body);
         const keyedPath = header(HEADERS.idempotencyKey) === undefined ? undefined : c.req.path;
-        const checked = await checkBody({ kind, bytes: body.bytes, accountId, keyedPath }, () =>
-          options.store.ownedDomains(accountId),
-        );
-        c.set('body', checked);
+        c.set('body', await checkBody({ kind, bytes: body.bytes, accountId, keyedPath }));
         await next();
       } finally {
         body.release();

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
-import { createMiddleware } from 'hono/factory';
 import { rateLimitHeaders, windowsAt } from '../domain/limits.ts';
 import { tooManyUsageRequests } from '../domain/problem.ts';
 import { type AppOptions, type CallerEnv, respondJson } from './context.ts';
@@ -9,20 +8,17 @@ import { type AppOptions, type CallerEnv, respondJson } from './context.ts';
 const MAX_PER_MINUTE = 60;
 
 /** 429 when an account reads its usage too often. Each instance counts for itself. */
-export function limitUsageRequests({ now: clock }: AppOptions) {
+function readingCounter() {
   const counts = new Map<string, number>();
   let endsAt = 0;
-  return createMiddleware<CallerEnv>(async (c, next) => {
-    const now = clock();
+  return (accountId: string, now: number): void => {
     const [minute] = windowsAt(now);
     if (minute.endsAt !== endsAt) counts.clear();
     endsAt = minute.endsAt;
-    const { accountId } = c.get('caller');
     const count = (counts.get(accountId) ?? 0) + 1;
     if (count > MAX_PER_MINUTE) throw tooManyUsageRequests(MAX_PER_MINUTE, endsAt, now);
     counts.set(accountId, count);
-    await next();
-  });
+  };
 }
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
@@ -31,8 +27,10 @@ export function getUsage(deps: AppOptions) {
     const now = deps.now();
     return { now, ...(await deps.store.usage(accountId, now)) };
   });
+  const countReading = readingCounter();
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId, permissions } = c.get('caller');
+    countReading(accountId, deps.now());
     const { now, top_links, ...rest } = await readUsage(accountId);
     const usage = { ...rest, features: ['idempotency', 'lookup'] };
     const windows = windowsAt(now).map((window) => ({ ...window, ...usage.requests[window.name] }));
