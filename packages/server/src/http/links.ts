@@ -3,11 +3,11 @@ import type { Context, HonoRequest } from 'hono';
 import * as problems from '../domain/problem.ts';
 import type { AcceptedJob, CreateOutcome, CreateRequest } from '../store/store.ts';
 import type { BodyInputs } from './check-body.ts';
-import { type AppOptions, type HeaderContext, respondJson } from './context.ts';
+import { type AppOptions, respondJson } from './context.ts';
 import type { BodyEnv } from './read-body.ts';
 
 export function createHandlers(deps: AppOptions) {
-  const { store, metrics, now } = deps;
+  const { store, metrics, now, jobs, jobPace } = deps;
   /** Creates with an idempotency key that run in this process. The store finds duplicates that reach two instances. */
   const running = new Set<string>();
 
@@ -57,32 +57,26 @@ export function createHandlers(deps: AppOptions) {
         c,
         act,
       );
-      if (!Array.isArray(value)) return accepted(c, deps, value, { replayed, startedAt });
-      const total = value.length;
-      if (!replayed) metrics.count('links_created', 'by="batch"', total);
-      const body: wire.CompletedBatch = { status: 'completed', total, results: value };
-      return respondJson(c, body);
+      if (Array.isArray(value)) {
+        const total = value.length;
+        if (!replayed) metrics.count('links_created', 'by="batch"', total);
+        const body: wire.CompletedBatch = { status: 'completed', total, results: value };
+        return respondJson(c, body);
+      }
+      const { job_id, total, processed = 0 } = value;
+      if (processed > 0 && !replayed) {
+        metrics.count('links_created', 'by="job"', processed);
+        jobPace.made(processed, startedAt, performance.now());
+      }
+      if (processed < total) jobs.notify(job_id);
+      const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs };
+      const body: wire.ProcessingBatch = { job_id, status: 'processing', total };
+      return respondJson(c, body, 202, {
+        Location: wire.jobPath(job_id),
+        [wire.HEADERS.retryAfter]: String(jobPace.secondsUntilPoll(progress)),
+      });
     },
   };
-}
-
-function accepted(
-  c: HeaderContext,
-  { metrics, jobPace, jobs }: AppOptions,
-  { job_id, total, processed = 0 }: AcceptedJob,
-  { replayed, startedAt }: { replayed: boolean; startedAt: number },
-): Response {
-  if (processed > 0 && !replayed) {
-    metrics.count('links_created', 'by="job"', processed);
-    jobPace.made(processed, startedAt, performance.now());
-  }
-  if (processed < total) jobs.notify(job_id);
-  const progress = { total, processed, ageMs: 0, pendingJobs: jobs.pendingJobs };
-  const body: wire.ProcessingBatch = { job_id, status: 'processing', total };
-  return respondJson(c, body, 202, {
-    Location: wire.jobPath(job_id),
-    [wire.HEADERS.retryAfter]: String(jobPace.secondsUntilPoll(progress)),
-  });
 }
 
 /** Printable ASCII without a space, and not beginning like a quoted key. */
