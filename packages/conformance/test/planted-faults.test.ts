@@ -1,6 +1,5 @@
 import type { Permission } from '@shortlink/sdk/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../server/src/admin/accounts.ts';
 import { createKey } from '../../server/src/admin/keys.ts';
 import { openSqliteStore } from '../../server/src/store/sqlite/index.ts';
 import { startTestService } from '../../server/src/testing/test-service.ts';
@@ -67,7 +66,7 @@ async function runOn(fault: Pick<PlantedFault, 'account' | 'limits' | 'plant'>, 
   const { store } = service.subject;
   const isSmall = fault.account === 'small';
   const plan = isSmall ? 'community' : 'avance';
-  const account = await createAccount(store, {
+  const account = await store.createAccount({
     name: 'test',
     plan,
     limits: fault.limits ?? {},

@@ -9,7 +9,7 @@ import { Pool } from 'pg';
 import { recordSizing } from '../../bench/src/frame/figures.ts';
 import { describeMachine } from '../../bench/src/frame/format.ts';
 import { startPostgres } from '../../server/test/start-postgres.ts';
-import { createAccount, createKey, openStore } from '../src/inner-server.ts';
+import { createKey, openStore } from '../src/inner-server.ts';
 import { repeat } from './repeat.ts';
 
 const SECONDS = 5;
@@ -50,7 +50,7 @@ try {
   const [store] = stores;
   if (store === undefined) throw new Error('no store');
   const limits = { requests_per_minute: 1_000_000_000 };
-  const account = await createAccount(store, {
+  const account = await store.createAccount({
     name: 'hot',
     plan: 'custom',
     limits,

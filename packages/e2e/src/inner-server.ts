@@ -10,7 +10,6 @@ import { listen } from '../../server/src/serve.ts';
 import type { Store } from '../../server/src/store/store.ts';
 import { startTestService } from '../../server/src/testing/test-service.ts';
 
-export { createAccount } from '../../server/src/admin/accounts.ts';
 export { createKey } from '../../server/src/admin/keys.ts';
 export { openStore } from '../../server/src/open-store.ts';
 export type { Caller, Store } from '../../server/src/store/store.ts';

@@ -1,6 +1,6 @@
 import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
 import { readSettings } from '@shortlink/server';
-import { createAccount, createKey, openStore, type Store } from './inner-server.ts';
+import { createKey, openStore, type Store } from './inner-server.ts';
 
 /** Limits of an account by their names in `--limit`. */
 const LIMITS = {
@@ -25,7 +25,7 @@ export function newAccount(store: Store, plan: string, limits: Limits = {}) {
   const wanted = PLANS.find((name) => name === plan);
   if (wanted === undefined) throw new Error(`no plan ${plan}`);
   const entries = Object.entries(limits) as [keyof Limits, number | 'unlimited'][];
-  return createAccount(store, {
+  return store.createAccount({
     name: `${plan} test`,
     plan: wanted,
     limits: Object.fromEntries(

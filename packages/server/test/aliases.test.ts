@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createAccount } from '../src/admin/accounts.ts';
 import { findCode } from '../src/admin/moving/address.ts';
 import { aliasAddress, canonicalPath } from '../src/domain/aliases.ts';
 import { uuidOf } from '../src/domain/ids.ts';
@@ -238,7 +237,7 @@ describe('a path', () => {
 
 test('a start says that the host of the public URL is a custom domain, too', async () => {
   const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
-  const { id: accountId } = await createAccount(store, {
+  const { id: accountId } = await store.createAccount({
     ...{ name: 'A', plan: 'pro' as const, limits: {}, now: START },
   });
   await addDomain(store, { hostname: 'go.example', accountId, now: START });

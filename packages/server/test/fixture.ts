@@ -1,5 +1,4 @@
 import type { Permission, Plan, PlanLimits } from '@shortlink/sdk/wire';
-import { createAccount } from '../src/admin/accounts.ts';
 import { createKey } from '../src/admin/keys.ts';
 import type { AppOptions } from '../src/http/context.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
@@ -40,7 +39,7 @@ export class Fixture {
   }
 
   async account(plan: Plan = 'custom', limits: Partial<PlanLimits> = {}): Promise<string> {
-    const account = await createAccount(this.store, { name: 'test', plan, limits, now: this.now });
+    const account = await this.store.createAccount({ name: 'test', plan, limits, now: this.now });
     return account.id;
   }
 

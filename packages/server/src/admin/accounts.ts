@@ -1,5 +1,5 @@
-import { PLAN_LIMITS, PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
-import type { Account, Store } from '../store/store.ts';
+import { PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
+import type { Account } from '../store/store.ts';
 import { type AdminCommand, found, type Printed } from './command.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
 
@@ -39,8 +39,8 @@ export function registerAccounts(program: AdminCommand): void {
     .option(...LIMIT)
     .option('--init', 'make the database if there is none, and migrate it')
     .hook('preAction', (create) => requireCustom(create, create.opts()))
-    .onStore(async ({ store, now }, { name, plan, limit: limits = {} }: AccountOptions) =>
-      printed(await createAccount(store, { name, plan, limits, now })),
+    .onStore(async ({ store, now }, { name, plan, limit: limits }: AccountOptions) =>
+      printed(await store.createAccount({ name, plan, limits, now })),
     );
   accounts
     .add('list', 'List all accounts, oldest first.', 'accounts list')
@@ -93,13 +93,6 @@ function requireCustom(
 ): void {
   if (limit === undefined || plan === 'custom') return;
   command.error(`error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`);
-}
-
-export function createAccount(
-  store: Pick<Store, 'createAccount'>,
-  input: { name: string; plan: Plan; limits: Partial<PlanLimits>; now: number },
-): Promise<Account> {
-  return store.createAccount({ ...input, limits: { ...PLAN_LIMITS[input.plan], ...input.limits } });
 }
 
 function printed(account: Account | undefined, id = ''): Printed {

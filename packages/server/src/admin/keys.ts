@@ -1,9 +1,8 @@
-import { PERMISSIONS, type Permission, PLAN_LIMITS } from '@shortlink/sdk/wire';
+import { PERMISSIONS, type Permission } from '@shortlink/sdk/wire';
 import { DEFAULT_PERMISSIONS, generateApiKey, hashApiKey } from '../api-key.ts';
 import { planLimitWords } from '../domain/problem.ts';
 import type { NewKey } from '../store/operator-store.ts';
 import type { ApiKey, Store } from '../store/store.ts';
-import { createAccount } from './accounts.ts';
 import { type AdminCommand, CommandFailed, found } from './command.ts';
 import { collectPermission, parseDuration, parseFuture, parseName } from './parse-options.ts';
 
@@ -150,8 +149,8 @@ export async function createDevAccount(
   const known = accounts.find(({ name }) => name === 'dev') ?? accounts[0];
   if (known !== undefined) return { id: known.id, key: undefined };
   // No limits, so that nobody reaches one while trying things out.
-  const limits = { ...PLAN_LIMITS.custom, batch_size: null };
-  const account = await createAccount(store, { name: 'dev', plan: 'custom', limits, now });
+  const limits = { batch_size: null };
+  const account = await store.createAccount({ name: 'dev', plan: 'custom', limits, now });
   const owner = { accountId: account.id, name: 'dev', now };
   const { key } = await createKey(store, { ...owner, permissions: PERMISSIONS });
   return { id: account.id, key };

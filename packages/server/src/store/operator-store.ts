@@ -3,7 +3,8 @@ import type { Account, ApiKey, Domain, NewLink, Outcome } from './store.ts';
 
 /** What only the operator's commands do: accounts, keys, domains, and finding links. Part of `Store`. */
 export interface OperatorStore {
-  createAccount(input: Omit<Account, 'id' | 'disabled_at'> & { now: number }): Promise<Account>;
+  /** A plan brings its own limits, some of which `limits` replace. */
+  createAccount(input: NewAccount): Promise<Account>;
   /** Oldest first. */
   listAccounts(): Promise<Account[]>;
   findAccount(id: string): Promise<Account | undefined>;
@@ -112,6 +113,8 @@ export interface AccountChange {
   limits?: Partial<wire.PlanLimits> | undefined;
 }
 
+export type NewAccount = Pick<Account, 'name' | 'plan'> &
+  Pick<AccountChange, 'limits'> & { now: number };
 export type Disabling = { id: string; disabled: boolean; now: number };
 export type NewDomain = { hostname: string; accountId: string; now: number };
 

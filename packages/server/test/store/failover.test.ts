@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { createAccount } from '../../src/admin/accounts.ts';
 import { createKey } from '../../src/admin/keys.ts';
 import { generateCode } from '../../src/domain/ids.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -89,7 +88,7 @@ class Load {
     const [store] = load.#stores;
     if (store === undefined) throw new Error('no store');
     const now = Date.now();
-    const account = await createAccount(store, { name: 'test', plan: 'custom', limits: {}, now });
+    const account = await store.createAccount({ name: 'test', plan: 'custom', limits: {}, now });
     const permissions = ['shortlinks:write'] as const;
     const key = await createKey(store, { accountId: account.id, name: 'test', permissions, now });
     load.#apiKey = key.key;

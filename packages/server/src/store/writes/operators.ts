@@ -16,8 +16,9 @@ const CORRECTED_TOGETHER = 1_000;
 
 /** The writes of the operator's commands, in SQL that both engines run. */
 export const operatorWrites = {
-  *createAccount(_, { name, plan, limits, now }) {
+  *createAccount(_, { name, plan, limits: own, now }) {
     const id = newId('acc_');
+    const limits = { ...PLAN_LIMITS[plan], ...own };
     yield* rowsOf(sql`
       INSERT INTO accounts (id, name, plan, limits, created_at)
       VALUES (${id}, ${name}, ${plan}, ${JSON.stringify(limits)}, ${now})`);
