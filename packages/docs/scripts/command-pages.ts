@@ -25,10 +25,9 @@ export function serverPage(): string {
       write: unused,
       err: print,
       now: Date.now,
-      openStore: unused,
-      migrate: unused,
-      inspect: unused,
-      backup: unused,
+      databaseTools: () => {
+        throw new Error('A page runs no command.');
+      },
       interruptible: unused,
       start: unused,
     },

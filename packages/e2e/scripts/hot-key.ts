@@ -9,7 +9,7 @@ import { Pool } from 'pg';
 import { recordSizing } from '../../bench/src/frame/figures.ts';
 import { describeMachine } from '../../bench/src/frame/format.ts';
 import { startPostgres } from '../../server/test/start-postgres.ts';
-import { createKey, openStore } from '../src/inner-server.ts';
+import { createKey, databaseTools } from '../src/inner-server.ts';
 import { repeat } from './repeat.ts';
 
 const SECONDS = 5;
@@ -45,7 +45,7 @@ try {
   await Promise.all(pools.map((one) => one.end()));
 
   const settings = readSettings({ database: postgres.url, publicUrl: 'https://sho.rt' }, {});
-  const open = () => openStore({ ...settings, publicUrl: 'https://sho.rt' });
+  const open = () => databaseTools(settings).open('https://sho.rt');
   const stores = await Promise.all(Array.from({ length: INSTANCES }, open));
   const [store] = stores;
   if (store === undefined) throw new Error('no store');

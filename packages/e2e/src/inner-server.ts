@@ -11,7 +11,7 @@ import type { Store } from '../../server/src/store/store.ts';
 import { startTestService } from '../../server/src/testing/test-service.ts';
 
 export { createKey } from '../../server/src/admin/keys.ts';
-export { openStore } from '../../server/src/open-store.ts';
+export { databaseTools } from '../../server/src/open-store.ts';
 export type { Caller, Store } from '../../server/src/store/store.ts';
 export type { TestServerOptions };
 

@@ -1,6 +1,6 @@
 import { PLANS, type PlanLimits } from '@shortlink/sdk/wire';
 import { readSettings } from '@shortlink/server';
-import { createKey, openStore, type Store } from './inner-server.ts';
+import { createKey, databaseTools, type Store } from './inner-server.ts';
 
 /** Limits of an account by their names in `--limit`. */
 const LIMITS = {
@@ -18,7 +18,7 @@ export type Limits = Partial<Record<keyof typeof LIMITS, number | 'unlimited'>>;
 
 /** Opens a database beside its servers. */
 export function openDatabase(database: string, publicUrl: string): Promise<Store> {
-  return openStore({ ...readSettings({ database }, {}), publicUrl });
+  return databaseTools(readSettings({ database }, {})).open(publicUrl);
 }
 
 export function newAccount(store: Store, plan: string, limits: Limits = {}) {

@@ -2,7 +2,7 @@ import { readSettings } from '@shortlink/server';
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../server/test/start-postgres.ts';
 import { runFuzz } from '../src/fuzz/run-fuzz.ts';
-import { openStore } from '../src/inner-server.ts';
+import { databaseTools } from '../src/inner-server.ts';
 
 /** `pnpm --filter @shortlink/e2e fuzz` sends 100,000. */
 const REQUESTS = 1_500;
@@ -15,7 +15,7 @@ test('on PostgreSQL too, every answer is one that is described', async () => {
   try {
     const publicUrl = 'https://sho.rt';
     const settings = readSettings({ database: postgres.url, publicUrl }, {});
-    const store = await openStore({ ...settings, publicUrl });
+    const store = await databaseTools(settings).open(publicUrl);
     const report = await runFuzz({ requests: POSTGRES_REQUESTS, store });
     const statuses = new Set(Object.keys(report).map((line) => line.split(' ').at(-1)));
     for (const status of ['200', '201', '400', '401', '404']) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openStore } from './open-store.ts';
+import { databaseTools } from './open-store.ts';
 import { readSettings } from './settings.ts';
 import { PUBLIC_URL } from './store/contract/fixtures.test-suite.ts';
 import { usePostgres } from './store/postgres/test-postgres.test-suite.ts';
@@ -8,7 +8,7 @@ const { newSchema } = usePostgres();
 
 test('a store on PostgreSQL has as many connections as the settings say', async () => {
   const env = { SHORTLINK_DATABASE_URL: await newSchema(), SHORTLINK_DATABASE_CONNECTIONS: '7' };
-  const store = await openStore({ ...readSettings({}, env), publicUrl: PUBLIC_URL });
+  const store = await databaseTools(readSettings({}, env)).open(PUBLIC_URL);
   expect(store.connections?.()).toEqual({ busy: 0, idle: 0, free: 7 });
   await store.close();
 });

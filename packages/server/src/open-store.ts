@@ -3,48 +3,47 @@ import type { DatabaseFacts } from './store/operator-store.ts';
 import * as sqlite from './store/sqlite/index.ts';
 import type { Store } from './store/store.ts';
 
-/** Receives a line for a person when another process has to be waited for. */
-type OnWait = (message: string) => void;
+/** What can be done with a database, whichever its engine. */
+export interface DatabaseTools {
+  /** The database is made, and its schema brought up to date, unless `migrate` is `false`. */
+  open: (publicUrl: string, migrate?: boolean) => Promise<Store>;
+  /** Brings the schema up to date; resolves to its version before and after. */
+  migrate: () => Promise<{ from: number; to: number }>;
+  /** Looks at the database without changing it. */
+  inspect: () => Promise<DatabaseFacts>;
+  /** Writes a copy into a new file, while the server runs. PostgreSQL has its own command for that. */
+  backup: (file: string, signal?: AbortSignal) => Promise<void>;
+}
 
-/** Opens the database that the settings name. It is made or migrated unless `migrate` is `false`. */
-export async function openStore(
-  settings: Settings & { publicUrl: string; migrate?: boolean },
-  onWait?: OnWait,
-): Promise<Store> {
-  const { database, databaseConnections: connections, publicUrl, migrate } = settings;
+/**
+ * For the database that the settings name.
+ * @param onWait - Receives a line for a person when another process has to be waited for
+ */
+export function databaseTools(
+  { database, databaseConnections: connections }: Settings,
+  onWait?: (message: string) => void,
+): DatabaseTools {
   if (database.engine === 'sqlite') {
-    return sqlite.openSqliteStore({ path: database.path, publicUrl, migrate });
+    const { path } = database;
+    return {
+      open: (publicUrl, migrate) => sqlite.openSqliteStore({ path, publicUrl, migrate }),
+      migrate: () => sqlite.migrateSqlite(path),
+      inspect: async () => sqlite.inspectSqlite(path),
+      backup: (file, signal) => sqlite.backupSqlite(path, file, signal),
+    };
   }
-  const { openPostgresStore } = await loadPostgres(database.url);
-  return openPostgresStore({ url: database.url, connections, publicUrl, onWait, migrate });
-}
-
-/** Brings the schema of the database up to date; resolves to its version before and after. */
-export async function migrateDatabase(
-  { database }: Settings,
-  onWait?: OnWait,
-): Promise<{ from: number; to: number }> {
-  if (database.engine === 'sqlite') return sqlite.migrateSqlite(database.path);
-  return (await loadPostgres(database.url)).migratePostgres(database.url, { onWait });
-}
-
-export async function inspectDatabase({ database }: Settings): Promise<DatabaseFacts> {
-  if (database.engine === 'sqlite') return sqlite.inspectSqlite(database.path);
-  return (await loadPostgres(database.url)).inspectPostgres(database.url);
-}
-
-/** Writes a copy of the database into a new file, while the server runs. PostgreSQL has its own command for that. */
-export async function backupDatabase(
-  { database }: Settings,
-  file: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (database.engine !== 'sqlite') {
-    throw new ConfigError(
-      `backup copies SQLite databases only; for PostgreSQL run: pg_dump --format=custom --file=${JSON.stringify(file)} "$SHORTLINK_DATABASE_URL"`,
-    );
-  }
-  await sqlite.backupSqlite(database.path, file, signal);
+  const { url } = database;
+  return {
+    open: async (publicUrl, migrate) =>
+      (await loadPostgres(url)).openPostgresStore({ url, connections, publicUrl, onWait, migrate }),
+    migrate: async () => (await loadPostgres(url)).migratePostgres(url, { onWait }),
+    inspect: async () => (await loadPostgres(url)).inspectPostgres(url),
+    backup: async (file) => {
+      throw new ConfigError(
+        `backup copies SQLite databases only; for PostgreSQL run: pg_dump --format=custom --file=${JSON.stringify(file)} "$SHORTLINK_DATABASE_URL"`,
+      );
+    },
+  };
 }
 
 /** Loaded where it is used only, since the driver takes a while. It reads certificates when it connects, and its error would name no setting. */

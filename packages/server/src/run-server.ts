@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
 import { devScreen, readableLogLine } from './dev-screen.ts';
-import { backupDatabase, inspectDatabase, migrateDatabase, openStore } from './open-store.ts';
-import { publicUrlOf, type Settings } from './settings.ts';
+import { databaseTools } from './open-store.ts';
+import type { Settings } from './settings.ts';
 
 /** Of a service manager, of Ctrl-C, and of a terminal that is closed. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -38,11 +38,7 @@ process.exitCode = await runProgram(process.argv.slice(2), packageJson.version, 
   err,
   columns,
   now: Date.now,
-  openStore: (settings, migrate) =>
-    openStore({ ...settings, publicUrl: publicUrlOf(settings), migrate }, err),
-  migrate: (settings) => migrateDatabase(settings, err),
-  inspect: inspectDatabase,
-  backup: backupDatabase,
+  databaseTools: (settings) => databaseTools(settings, err),
   interruptible,
   start,
 });

@@ -5,7 +5,7 @@ import { ownHostsOf, sharedHostWarning } from './domain/hostnames.ts';
 import type { Connection } from './http/context.ts';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { openStore } from './open-store.ts';
+import { databaseTools } from './open-store.ts';
 import { listen } from './serve.ts';
 import { createService, type Service } from './service.ts';
 import { databaseName } from './setting-values.ts';
@@ -107,7 +107,7 @@ async function openService(
   { dev, logger }: StartOptions,
 ): Promise<Running & { service: Service }> {
   const { database, linkCache, targetAllow: allow, targetDeny: deny } = settings;
-  const store = await openStore({ ...settings, publicUrl }, (message) => logger.warn(message));
+  const store = await databaseTools(settings, (text) => logger.warn(text)).open(publicUrl);
   const name = `${databaseName(database)} ${publicUrl}`;
   const service = createService({
     ...{ ...settings, store, publicUrl, targetHosts: { allow, deny }, logger, metrics },

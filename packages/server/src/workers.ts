@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { CommandFailed } from './admin/command.ts';
 import type { Logger } from './logger.ts';
 import { addUp, countersOf, Metrics, type ToldMetric } from './metrics/metrics.ts';
-import { openStore } from './open-store.ts';
+import { databaseTools } from './open-store.ts';
 import { portOf } from './serve.ts';
 import { ConfigError, httpOrigin, publicUrlOf, type Settings } from './settings.ts';
 import { prepare, type RunningServer, startCounting } from './start-server.ts';
@@ -56,7 +56,8 @@ export async function startWorkers(
   }
   const port = await freePort(host, settings.port);
   const publicUrl = publicUrlOf({ ...settings, port });
-  const store = await openStore({ ...settings, publicUrl }, (text) => options.logger.warn(text));
+  const tools = databaseTools(settings, (text) => options.logger.warn(text));
+  const store = await tools.open(publicUrl);
   const prepared = prepare(store, settings, { publicUrl, dev });
   const { devKey, devAccountId } = await prepared.finally(() => store.close());
   // Each worker takes connections from the queue of the system. Those that the first process deals out would hang where a worker dies with them.

@@ -63,12 +63,14 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
     err: (line) => line.startsWith('database: ') || err.push(line),
     columns,
     now: () => START,
-    openStore: async () => store,
-    inspect: async () => facts,
-    migrate: () => migrate(),
-    backup: async (settings, file) => {
-      backups.push([settings, file]);
-    },
+    databaseTools: (settings) => ({
+      open: async () => store,
+      inspect: async () => facts,
+      migrate: () => migrate(),
+      backup: async (file) => {
+        backups.push([settings, file]);
+      },
+    }),
     interruptible: (act) => act(new AbortController().signal),
     start: async (settings, options) => {
       started.push([settings, options]);

@@ -15,8 +15,7 @@ import { MAX_TITLE_LENGTH } from '@shortlink/sdk/wire';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CommandFailed } from '../src/admin/command.ts';
 import { runProgram } from '../src/admin/program.ts';
-import { openStore } from '../src/open-store.ts';
-import { publicUrlOf } from '../src/settings.ts';
+import { databaseTools } from '../src/open-store.ts';
 import { usePostgres } from '../src/store/postgres/test-postgres.test-suite.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import { useDatabasePath } from '../src/store/sqlite/temp-database.test-suite.ts';
@@ -84,23 +83,26 @@ class Operator {
       ...{ env: {}, stdin: Readable.from(this.stdin), now: () => START },
       write: async (text) => void this.out.push(text),
       err: (line) => this.err.push(line),
-      openStore: async (settings, migrate) => {
-        const publicUrl = publicUrlOf(settings);
-        const opened = stores.get(this.database) ?? openStore({ ...settings, publicUrl, migrate });
-        stores.set(this.database, opened);
-        const store = await opened;
-        const checkImport: Store['checkImport'] = (input) =>
-          store.checkImport(input).finally(() => this.onChecked());
-        const exportLinks: Store['exportLinks'] = async (...args) => {
-          await this.onExport();
-          return store.exportLinks(...args);
-        };
-        const importLinks: Store['importLinks'] = (input) =>
-          this.onImport().then(() => store.importLinks(input));
-        const hooked = { checkImport, importLinks, exportLinks };
-        return { ...store, ...hooked, close: async () => undefined };
-      },
-      ...{ migrate: unused, inspect: unused, backup: unused, start: unused },
+      databaseTools: (settings) => ({
+        open: async (publicUrl, migrate) => {
+          const opened =
+            stores.get(this.database) ?? databaseTools(settings).open(publicUrl, migrate);
+          stores.set(this.database, opened);
+          const store = await opened;
+          const checkImport: Store['checkImport'] = (input) =>
+            store.checkImport(input).finally(() => this.onChecked());
+          const exportLinks: Store['exportLinks'] = async (...args) => {
+            await this.onExport();
+            return store.exportLinks(...args);
+          };
+          const importLinks: Store['importLinks'] = (input) =>
+            this.onImport().then(() => store.importLinks(input));
+          const hooked = { checkImport, importLinks, exportLinks };
+          return { ...store, ...hooked, close: async () => undefined };
+        },
+        ...{ migrate: unused, inspect: unused, backup: unused },
+      }),
+      start: unused,
       interruptible: (act) => act(new AbortController().signal),
     });
   }

@@ -37,10 +37,13 @@ export async function type(world: World, words: readonly string[], typing: Typin
         write: async (text) => void out.push(text),
         err: (line) => void err.push(line),
         now: () => world.scheduler.now,
-        // The simulation closes it.
-        openStore: async (): Promise<Store> => ({ ...store, close: async () => undefined }),
-        inspect: async () => ({ version: 1, newest: 1, ...facts }) as never,
-        ...{ migrate: refuse, backup: refuse, start: refuse },
+        databaseTools: () => ({
+          // The simulation closes it.
+          open: async (): Promise<Store> => ({ ...store, close: async () => undefined }),
+          inspect: async () => ({ version: 1, newest: 1, ...facts }) as never,
+          ...{ migrate: refuse, backup: refuse },
+        }),
+        start: refuse,
         interruptible: (act) => act(new AbortController().signal),
       }),
     mayFail,

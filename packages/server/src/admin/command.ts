@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { Command, type Option } from 'commander';
+import type { DatabaseTools } from '../open-store.ts';
 import { databaseName } from '../setting-values.ts';
 import { flagsOf, publicUrlOf, readSettings, SETTINGS, type Settings } from '../settings.ts';
-import type { DatabaseFacts } from '../store/operator-store.ts';
 import type { Store } from '../store/store.ts';
 import { safeJson, terminalSafe } from './output.ts';
 
@@ -42,13 +42,7 @@ export interface CommandContext {
   /** Width of the terminal that standard output goes to. @default a pipe or a file */
   columns?: number | undefined;
   now: () => number;
-  /** `migrate`: whether the database may be made, and its schema brought up to date. */
-  openStore: (settings: Settings, migrate: boolean) => Promise<Store>;
-  /** Brings the schema up to date; resolves to its version before and after. */
-  migrate: (settings: Settings) => Promise<{ from: number; to: number }>;
-  /** Looks at the database without changing it. */
-  inspect: (settings: Settings) => Promise<DatabaseFacts>;
-  backup: (settings: Settings, file: string, signal: AbortSignal) => Promise<void>;
+  databaseTools: (settings: Settings) => DatabaseTools;
   /** Lets a command undo what it has begun before a signal ends the process. */
   interruptible: <T>(act: (signal: AbortSignal) => Promise<T>) => Promise<T>;
   start: (settings: Settings, options: { dev: boolean }) => Promise<void>;
@@ -65,6 +59,7 @@ export interface Printed {
 /** What a command on the database has: all of its context, and what the settings say. */
 export interface DatabaseWork extends CommandContext {
   settings: Settings;
+  database: DatabaseTools;
   /** Origin of short URLs. */
   publicUrl: string;
 }
@@ -139,7 +134,8 @@ export class AdminCommand extends Command {
       const begin = `\nshort URLs begin with ${publicUrl}: no public URL is set`;
       err(`database: ${terminalSafe(databaseName(settings.database))}${isUnset ? begin : ''}`);
       // Commander passes the arguments and the options as they were declared.
-      const work = { ...this.context, settings, publicUrl };
+      const database = this.context.databaseTools(settings);
+      const work = { ...this.context, settings, database, publicUrl };
       const printed = await act(work, ...(args as unknown[] as A));
       if (printed === undefined) return;
       const { json, shown = json, failure } = printed;
@@ -153,7 +149,7 @@ export class AdminCommand extends Command {
   onStore<A extends unknown[]>(act: Act<Work, A>): void {
     this.onDatabase(async (work, ...args: A) => {
       const { init = false, account } = this.opts<{ init?: boolean; account?: string }>();
-      const store = await work.openStore(work.settings, init);
+      const store = await work.database.open(work.publicUrl, init);
       const ends: (() => Promise<void>)[] = [];
       try {
         if (account !== undefined) found(await store.findAccount(account), 'account', account);

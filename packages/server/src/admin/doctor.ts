@@ -41,7 +41,7 @@ type Finding = [check: string, found: string, isFine: boolean, todo: string];
 async function checkDatabase(work: DatabaseWork): Promise<Finding[]> {
   const name = databaseName(work.settings.database);
   try {
-    return [['database', name, true, ''], ...judge(await work.inspect(work.settings), work)];
+    return [['database', name, true, ''], ...judge(await work.database.inspect(), work)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [['database', name, false, `${reason} Check SHORTLINK_DATABASE_URL.`]];

@@ -119,12 +119,12 @@ function registerDatabase(program: AdminCommand): void {
   const migrate =
     'Make the database, or bring it up to the version of this program, as start and accounts create --init do.';
   program.add('migrate', migrate, 'migrate').onDatabase(async (work) => ({
-    json: await work.migrate(work.settings),
+    json: await work.database.migrate(),
   }));
   const copy = 'Copy the SQLite database into a new file, while the server runs.';
   const command = program.add('backup <file>', copy, 'backup /backups/2027-01-31.db');
-  command.onDatabase(async ({ settings, backup, interruptible }, file: string) => {
-    await interruptible((signal) => backup(settings, file, signal));
+  command.onDatabase(async ({ database, interruptible }, file: string) => {
+    await interruptible((signal) => database.backup(file, signal));
     return { json: { file } };
   });
 }
