@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Gate, Gates } from './gate.ts';
+import { Gate, gateForEach } from './gate.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -52,11 +52,11 @@ test('calls that wait begin as soon as there are more slots', async () => {
 });
 
 test('calls of a key wait for each other alone, and a key that nobody uses is forgotten', async () => {
-  const gates = new Gates({ slots: 1, busy: (reason) => new Error(reason) });
+  const inGate = gateForEach({ slots: 1, busy: (reason) => new Error(reason) });
   const seen: Gate[] = [];
   const ends = new Map<string, () => void>();
   const call = (key: string, name: string) =>
-    gates.run(key, (gate) => {
+    inGate(key, (gate) => {
       seen.push(gate);
       return new Promise<void>((resolve) => ends.set(name, resolve));
     });
@@ -80,17 +80,17 @@ test('calls of a key wait for each other alone, and a key that nobody uses is fo
 });
 
 test('calls that were rejected together do not forget the gate of one that came since', async () => {
-  const gates = new Gates({ slots: 1, busy: (reason) => new Error(reason) });
-  const hang = () => gates.run('x', () => new Promise(() => {}));
-  const first = gates.run('x', async (gate) => {
+  const inGate = gateForEach({ slots: 1, busy: (reason) => new Error(reason) });
+  const hang = () => inGate('x', () => new Promise(() => {}));
+  const first = inGate('x', async (gate) => {
     await undefined;
     gate.rejectWaiting(new Error('locked'));
   });
-  const second = gates.run('x', async () => undefined);
+  const second = inGate('x', async () => undefined);
   void first.then(hang);
   await expect(second).rejects.toThrow('locked');
   const late = vi.fn<() => Promise<void>>();
-  gates.run('x', late).catch(() => undefined);
+  inGate('x', late).catch(() => undefined);
   await vi.advanceTimersByTimeAsync(0);
   expect(late).not.toHaveBeenCalled();
 });

@@ -67,23 +67,19 @@ export class Gate {
   }
 }
 
-/** A gate for each key, such as an account: calls of a key wait for each other and for no other key. */
-export class Gates {
-  readonly #options: GateOptions;
-  readonly #gates = new Map<string, Gate>();
-
-  constructor(options: GateOptions) {
-    this.#options = options;
-  }
-
-  /** @param call - Gets the gate that it runs in. */
-  async run<T>(key: string, call: (gate: Gate) => Promise<T>): Promise<T> {
-    const gate = this.#gates.get(key) ?? new Gate(this.#options);
-    this.#gates.set(key, gate);
+/**
+ * A gate for each key, such as an account: calls of a key wait for each other and for no other key. Returns what runs a call under its key; the call
+ * gets the gate that it runs in.
+ */
+export function gateForEach(options: GateOptions) {
+  const gates = new Map<string, Gate>();
+  return async <T>(key: string, call: (gate: Gate) => Promise<T>): Promise<T> => {
+    const gate = gates.get(key) ?? new Gate(options);
+    gates.set(key, gate);
     try {
       return await gate.run(() => call(gate));
     } finally {
-      if (gate.isIdle && this.#gates.get(key) === gate) this.#gates.delete(key);
+      if (gate.isIdle && gates.get(key) === gate) gates.delete(key);
     }
-  }
+  };
 }

@@ -1,5 +1,5 @@
 import { invalidRequest, overloaded, tooManyAtOnce } from '../domain/problem.ts';
-import { Gates } from '../gate.ts';
+import { gateForEach } from '../gate.ts';
 import type { Caller } from '../store/store.ts';
 import { type HeaderContext, respond } from './context.ts';
 
@@ -23,7 +23,7 @@ export function largeResponses(
   maxBytes = Number.POSITIVE_INFINITY,
 ) {
   const busy = () => tooManyAtOnce(what);
-  const gates = new Gates({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
+  const inGate = gateForEach({ slots, maxWaiting: 16, maxWaitMs: 5_000, busy });
   let inMemory = 0;
   return (c: HeaderContext & { var: { caller: Caller } }, make: MakeBody): Promise<Response> =>
     new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ export function largeResponses(
           inMemory -= taken;
         }
       };
-      gates.run(c.var.caller.accountId, makeAndSend).catch(reject);
+      inGate(c.var.caller.accountId, makeAndSend).catch(reject);
     });
 }
 

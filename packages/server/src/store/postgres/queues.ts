@@ -1,4 +1,4 @@
-import { Gates } from '../../gate.ts';
+import { gateForEach } from '../../gate.ts';
 import { OF_ONE_WRITE, StoreError, type StoreErrorReason } from '../store-error.ts';
 
 /** Failures that the calls which wait behind the failed one would share: a locked row, a database that doesn't respond. */
@@ -17,7 +17,7 @@ export interface Batching<I, O> {
  * one connection from the others. Calls that arrive meanwhile can join those that wait, and become one transaction.
  */
 export class Queues {
-  readonly #gates = new Gates({
+  readonly #inGate = gateForEach({
     slots: 1,
     busy: (reason) => new StoreError('busy', `The database is slow: ${reason}`),
   });
@@ -25,7 +25,7 @@ export class Queues {
 
   /** Runs a call after those before it in its queue. */
   run<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#gates.run(key, async (gate) => {
+    return this.#inGate(key, async (gate) => {
       try {
         return await call();
       } catch (error) {
