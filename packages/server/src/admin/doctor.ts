@@ -19,32 +19,29 @@ export function registerDoctor(program: AdminCommand): void {
     'Look at the settings and the database, change nothing, and say what should be done. Exit code 1 if anything should.';
   program.add('doctor', what, 'doctor').onDatabase(async (work) => {
     const findings = [...(await checkDatabase(work)), await checkPublicUrl(work)];
-    const json = findings.map(([check, found, isFine, todo]) => {
-      return { check, found, todo: isFine ? 'nothing' : todo };
-    });
-    const open = findings.filter(([, , isFine]) => !isFine).length;
+    const json = findings.map(([check, found, todo = 'nothing']) => ({ check, found, todo }));
+    const open = findings.filter(([, , todo]) => todo !== undefined).length;
     const failure = `${open} of ${json.length} checks ask for something`;
     // Not as a table, which is cut where a terminal is narrow: what should be done is the longest.
     const shown = Object.fromEntries(
-      findings.map(([check, found, isFine, todo]) => [
-        check,
-        isFine ? found : `${found}. To do: ${todo}`,
-      ]),
+      findings.map(([check, found, todo]) => [check, found + (todo ? `. To do: ${todo}` : '')]),
     );
     return { json, shown, ...(open > 0 && { failure }) };
   });
 }
 
-/** What was looked at, what was found, whether that is fine, and what to do if it isn't. */
-type Finding = [check: string, found: string, isFine: boolean, todo: string];
+/** What was looked at, what was found, and what to do unless that is fine. */
+type Finding = [check: string, found: string, todo?: string | undefined];
+
+const unless = (isFine: boolean, todo: string) => (isFine ? undefined : todo);
 
 async function checkDatabase(work: DatabaseWork): Promise<Finding[]> {
   const name = databaseName(work.settings.database);
   try {
-    return [['database', name, true, ''], ...judge(await work.database.inspect(), work)];
+    return [['database', name], ...judge(await work.database.inspect(), work)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [['database', name, false, `${reason} Check SHORTLINK_DATABASE_URL.`]];
+    return [['database', name, `${reason} Check SHORTLINK_DATABASE_URL.`]];
   }
 }
 
@@ -56,42 +53,42 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
       ? 'run shortlink-server migrate, or start the server'
       : 'use the version of shortlink-server that migrated it';
   const schema = `version ${version}, this program has ${newest}`;
-  yield ['schema', schema, version === newest, migrate];
+  yield ['schema', schema, unless(version === newest, migrate)];
   if (connections !== undefined) {
     // Each worker has two at least.
     const each = Math.max(settings.databaseConnections, 2 * settings.workers);
     const instances = Math.floor(connections.most / each);
     const used = `${connections.used} of ${connections.most} in use, ${each} for each instance`;
     const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
-    yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`, true, ''];
-    yield ['connections', used, instances >= MIN_INSTANCES, raise];
+    yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`];
+    yield ['connections', used, unless(instances >= MIN_INSTANCES, raise)];
   }
   if (clockAheadMs !== undefined) {
     const difference = Math.abs(clockAheadMs);
     const found = `${difference} ms ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database`;
     const todo = 'let NTP set the clocks: limits begin at other times on each instance';
-    yield ['clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS, todo];
+    yield ['clock', found, unless(difference <= MAX_CLOCK_DIFFERENCE_MS, todo)];
   }
   if (disk !== undefined) {
     const [free, used] = [disk.free / 1e9, disk.used / 1e9];
     const found = `${free.toFixed(1)} GB free, the database has ${used.toFixed(1)} GB`;
     const todo = 'make space: a backup or a migration needs as much as the database has';
-    yield ['disk', found, free >= used + MIN_FREE_GB, todo];
+    yield ['disk', found, unless(free >= used + MIN_FREE_GB, todo)];
   }
   const warning = sharedHostWarning(publicUrl, domains);
   if (warning !== undefined) {
     const todo = 'set SHORTLINK_PUBLIC_URL to a host of its own before new links are made';
-    yield ['public host', warning, false, todo];
+    yield ['public host', warning, todo];
   }
 }
 
 async function checkPublicUrl({ settings, publicUrl: url }: DatabaseWork): Promise<Finding> {
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
-  if (settings.publicUrl === undefined) return ['public URL', url, false, set];
+  if (settings.publicUrl === undefined) return ['public URL', url, set];
   const health = `${url}/healthz`;
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const response = await fetch(health, { signal, redirect: 'manual' }).catch(() => undefined);
   const isOurs = response?.ok === true && response.headers.has(HEADERS.requestId);
   const todo = 'check DNS, certificate and proxy, and that the server runs';
-  return ['public URL', `${health}: ${response?.status ?? 'no response'}`, isOurs, todo];
+  return ['public URL', `${health}: ${response?.status ?? 'no response'}`, unless(isOurs, todo)];
 }

@@ -1,4 +1,4 @@
-import type { ErrorDetail, RedirectType } from '@shortlink/sdk/wire';
+import type { ErrorDetail } from '@shortlink/sdk/wire';
 import * as wire from '@shortlink/sdk/wire';
 import * as z from 'zod/mini';
 // Through `z.core`, a page would load the messages of zod in all languages.
@@ -47,7 +47,7 @@ export interface LinkRules extends TargetRules {
 export interface ValidLink {
   target_url: string;
   title: string;
-  redirect_type: RedirectType;
+  redirect_type: wire.RedirectType;
   tags: readonly string[];
   /** `null` is the default domain. */
   domain_id: string | null;
