@@ -19,12 +19,11 @@ const CACHE_CONTROL = 'private, max-age=0';
  */
 export function redirectFor(
   { hostname, is_active, redirect_type, target_url }: Redirect,
-  host: string | undefined,
+  host: string,
   ownHosts: OwnHosts,
   query: string,
 ): { status: number; headers?: ResponseHeaders } {
-  const isDefaultHost = host === undefined || !ownHosts.isCustomDomain(host);
-  const isServedHere = hostname === null ? isDefaultHost : host === hostname;
+  const isServedHere = hostname === null ? !ownHosts.isCustomDomain(host) : host === hostname;
   if (!isServedHere) return { status: 404 };
   if (!is_active) return { status: 410 };
   const location = locationOf(target_url);
@@ -54,18 +53,16 @@ export function redirect(deps: AppOptions) {
     c.get('responseHeaders')['Cache-Control'] ??= CACHE_CONTROL;
     const ownHosts = await deps.ownHosts();
     const [authority, path, query] = partsOf(url);
-    const host = normalizeHost(authority);
-    const isCustom = host !== undefined && ownHosts.isCustomDomain(host);
-    const alias = aliasAddress(isCustom ? host : null, path) ?? '';
+    const host = normalizeHost(authority) ?? '';
+    const aliasOn = (hostname: string | null) => aliasAddress(hostname, path) ?? '';
     const code = c.req.param('code');
-    const addresses = [code !== undefined && CODE.test(code) ? code : '', alias];
-    if (host !== undefined && ownHosts.isBoth(host)) addresses.push(aliasAddress(host, path) ?? '');
+    const addresses = [aliasOn(ownHosts.isCustomDomain(host) ? host : null)];
+    if (code !== undefined && CODE.test(code)) addresses.unshift(code);
+    if (ownHosts.isBoth(host)) addresses.push(aliasOn(host));
     // One in memory comes first: while the database is away, nobody waits for the others.
     addresses.sort((a, b) => Number(redirects.has(b)) - Number(redirects.has(a)));
     // What a domain had before it was removed is gone, whatever the default domain has at the same path.
-    if (host !== undefined && ownHosts.isRemoved(host)) {
-      addresses.unshift(aliasAddress(host, path) ?? '');
-    }
+    if (ownHosts.isRemoved(host)) addresses.unshift(aliasOn(host));
     for (const address of addresses) {
       const link = address === '' ? undefined : await redirects.find(address);
       if (link === undefined) continue;
