@@ -16,22 +16,22 @@ export const postgresMutants: Record<string, Mutant> = {
   'commit-under-another-number': one(
     'A transaction whose COMMIT had no response is repeated under a new number.',
     DATABASE,
-    'open?.write ?? repeated ?? this.#nextWrite()',
-    'repeated ?? this.#nextWrite()',
+    'before?.write ?? this.#nextWrite()',
+    'this.#nextWrite()',
   ),
   'outcome-by-transaction-number': {
     bug: 'Whether a transaction is committed is asked by its transaction number, which a standby that takes over gives to another one.',
     patches: [
       {
         file: `server/src/${DATABASE}`,
-        find: '      if (!(await channel.beginWrite(write))) {',
-        replace: `      if (open !== undefined) {
-        const ofXid = \`SELECT CASE WHEN '\${open.xid}'::xid8 < pg_snapshot_xmax(pg_current_snapshot())
-          THEN pg_xact_status('\${open.xid}'::xid8) END AS status\`;
+        find: '      if (!(await channel.beginWrite(write)) && before !== undefined) {',
+        replace: `      if (before !== undefined) {
+        const ofXid = \`SELECT CASE WHEN '\${before.xid}'::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+          THEN pg_xact_status('\${before.xid}'::xid8) END AS status\`;
         const { rows } = await channel.client.query(ofXid);
-        if (rows[0].status === 'committed') return open.value;
+        if (rows[0].status === 'committed') return before.value;
       }
-      if (!(await channel.beginWrite(write))) {`,
+      if (!(await channel.beginWrite(write)) && before !== undefined) {`,
       },
       {
         file: `server/src/${DATABASE}`,

@@ -104,28 +104,27 @@ export class Database {
   /**
    * One transaction: all of `act` is stored durably, or nothing. It is run again after conflicts and lost connections, so it has no effect but its
    * statements. When the response to a `COMMIT` is lost, the same transaction is begun under the same number, which the database refuses if the
-   * first was committed, also on the new primary of a failover. With the number `repeated`, the caller repeats a write itself.
+   * first was committed, also on the new primary of a failover.
    */
-  async write<T>(act: (run: Run) => Promise<T>): Promise<T>;
-  async write(act: (run: Run) => Promise<void>, repeated?: ClickWrite): Promise<void>;
-  async write<T>(act: (run: Run) => Promise<T>, repeated?: ClickWrite): Promise<T | undefined> {
+  async write<T>(act: (run: Run) => Promise<T>): Promise<T> {
     let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
-    const carryOut = async (channel: Channel): Promise<T | undefined> => {
-      const isNew = open === undefined && repeated === undefined;
-      const write = open?.write ?? repeated ?? this.#nextWrite();
-      if (!(await channel.beginWrite(write))) {
+    const carryOut = async (channel: Channel): Promise<T> => {
+      const before = open;
+      const write = before?.write ?? this.#nextWrite();
+      if (!(await channel.beginWrite(write)) && before !== undefined) {
         // It has locked the row, so that its end waits for a synchronous standby: a primary that was cut off from its standby shows
         // transactions which that one doesn't have, once their sessions were ended.
         await channel.commit();
-        return open?.value;
+        return before.value;
       }
       try {
         const value = await act((statement) => channel.run(statement));
         open = { write, value };
         await channel.commit();
         // Not for a write that may still be open: its row would have to be waited for.
-        if (isNew && write.number < WRITES_OF_A_WRITER) this.#idleWriters.push(write);
+        if (before === undefined && write.number < WRITES_OF_A_WRITER)
+          this.#idleWriters.push(write);
         return value;
       } catch (error) {
         if (!isConnectionLost(error)) open = undefined;

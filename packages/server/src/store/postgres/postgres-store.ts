@@ -13,7 +13,6 @@ import { admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
 import { findLinks, postgresEngine } from './engine.ts';
 import { Queues } from './queues.ts';
-import type { Run } from './statement.ts';
 
 const ADMISSIONS_TOGETHER = 1_000;
 const CREATES_TOGETHER = 200;
@@ -68,12 +67,6 @@ export function postgresStore({ db, ...parts }: Parts): Store {
         ? { done: true }
         : write('index', () => storeWrites.indexLinks(engine)),
 
-    addClicks: async (clicks, repeatable) => {
-      if (clicks.size === 0) return;
-      const add = (run: Run) => readAsync(storeWrites.addClicks(engine, clicks, undefined), run);
-      await queues.run('clicks', () => db.write(add, repeatable));
-    },
-
     usage: (accountId, now) =>
       db.snapshot((run) => readAsync(storeReads.usage(engine, accountId, now), run)),
     prune: async (now, signal) => {
@@ -97,6 +90,7 @@ function queueOf(name: keyof typeof storeWrites, [first]: unknown[]): string {
     return linksOf((first as CreateRequest<unknown>).caller);
   }
   if (name === 'runJobChunk') return `job ${first}`;
+  if (name === 'addClicks') return 'clicks';
   return name === 'recordKeyUse' ? 'key uses' : 'operator';
 }
 

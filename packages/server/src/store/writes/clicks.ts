@@ -12,7 +12,7 @@ const TOP_LINKS_KEPT = 20;
 const RANKED_TOGETHER = 50;
 
 export const clickWrites = {
-  /** Adds clicks of known codes in their order, so that two instances lock rows in the same one. `write` is absent where the transaction records its number. */
+  /** Adds clicks of known codes in their order, so that two instances lock rows in the same one. */
   *addClicks(engine, clicks, write) {
     if (write !== undefined && (yield* rowOf(recordWrite(write))) === undefined) return;
     const rows = [...clicks].map(([code, added]) => ({ code, added }));
