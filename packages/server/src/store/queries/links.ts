@@ -3,7 +3,6 @@ import type { ReadEngine, Reads } from '../engine.ts';
 import { ownName, type ShortUrl } from '../links.ts';
 import type { Correction, DomainUse, ExportedLink } from '../operator-store.ts';
 import { IDEMPOTENCY_RETENTION_MS } from '../retention.ts';
-import type { Redirect } from '../store.ts';
 import { type Reading, rowOf, rowsOf, type Statement, sql, sqlText } from './reading.ts';
 
 export const linkReads = {
@@ -47,10 +46,16 @@ export const linkReads = {
   /** An alias has a slash, with the host of its custom domain in front (see `aliasAddress`). */
   *findRedirect(_, address) {
     const slash = address.indexOf('/');
-    if (slash >= 0) return yield* findAlias(address.slice(0, slash), address.slice(slash));
-    const row = yield* rowOf<RedirectRow>(sql`
-      SELECT ${REDIRECT} FROM links ${OWNERS} WHERE code = ${address}`);
-    return row && toRedirect(row, row.hostname, [row.domain_id]);
+    const isAlias = slash >= 0;
+    const row = yield* rowOf<RedirectRow>(
+      isAlias ? aliasAt(address.slice(0, slash), address.slice(slash)) : linkAt(address),
+    );
+    if (row === undefined) return undefined;
+    const { code, target_url, redirect_type, hostname } = row;
+    const is_active = Boolean(row.is_active) && row.disabled_at === null && row.removed_at === null;
+    const ids = [row.account_id, row.domain_id, row.alias_domain, isAlias ? code : null];
+    const owners = ids.filter((id) => id !== null).filter((id) => id !== '');
+    return { target_url, redirect_type, is_active, hostname, owners, ...(isAlias && { code }) };
   },
 
   *domainUse(_, hostname) {
@@ -145,41 +150,23 @@ export function* mostClicked({ shortUrl }: ReadEngine, accountId: string): Readi
   });
 }
 
-type RedirectRow = Omit<LinkRow, 'id' | 'title' | 'click_count' | 'tags' | 'created_at'>;
+type RedirectRow = Omit<LinkRow, 'id' | 'title' | 'click_count' | 'tags' | 'created_at'> & {
+  alias_domain: string | null;
+};
 
-const REDIRECT =
-  sqlText(`links.code, target_url, redirect_type, is_active, hostname, disabled_at, removed_at,
+const REDIRECT = sqlText(`links.code, target_url, redirect_type, is_active, disabled_at,
   links.account_id, links.domain_id`);
 const OWNERS = sqlText(`JOIN accounts ON accounts.id = links.account_id
   LEFT JOIN domains ON domains.id = links.domain_id`);
 
-function* findAlias(hostname: string, path: string): Reading<Redirect | undefined> {
-  const domain =
-    hostname === '' ? sql`''` : sql`(SELECT id FROM domains WHERE hostname = ${hostname})`;
-  const row = yield* rowOf<
-    RedirectRow & { alias_domain: string; alias_removed_at: number | null }
-  >(sql`
-    SELECT ${REDIRECT}, aliases.domain_id AS alias_domain,
-      (SELECT removed_at FROM domains WHERE id = aliases.domain_id) AS alias_removed_at
-    FROM aliases JOIN links ON links.code = aliases.code ${OWNERS}
-    WHERE aliases.domain_id = ${domain} AND path = ${path}`);
-  if (row === undefined) return undefined;
-  const removed_at = row.removed_at ?? row.alias_removed_at;
-  const owners = [row.domain_id, row.alias_domain, row.code];
-  const redirect = toRedirect({ ...row, removed_at }, hostname || null, owners);
-  return { ...redirect, code: row.code };
-}
+const linkAt = (code: string) => sql`
+  SELECT ${REDIRECT}, hostname, removed_at, NULL AS alias_domain FROM links ${OWNERS} WHERE code = ${code}`;
 
-function toRedirect(
-  row: RedirectRow,
-  hostname: string | null,
-  others: readonly (string | null)[],
-): Redirect {
-  const { target_url, redirect_type, disabled_at, removed_at, account_id } = row;
-  const is_active = Boolean(row.is_active) && disabled_at === null && removed_at === null;
-  const owners = [account_id, ...others.filter((id) => id !== null).filter((id) => id !== '')];
-  return { target_url, redirect_type, is_active, hostname, owners };
-}
+/** The host is that of the alias, whose domain can be removed as well as the one of the link. */
+const aliasAt = (hostname: string, path: string) => sql`
+  SELECT ${REDIRECT}, own.hostname, coalesce(domains.removed_at, own.removed_at) AS removed_at, aliases.domain_id AS alias_domain
+  FROM aliases JOIN links ON links.code = aliases.code ${OWNERS} LEFT JOIN domains AS own ON own.id = aliases.domain_id
+  WHERE aliases.domain_id = ${hostname === '' ? sql`''` : sql`(SELECT id FROM domains WHERE hostname = ${hostname})`} AND path = ${path}`;
 
 type CorrectionRow = Record<Exclude<keyof Correction, 'at'>, string> & { at: number };
 
