@@ -116,8 +116,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'jobs-take-no-links': one(
     'A job is accepted without taking its links from the total.',
     CREATE,
-    'createMany(engine, request, input.total, ',
-    'createMany(engine, request, 0, ',
+    'createTogether(engine, [request], input.total, ',
+    'createTogether(engine, [request], 0, ',
   ),
   'refused-batch-takes-links': one(
     'A batch that does not fit takes its links from the total all the same.',

@@ -3,28 +3,19 @@ import { exceeds } from '../../domain/limits.ts';
 import type { Engine, Writes } from '../engine.ts';
 import { insertJob, runJobChunk } from '../jobs.ts';
 import type { Writing } from '../queries/reading.ts';
-import type { Caller, CreateOutcome, CreateRequest, NewLink, PlanLimitReached } from '../store.ts';
+import type { CreateOutcome, CreateRequest, NewLink, PlanLimitReached } from '../store.ts';
 import { createIdempotently, firstOf } from './idempotency.ts';
 import { createdLink, insertLinks, toResultItem } from './insert-links.ts';
 
-/**
- * Creates links of one account that were asked for at the same time in one transaction, with the time of the first. Where the plan does not allow
- * all of them, the later ones are refused.
- */
+/** Creates links of one account that were asked for at the same time in one transaction, with the time of the first. */
 export function createLinks(
   engine: Engine,
   group: readonly CreateRequest<NewLink>[],
 ): Writing<CreateOutcome<Link>[]> {
-  return createIdempotently(engine, group, function* (requests) {
+  return createTogether(engine, group, 1, function* (requests) {
     const { caller, now } = firstOf(requests);
-    const keys = requests.map(({ caller: { keyId } }) => keyId);
-    const slots = yield* engine.takeSlots(caller, 'links', keys, 1, now);
-    const inputs = requests.slice(0, slots.granted).map(({ input }) => input);
-    const links = yield* insertLinks(engine, caller.accountId, inputs, now);
-    return requests.map((_, index): CreateOutcome<Link> => {
-      const link = links[index];
-      return link === undefined ? noSlots(caller, 'links', slots.used) : created(createdLink(link));
-    });
+    const inputs = requests.map(({ input }) => input);
+    return (yield* insertLinks(engine, caller.accountId, inputs, now)).map(createdLink);
   });
 }
 
@@ -33,50 +24,49 @@ export const createWrites = {
     return firstOf(yield* createLinks(engine, [request]));
   },
 
-  createBatch(engine, request) {
+  *createBatch(engine, request) {
     const { caller, input, now } = request;
-    return createMany(engine, request, input.length, function* () {
-      return (yield* insertLinks(engine, caller.accountId, input, now)).map(toResultItem);
+    const outcomes = createTogether(engine, [request], input.length, function* () {
+      return [(yield* insertLinks(engine, caller.accountId, input, now)).map(toResultItem)];
     });
+    return firstOf(yield* outcomes);
   },
 
   /** A job that runs now never has its inputs on the disk, and needs one commit. It runs only while nobody else waits. */
-  createJob(engine, request) {
+  *createJob(engine, request) {
     const { caller, input, now } = request;
-    return createMany(engine, request, input.total, function* () {
+    const outcomes = createTogether(engine, [request], input.total, function* () {
       const job = yield* insertJob(caller.accountId, input, now);
-      if (request.runNow !== true || !engine.isIdle(job.job_id)) return job;
+      if (request.runNow !== true || !engine.isIdle(job.job_id)) return [job];
       const { processed } = yield* runJobChunk(engine, job.job_id, now);
-      return { ...job, processed };
+      return [{ ...job, processed }];
     });
+    return firstOf(yield* outcomes);
   },
 } satisfies Writes;
 
-/** One create of many links: all or none. It may have more links than the plan allows in one request. */
-function* createMany<T>(
+/**
+ * Takes quota slots for so many `links` of each request, and creates what those ask for that got them: each gets all of its links or none. Where the
+ * plan does not allow all requests, the later ones are refused, as is one of more links than it allows in a batch.
+ */
+function createTogether<R extends CreateRequest<unknown>, T>(
   engine: Engine,
-  request: CreateRequest<unknown>,
+  group: readonly R[],
   links: number,
-  create: () => Writing<T>,
-): Writing<CreateOutcome<T>> {
-  const { caller, now } = request;
-  const limit = exceeds(caller.limits.batch_size, 0, links) ? 'batch_size' : 'links';
-  const outcomes = yield* createIdempotently<T, typeof request>(engine, [request], function* () {
-    const slots = yield* engine.takeSlots(caller, limit, [caller.keyId], links, now);
-    if (slots.granted === 1) return [created(yield* create())];
-    return [noSlots(caller, limit, limit === 'links' ? slots.used : links)];
+  create: (requests: readonly R[]) => Writing<T[]>,
+): Writing<CreateOutcome<T>[]> {
+  return createIdempotently<T, R>(engine, group, function* (requests) {
+    const { caller, now } = firstOf(requests);
+    const limit = exceeds(caller.limits.batch_size, 0, links) ? 'batch_size' : 'links';
+    const keys = requests.map(({ caller: { keyId } }) => keyId);
+    const slots = yield* engine.takeSlots(caller, limit, keys, links, now);
+    const used = limit === 'links' ? slots.used : links;
+    const allowed = caller.limits[limit] ?? used;
+    const refused: PlanLimitReached = { ok: false, reason: 'plan_limit', limit, used, allowed };
+    const values = slots.granted === 0 ? [] : yield* create(requests.slice(0, slots.granted));
+    return requests.map((_, index): CreateOutcome<T> => {
+      const value = values[index];
+      return value === undefined ? refused : { ok: true, value, replayed: false };
+    });
   });
-  return firstOf(outcomes);
-}
-
-function created<T>(value: T): CreateOutcome<T> {
-  return { ok: true, value, replayed: false };
-}
-
-function noSlots(
-  { limits }: Caller,
-  limit: PlanLimitReached['limit'],
-  used: number,
-): PlanLimitReached {
-  return { ok: false, reason: 'plan_limit', limit, used, allowed: limits[limit] ?? used };
 }
