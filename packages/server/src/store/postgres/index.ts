@@ -7,13 +7,8 @@ import { readAsync } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
 import { Channel, endSoon } from './connection.ts';
 import { Database } from './database.ts';
-import {
-  type MigrateOptions,
-  migratePostgres,
-  migrations,
-  newClient,
-  schemaVersion,
-} from './migrate.ts';
+import { type MigrateOptions, migratePostgres, newClient, schemaVersion } from './migrate.ts';
+import { migrations } from './migrations.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { postgresStore } from './postgres-store.ts';
 

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
-import { MIGRATION_LOCK, migrate, migrations } from './migrate.ts';
+import { MIGRATION_LOCK, migrate } from './migrate.ts';
+import { migrations } from './migrations.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 

@@ -9,8 +9,6 @@ import { connectionConfig, endSoon, type Use } from './connection.ts';
 import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout, isRefused, toStoreError } from './postgres-errors.ts';
 
-export { migrations };
-
 /** Held from before the schema is changed until the process that changes it ends its connection. Any number that isn't used elsewhere in this database. */
 export const MIGRATION_LOCK = 7_305_812_447;
 

@@ -14,7 +14,8 @@ import { rowOf, sql } from '../queries/reading.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { Database } from './database.ts';
 import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
-import { MIGRATION_LOCK, migrations } from './migrate.ts';
+import { MIGRATION_LOCK } from './migrate.ts';
+import { migrations } from './migrations.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
 
 const { newDatabase } = usePostgres();
