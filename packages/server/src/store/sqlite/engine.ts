@@ -64,29 +64,28 @@ function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
   return inserted;
 }
 
+const methods = { ...storeWrites, ...admissions };
+
 /** Every write there is, run inside a transaction that is committed by whoever calls it. It throws to be undone. */
-const operations = { ...storeWrites, ...admissions, pruneSome, probe };
+const operations = { ...methods, pruneSome, probe };
+export type OperationName = keyof typeof operations;
 
-interface Operations extends Pick<Store, keyof typeof storeWrites | 'admit' | 'refund'> {
-  /** Deletes a bounded number of rows; `done` is false when there are more. */
-  pruneSome: (now: number) => Promise<{ done: boolean }>;
-  probe: () => Promise<void>;
-}
-export type OperationName = keyof Operations;
-
-/** A method for each write, which is sent to the writer. Arguments and results can be posted between threads. */
+/** The methods that write, each of which is sent to the writer. Arguments and results can be posted between threads. */
 export function writesOf(writer: Writer) {
-  return methodsOf<Operations>(operations, (name, args) => writer.submit(name, ...args));
+  return methodsOf<Pick<Store, keyof typeof methods>>(methods, (name, args) =>
+    writer.submit(name, ...args),
+  );
 }
 
 export function perform(engine: SqliteEngine, name: OperationName, args: unknown[]): unknown {
   return engine.db.read(begin(operations, engine, name, args));
 }
 
-function* pruneSome(engine: Engine, now: number): Writing<{ done: boolean }> {
-  let done = true;
-  for (const step of pruneSteps(now, engine)) if (yield* step()) done = false;
-  return { done };
+/** Deletes a bounded number of rows, and returns whether there are more. */
+function* pruneSome(engine: Engine, now: number): Writing<boolean> {
+  let isMore = false;
+  for (const step of pruneSteps(now, engine)) if (yield* step()) isMore = true;
+  return isMore;
 }
 
 /** SQLite writes no page for a row that stays the same, but it does for this number, which nobody uses. To find out whether that can be done. */

@@ -37,7 +37,7 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, isInPlace = () => true, openReader } = parts;
   const engine = { shortUrl, table };
-  const { pruneSome, probe: _, ...writes } = writesOf(writer);
+  const writes = writesOf(writer);
   let lastTurn: Promise<unknown> = Promise.resolve();
   return {
     // Asynchronous, so that what fails rejects.
@@ -67,7 +67,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
       reader.snapshot(() => reader.read(storeReads.usage(engine, accountId, now))),
     /** In bounded steps, between which other writes get their turn; each step is atomic. */
     prune: async (now, signal) => {
-      while (!signal?.aborted && !(await pruneSome(now)).done) {
+      while (!signal?.aborted && (await writer.submit('pruneSome', now)) === true) {
         // There is more.
       }
     },
