@@ -9,9 +9,8 @@ import { pruneSteps } from '../retention.ts';
 import type { Caller, CreateRequest, NewLink, Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { createLinks } from '../writes/create.ts';
-import { admit, refund, rollUpRequests } from './admit.ts';
 import type { Database } from './database.ts';
-import { findLinks, postgresEngine } from './engine.ts';
+import { admit, findLinks, postgresEngine, refund, rollUpRequests } from './engine.ts';
 import { Queues } from './queues.ts';
 
 const ADMISSIONS_TOGETHER = 1_000;

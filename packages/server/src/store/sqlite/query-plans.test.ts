@@ -5,9 +5,8 @@ import { storeReads } from '../methods.ts';
 import { exportPage } from '../queries/links.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
-import { perform, sqliteEngine, table } from './engine.ts';
+import { linkFinder, perform, sqliteEngine, table } from './engine.ts';
 import { openSqliteStore } from './index.ts';
-import { linkFinder } from './targets.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();

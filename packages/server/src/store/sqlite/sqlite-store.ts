@@ -8,8 +8,7 @@ import { readMethods, storeReads } from '../methods.ts';
 import { exportPage } from '../queries/links.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
-import { table, writesOf } from './engine.ts';
-import { linkFinder } from './targets.ts';
+import { linkFinder, table, writesOf } from './engine.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, type Writer } from './writers.ts';
 
