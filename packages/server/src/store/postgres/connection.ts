@@ -64,6 +64,37 @@ export async function endSoon(ending: Promise<unknown>): Promise<void> {
   await Promise.race([ending, timeout]).catch(() => undefined);
 }
 
+/** How often what failed is tried again, when a wait is reported, and when it is given up, in milliseconds. */
+const ASK_MS = 100;
+const REPORT_AFTER_MS = 1_000;
+export const WAIT_MS = 60_000;
+
+/** How long is waited, from the first failure on. `say` is called once after a second of it. */
+export type Patience = { waitMs?: number | undefined; askMs?: number; say?: () => void };
+
+/** Tries again while what failed may pass later. Once it has waited long enough, the error is thrown. */
+export async function waitFor<T>(
+  attempt: () => Promise<T>,
+  mayPassLater: (error: unknown) => boolean,
+  { waitMs = WAIT_MS, askMs = ASK_MS, say }: Patience,
+): Promise<T> {
+  let failedAt: number | undefined;
+  for (let isSaid = false; ; ) {
+    try {
+      return await attempt();
+    } catch (error) {
+      failedAt ??= performance.now();
+      const waitedMs = performance.now() - failedAt;
+      if (waitedMs >= waitMs || !mayPassLater(error)) throw error;
+      if (waitedMs >= REPORT_AFTER_MS && !isSaid) {
+        say?.();
+        isSaid = true;
+      }
+    }
+    await delay(askMs);
+  }
+}
+
 /** A standby, or a primary that is being replaced, can't be written to. */
 const WHO_IS_THERE = `SELECT pg_backend_pid() AS pid,
   pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only`;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { Gate } from '../../gate.ts';
 import { StoreError } from '../store-error.ts';
-import { Channel, connectionConfig, endSoon, type Use } from './connection.ts';
+import { Channel, connectionConfig, endSoon, type Use, waitFor } from './connection.ts';
 import { isConnectionLost, isRefused, toStoreError } from './postgres-errors.ts';
 
 /** Times a call is run when the connection is lost or others stand in its way, and the wait in between, in milliseconds. */
@@ -89,25 +89,23 @@ export class Connections {
    */
   async run<T>(mayRetry: MayRetry, act: Act<T>, onOutcome = this.#options.onOutcome): Promise<T> {
     const { name, max, maxWaitMs, onStarved } = this.#options;
-    let giveUpAt: number | undefined;
-    for (;;) {
-      try {
-        const value = await this.#gate.run(() => this.#tryAgain(mayRetry, act));
-        const mayGrow = performance.now() - this.#refusedAt >= REFUSED_MS;
-        if (mayGrow && this.#granted < max) this.#grant(this.#granted + 1);
-        onOutcome(undefined);
-        return value;
-      } catch (error) {
-        giveUpAt ??= performance.now() + maxWaitMs;
-        if (!isRefused(error) || performance.now() >= giveUpAt) {
-          const storeError = toStoreError(error, name);
-          onOutcome(storeError);
-          throw storeError;
-        }
-        if (this.#pool.totalCount === 0) onStarved();
-        this.#grant(Math.max(1, this.#pool.totalCount));
-      }
-      await delay(RETRY_MS);
+    const attempt = () => this.#gate.run(() => this.#tryAgain(mayRetry, act));
+    const mayComeLater = (error: unknown) => {
+      if (!isRefused(error)) return false;
+      if (this.#pool.totalCount === 0) onStarved();
+      this.#grant(Math.max(1, this.#pool.totalCount));
+      return true;
+    };
+    try {
+      const value = await waitFor(attempt, mayComeLater, { waitMs: maxWaitMs, askMs: RETRY_MS });
+      const mayGrow = performance.now() - this.#refusedAt >= REFUSED_MS;
+      if (mayGrow && this.#granted < max) this.#grant(this.#granted + 1);
+      onOutcome(undefined);
+      return value;
+    } catch (error) {
+      const storeError = toStoreError(error, name);
+      onOutcome(storeError);
+      throw storeError;
     }
   }
 

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { newUuid } from '../../domain/ids.ts';
 import { databaseName } from '../../setting-values.ts';
 import { type Reading, readAsync, type Statement } from '../queries/reading.ts';
 import type { ClickWrite } from '../store.ts';
 import { StoreError, type StoreErrorReason } from '../store-error.ts';
-import { type Channel, driverLimit, type Use } from './connection.ts';
+import { type Channel, driverLimit, type Use, waitFor } from './connection.ts';
 import { Connections } from './connections.ts';
 import { isConflict, isConnectionLost, isReadOnly } from './postgres-errors.ts';
 import { type Run, withoutNul } from './statement.ts';
@@ -15,9 +14,8 @@ export const DEFAULT_CONNECTIONS = 15;
 /** How long a call may wait for a connection, in milliseconds. */
 const WAIT_MS = { read: 2_000, write: 3_000 } as const;
 
-/** How long the outcome of a commit is asked for while the database is away, and the wait between two tries, in milliseconds. */
+/** How long the outcome of a commit is asked for while the database is away, in milliseconds. */
 const OUTCOME_WAIT_MS = 10_000;
-const OUTCOME_RETRY_MS = 100;
 
 /** Writes under one name. Each leaves an old version of its row, which later ones pass over while a snapshot, such as that of `pg_dump`, is open. */
 const WRITES_OF_A_WRITER = 2_000;
@@ -107,7 +105,6 @@ export class Database {
    * first was committed, also on the new primary of a failover.
    */
   async write<T>(act: (run: Run) => Promise<T>): Promise<T> {
-    let giveUpAt: number | undefined;
     let open: { write: ClickWrite; value: T } | undefined;
     const carryOut = async (channel: Channel): Promise<T> => {
       const before = open;
@@ -132,18 +129,13 @@ export class Database {
       }
     };
     const mayRetry = (error: unknown) => isConflict(error) || isConnectionLost(error);
-    for (;;) {
-      try {
-        return await this.#writes.run(mayRetry, carryOut);
-      } catch (error) {
-        if (open === undefined) throw error;
-        giveUpAt ??= performance.now() + this.#outcomeWaitMs;
-        if (performance.now() >= giveUpAt) {
-          const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
-          throw new StoreError('outcome_unknown', message, { cause: error });
-        }
-        await delay(OUTCOME_RETRY_MS);
-      }
+    const attempt = () => this.#writes.run(mayRetry, carryOut);
+    try {
+      return await waitFor(attempt, () => open !== undefined, { waitMs: this.#outcomeWaitMs });
+    } catch (cause) {
+      if (open === undefined) throw cause;
+      const message = `The database ${this.name} was lost during a commit; whether it was carried out is not known.`;
+      throw new StoreError('outcome_unknown', message, { cause });
     }
   }
 

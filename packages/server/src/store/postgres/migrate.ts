@@ -5,7 +5,7 @@ import { type Migration, type MigrationReport, readVersion } from '../migration.
 import { readAsync, sql } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
 import { recordStep } from '../tables.ts';
-import { connectionConfig, endSoon, type Use } from './connection.ts';
+import { connectionConfig, endSoon, type Use, WAIT_MS, waitFor } from './connection.ts';
 import { migrations } from './migrations.ts';
 import { isConflict, isLockTimeout, isRefused, toStoreError } from './postgres-errors.ts';
 
@@ -24,11 +24,6 @@ const LOOK_MS = 4_000;
 /** How often the connection with the lock is looked at, and how long it may be silent: a database may be very busy. */
 const WATCH_MS = 1_000;
 const SILENT_MS = 10_000;
-
-/** How often the lock, or a connection, is asked for, when a wait for it is reported, and when it is given up, in milliseconds. */
-const ASK_MS = 100;
-const REPORT_AFTER_MS = 1_000;
-const WAIT_MS = 60_000;
 
 /** How long a step waits for what others have locked, in milliseconds. Requests wait behind it, so that it is tried again instead. */
 const STEP_LOCK = 'SET LOCAL lock_timeout = 300';
@@ -166,30 +161,6 @@ async function lock(options: MigrateOptions): Promise<void> {
   const say = () =>
     onWait?.(`waiting for ${holder}, which is changing the schema of the database ${name}`);
   await waitFor(attempt, (error) => error instanceof StoreError, { waitMs, say });
-}
-
-type Patience = Pick<MigrateOptions, 'waitMs'> & { askMs?: number; say?: () => void };
-
-/** Tries again while what failed may pass later, and says so after a second. Once it has waited long enough, the error is thrown. */
-async function waitFor<T>(
-  attempt: () => Promise<T>,
-  mayPassLater: (error: unknown) => boolean,
-  { waitMs = WAIT_MS, askMs = ASK_MS, say }: Patience,
-): Promise<T> {
-  const startedAt = performance.now();
-  for (let isSaid = false; ; ) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const waitedMs = performance.now() - startedAt;
-      if (!mayPassLater(error) || waitedMs >= waitMs) throw error;
-      if (waitedMs >= REPORT_AFTER_MS && !isSaid) {
-        say?.();
-        isSaid = true;
-      }
-    }
-    await delay(askMs);
-  }
 }
 
 async function apply(client: Client, migration: Migration, now: number): Promise<void> {
