@@ -7,8 +7,8 @@ import type { Caller, NewLink, Store } from './store.ts';
 export interface Engine {
   shortUrl: ShortUrl;
   generateCode: () => string;
-  /** Hostname of a custom domain, read once: its links keep it, and it is never deleted. */
-  hostnameOf: (domainId: string) => Reading<string>;
+  /** Hostnames of custom domains by their ids, each read once: its links keep it, and it is never deleted. */
+  hostnames: Map<string, string>;
   /** Whether no write waits but further chunks of this job: then chunks may share its transaction. */
   isIdle: (jobId: string) => boolean;
   /** The tables in which `key_days` is kept. */

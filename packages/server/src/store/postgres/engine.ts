@@ -14,7 +14,6 @@ import { type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
 import { type Reading, rowOf, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import type { Admission, Caller } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { hostnameLookup } from '../writes/insert-links.ts';
 import type { Database } from './database.ts';
 import { arrayOf, listOf } from './statement.ts';
 
@@ -37,7 +36,7 @@ export const table: Engine['table'] = (columns, rows) =>
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
   return {
     ...parts,
-    hostnameOf: hostnameLookup(),
+    hostnames: new Map(),
     isIdle: () => false,
     locked: sqlText('FOR NO KEY UPDATE'),
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),

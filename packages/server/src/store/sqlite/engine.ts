@@ -7,7 +7,6 @@ import { type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
 import { known, rowsOf, type Statement, sql, sqlText, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Store } from '../store.ts';
-import { hostnameLookup } from '../writes/insert-links.ts';
 import { admissions, Counters, takeSlots } from './counters.ts';
 import type { Database } from './database.ts';
 import type { Writer } from './writers.ts';
@@ -41,7 +40,7 @@ export function sqliteEngine(
   const engine: SqliteEngine = {
     ...parts,
     counters: new Counters(db),
-    hostnameOf: hostnameLookup(),
+    hostnames: new Map(),
     locked: sqlText(''),
     unlessLocked: sqlText(''),
     dailyTables: ['key_days'],

@@ -18,7 +18,7 @@ export function* insertLinks(
   const made = { account_id, is_active: true, created_at, code: '', short_url: '' };
   const links: Inserted[] = [];
   for (const input of inputs) {
-    const hostname = input.domain_id && (yield* engine.hostnameOf(input.domain_id));
+    const hostname = input.domain_id && (yield* hostnameOf(engine, input.domain_id));
     links.push({ ...input, ...made, hostname, id: newUuid() });
   }
   yield* insertUnderNewCodes(engine, links, engine.generateCode);
@@ -52,18 +52,15 @@ export function* insertUnderNewCodes(
   }
 }
 
-export function hostnameLookup(): Engine['hostnameOf'] {
-  const known = new Map<string, string>();
-  return function* (domainId) {
-    const before = known.get(domainId);
-    if (before !== undefined) return before;
-    const row = yield* rowOf<{ hostname: string }>(sql`
-      SELECT hostname FROM domains WHERE id = ${domainId}`);
-    if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
-    const hostname = ownName(row.hostname);
-    known.set(domainId, hostname);
-    return hostname;
-  };
+function* hostnameOf({ hostnames }: Engine, domainId: string): Writing<string> {
+  const known = hostnames.get(domainId);
+  if (known !== undefined) return known;
+  const row = yield* rowOf<{ hostname: string }>(sql`
+    SELECT hostname FROM domains WHERE id = ${domainId}`);
+  if (row === undefined) throw new StoreError('internal', `There is no domain ${domainId}.`);
+  const hostname = ownName(row.hostname);
+  hostnames.set(domainId, hostname);
+  return hostname;
 }
 
 export function createdLink(link: Inserted): Link {
