@@ -49,7 +49,9 @@ test.each([[[]], [['--workers', '2']]])(
     db.close();
     expect(await start(`sqlite:${path}`, ...flags)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^[^\n]*jobs\n(?:error: the server did not start: [^\n]*\n)?$/),
+      stderr: expect.stringMatching(
+        /^[^\n]*jobs\.\n(?:error: the server did not start: [^\n]*\n)?$/,
+      ),
     });
   },
 );

@@ -23,6 +23,9 @@ export type StoreErrorReason =
 /** Failures of one write, after which others may succeed. */
 export const OF_ONE_WRITE: readonly StoreErrorReason[] = ['invalid', 'internal', 'closed'];
 
+/** What a failure says of a database: a reason, and words that follow its name. */
+export type KnownFailure = readonly [reason: StoreErrorReason, words: string];
+
 /** Thrown by every method of a store that fails. Nothing of the failed call was stored, except with `outcome_unknown`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
@@ -32,4 +35,12 @@ export class StoreError extends Error {
     super(message, options);
     this.reason = reason;
   }
+}
+
+/** What a driver threw, as a `StoreError` with words to act on, and itself as the `cause`. A failure that is not known is a fault of ours. */
+export function storeErrorOf(error: unknown, name: string, known?: KnownFailure): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const [reason, words] = known ?? ['internal', `failed: ${message}`];
+  return new StoreError(reason, `The database ${name} ${words}.`, { cause: error });
 }

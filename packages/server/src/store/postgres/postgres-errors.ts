@@ -1,8 +1,8 @@
 import { DatabaseError } from 'pg';
-import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { type KnownFailure, type StoreError, storeErrorOf } from '../store-error.ts';
 
 /** SQLSTATEs that say something about the database (https://www.postgresql.org/docs/current/errcodes-appendix.html). The longest match counts. */
-const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = new Map([
+const REASONS: ReadonlyMap<string, KnownFailure> = new Map([
   ['08', ['unavailable', 'broke the connection off']],
   ['22021', ['invalid', 'can not store text with U+0000']],
   ['22P05', ['invalid', 'can not store text with U+0000']],
@@ -13,7 +13,6 @@ const REASONS: ReadonlyMap<string, [reason: StoreErrorReason, words: string]> = 
   ['28', ['unavailable', 'refuses the user or the password']],
   ['3D000', ['unavailable', 'does not exist']],
   ['40', ['busy', 'could not order simultaneous writes']],
-  ['42P01', ['unavailable', 'lacks a table']],
   ['53300', ['busy', 'has no connection left for this process']],
   ['53100', ['full', 'can not grow: no space is left']],
   ['53', ['unavailable', 'has no connections or memory left']],
@@ -64,19 +63,14 @@ export function isConnectionLost(error: unknown): boolean {
   return 'syscall' in failed || isReset || LOST_MESSAGES.test(error.message);
 }
 
-/** What the driver threw, as a `StoreError` with words to act on, and itself as the `cause`. No password is in the name of the database. */
-export function toStoreError(error: unknown, name: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  const [reason, words] = reasonOf(error) ?? ['internal', `failed: ${message}`];
-  // Which table it lacks is in the message.
-  const detail = error instanceof DatabaseError && error.code === '42P01' ? `: ${message}` : '';
-  return new StoreError(reason, `The database ${name} ${words}${detail}.`, { cause: error });
-}
+/** No password is in the name of the database. */
+export const toStoreError = (error: unknown, name: string): StoreError =>
+  storeErrorOf(error, name, failureOf(error));
 
-function reasonOf(error: unknown): [StoreErrorReason, string] | undefined {
+function failureOf(error: unknown): KnownFailure | undefined {
   if (error instanceof DatabaseError) {
     const code = isRefused(error) ? '53300' : (error.code ?? '');
+    if (code === '42P01') return ['unavailable', `lacks a table: ${error.message}`];
     return REASONS.get(code) ?? REASONS.get(code.slice(0, 3)) ?? REASONS.get(code.slice(0, 2));
   }
   if (!isConnectionLost(error)) return undefined;

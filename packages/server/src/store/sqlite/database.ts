@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { type Reading, read, type SqlValue, type Statement } from '../queries/reading.ts';
-import { StoreError, type StoreErrorReason } from '../store-error.ts';
+import { type KnownFailure, StoreError, storeErrorOf } from '../store-error.ts';
 
 export const BUSY_TIMEOUT_MS = 5_000;
 
@@ -151,7 +151,7 @@ function loadDriver() {
 }
 
 /** SQLite's primary result codes that say something about the database (https://www.sqlite.org/rescode.html). */
-const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = new Map([
+const REASONS: ReadonlyMap<number, KnownFailure> = new Map([
   [5, ['busy', 'is held by another process']],
   [6, ['busy', 'is held by another connection']],
   [8, ['read_only', 'can be read, but not written']],
@@ -162,16 +162,8 @@ const REASONS: ReadonlyMap<number, [reason: StoreErrorReason, words: string]> = 
   [26, ['corrupt', 'is not an SQLite database']],
 ]);
 
-/** What the driver threw, as a `StoreError` whose message a person can act on; the driver's error stays the `cause`. */
 export function toStoreError(error: unknown, path: string): StoreError {
-  if (error instanceof StoreError) return error;
   // The low byte is the primary code; the rest refines it.
-  const isCoded = error instanceof Error && 'errcode' in error;
-  const known = isCoded ? REASONS.get(Number(error.errcode) & 0xff) : undefined;
-  if (known) {
-    const [reason, words] = known;
-    return new StoreError(reason, `The database ${path} ${words}.`, { cause: error });
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return new StoreError('internal', `The database ${path} failed: ${message}`, { cause: error });
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  return storeErrorOf(error, path, REASONS.get(code));
 }
