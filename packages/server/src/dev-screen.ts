@@ -4,13 +4,21 @@ import { parsedJson, terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
 import type { RunningServer } from './start-server.ts';
 
+/** In any folder. The address of a server may hold a password, and is not repeated. */
+export function newKeyCommand(accountId: string | undefined, database: DatabaseSetting): string {
+  const url = database.engine === 'sqlite' ? `sqlite:${databaseName(database)}` : '';
+  const word = /^[\w./:-]*$/.test(url) ? url : JSON.stringify(url);
+  const where = url && ` --database ${terminalSafe(word)}`;
+  return `shortlink-server keys create --account ${accountId}${where}`;
+}
+
 export function devScreen(
   { url, devKey, devAccountId }: RunningServer,
   { version, database }: { version: string; database: DatabaseSetting },
 ): string {
   const bold = (text: string) => styleText('bold', text);
   const anotherKey = `not shown again; create another one:
-              shortlink-server keys create --account ${devAccountId}`;
+              ${newKeyCommand(devAccountId, database)}`;
   return `${bold(`Shortlink server ${version} is running.`)}
 
   ${bold('API')}         ${url}/api/v1
@@ -22,7 +30,7 @@ ${bold('Try it in another terminal:')}
   $ npx @shortlink/cli auth login --base-url ${url}
   $ npx @shortlink/cli create https://example.com/docs
 
-${styleText('dim', 'Requests are listed below. Ctrl-C stops the server.')}
+${styleText('dim', 'Requests to the API are listed below. Ctrl-C stops the server.')}
 `;
 }
 

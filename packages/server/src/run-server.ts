@@ -4,8 +4,9 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { EXIT } from './admin/command.ts';
 import { runProgram } from './admin/program.ts';
-import { devScreen, readableLogLine } from './dev-screen.ts';
+import { devScreen, newKeyCommand, readableLogLine } from './dev-screen.ts';
 import { databaseTools } from './open-store.ts';
+import { databaseName } from './setting-values.ts';
 import type { Settings } from './settings.ts';
 
 /** Of a service manager, of Ctrl-C, and of a terminal that is closed. */
@@ -85,11 +86,11 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
     if (devKey !== undefined) stdout.write(`api key: ${devKey}\n`);
     else if (dev) {
       logger.info(
-        `the database has accounts, so --dev created none; get a new key with: shortlink-server keys create --account ${devAccountId}`,
+        `the database has accounts, so --dev created none; get a new key with: ${newKeyCommand(devAccountId, database)}`,
       );
     }
     stdout.write(`listening on ${url}\n`);
-    logger.info({ url, public_url: publicUrl }, 'serving');
+    logger.info({ url, public_url: publicUrl, database: databaseName(database) }, 'serving');
   }
   isServing = true;
   await ending.promise;

@@ -147,5 +147,5 @@ export const LOG_LEVEL: Kind<LogLevel> = {
 export const TOKEN: Kind<string | undefined> = {
   accepts: 'a token of 16 or more of A-Z a-z 0-9 - . _ ~ + /',
   parse: (text) => (/^[\w.~+/-]{16,}=*$/.test(text) ? text : undefined),
-  shown: () => '***',
+  shown: (text) => text && '***',
 };

@@ -238,6 +238,11 @@ describe('a value from a file', () => {
       expect(read).toThrow(
         /^SHORTLINK_DATABASE_URL_FILE is "postgres:\/\/\*\*\*"; expected sqlite:/,
       );
+      // A secret that is lost must not open what it protects.
+      await writeFile(file, '\n');
+      expect(() => readSettings({}, { SHORTLINK_METRICS_TOKEN_FILE: file })).toThrow(
+        /^SHORTLINK_METRICS_TOKEN_FILE is ""; expected a token/,
+      );
     }));
 });
 

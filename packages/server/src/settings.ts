@@ -154,7 +154,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function readSettings(flags: RawSettings, env: Env): Settings {
   const read = ({ option, parse, accepts, none, shown }: Setting<unknown>) => {
     const { name, text } = given(option, flags, env);
-    if (text === '' && option.defaultValue === undefined) return none;
+    // A file that names a secret, and lost it, must not open what the secret protects.
+    if (text === '' && option.defaultValue === undefined && !name.endsWith('_FILE')) return none;
     const value = parse(text);
     if (value !== undefined) return value;
     const rejected = JSON.stringify(shown === undefined ? text : shown(text));

@@ -148,6 +148,16 @@ describe('accounts', () => {
     expect(await json('accounts', 'show', id)).toEqual(pro);
   });
 
+  test('enable says why a link responds with 410 still', async () => {
+    const account = await createAccount();
+    const { code } = await createLink(account);
+    await json('accounts', 'disable', account.id);
+    expect(await json('links', 'enable', code)).toMatchObject({ is_active: false });
+    expect(err).toContain(
+      'It responds with 410 still: its account is disabled, or its domain removed.',
+    );
+  });
+
   test('disable and enable show in every listing', async () => {
     const account = await createAccount('pro');
     const disabled = { ...account, disabled_at: '2026-11-20T10:20:30.500Z' };
@@ -367,6 +377,9 @@ test.each([
   for (const host of hosts) {
     expect(await runIn(env, 'domains', 'add', host, '--account', account.id), host).toBe(1);
     expect(err.join()).toMatch(/own domain/);
+    expect(err.join().includes('no public URL is set')).toBe(
+      env.SHORTLINK_PUBLIC_URL === undefined,
+    );
   }
   expect(await json('domains', 'list')).toEqual([]);
 });
@@ -396,11 +409,11 @@ test('domains are removed at once without links, and by force with some', async 
   const used = { links: 1, addresses: 2 };
   expect(await json('domains', 'remove', 'go.example', '--force')).toMatchObject(used);
   expect(err).toContain(
-    '1 link and 2 addresses of moved links respond with 410 until go.example is added again',
+    '1 link and 2 addresses of moved links will respond with 410 until go.example is added again',
   );
   expect(await json('domains', 'list')).toEqual([]);
   expect(await add()).toEqual({ id, hostname: 'go.example', ...used });
-  expect(err).toContain('1 link and 2 addresses of moved links lead to their targets again');
+  expect(err).toContain('1 link and 2 addresses of moved links can be followed again');
 });
 
 /** Creates a link of an account. */
@@ -456,6 +469,7 @@ describe('links', () => {
     expect(await json('links', 'show', code)).toEqual(shown);
     expect(await json('links', 'disable', code)).toEqual({ ...link, is_active: false });
     expect(await json('links', 'enable', code)).toEqual(link);
+    expect(err.join('\n')).not.toContain('410');
     await run('links', 'show', code);
     expect(out.join('\n')).toContain(TARGET);
     expect(out.join('\n')).not.toContain('\u001b');
@@ -956,10 +970,10 @@ describe('doctor', () => {
     await run('doctor', '--public-url', server.url);
     expect(out[0]).toMatch(/^database +\S/);
     expect(out.join('\n')).toMatch(/in between; time limits hold/);
-    expect(out.join('\n')).toMatch(/12 of 97 in use, 15 for each instance/);
+    expect(out.join('\n')).toMatch(/12 of 97 in use; an instance has 15 at most, so that 6 fit/);
     // Each worker has two connections at least.
     await runIn({ SHORTLINK_WORKERS: '16' }, 'doctor');
-    expect(out.join('\n')).toMatch(/32 for each instance/);
+    expect(out.join('\n')).toMatch(/has 32 at most, so that 3 fit/);
   });
 
   test.each([
@@ -968,7 +982,11 @@ describe('doctor', () => {
     [{ ...good, disk: { used: 5e9, free: 5.5e9 } }, 'disk', /make space/],
     [{ ...postgres, clockAheadMs: 2_000 }, 'clock', /NTP/],
     [{ ...postgres, clockAheadMs: -2_000 }, 'clock', /NTP/],
-    [{ ...postgres, connections: { most: 50, used: 1 } }, 'connections', /3 instances fit/],
+    [
+      { ...postgres, connections: { most: 50, used: 1 } },
+      'connections',
+      /lower SHORTLINK_DATABASE_C/,
+    ],
   ])('of %j: says what to do about %s', async (found, check, todo) => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });
   });
@@ -997,6 +1015,19 @@ describe('doctor', () => {
     expect(await todos(found, '--public-url', 'https://sho.rt')).not.toMatchObject(todo);
   });
 
+  test('asks a proxy for what it lets through, which is not the health check', async () => {
+    await using server = await startTestServer();
+    const proxy = createServer(async ({ url = '' }, response) => {
+      const isHidden = /^\/(?:healthz|readyz|metrics|internal)/.test(url);
+      const answer = isHidden ? undefined : await fetch(server.url + url);
+      response.writeHead(answer?.status ?? 404, Object.fromEntries(answer?.headers ?? []));
+      response.end(await answer?.text());
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    expect(await todos(good, '--public-url', `http://127.0.0.1:${portOf(proxy)}`)).toEqual({});
+    proxy.close();
+  });
+
   test('says what to do about the public URL, and about a database that is not there', async () => {
     expect(await todos(good)).toEqual({
       'public URL': expect.stringMatching(/SHORTLINK_PUBLIC_URL/),
@@ -1007,10 +1038,11 @@ describe('doctor', () => {
     const responses: [status: number, headers: OutgoingHttpHeaders][] = [
       [503, { 'X-Request-Id': 'x' }],
       [200, {}],
+      [401, {}],
       [302, { Location: '/elsewhere' }],
     ];
     const other = createServer(({ url }, response) => {
-      if (url === '/elsewhere') responses.unshift([200, { 'X-Request-Id': 'x' }]);
+      if (url === '/elsewhere') responses.unshift([401, { 'X-Request-Id': 'x' }]);
       response.writeHead(...(responses.shift() ?? [404, {}])).end();
     }).listen(0, '127.0.0.1');
     await once(other, 'listening');

@@ -1,4 +1,5 @@
 import {
+  chmod,
   copyFile,
   link,
   lstat,
@@ -1278,10 +1279,14 @@ describe('an export', () => {
     const operator = await Operator.open(MEMORY, 'bit.example', 'go.example');
     await fill(operator);
     const file = await fileOf('out.csv', 'before');
+    await chmod(file, 0o644);
     const printed = await operator.json('links', 'export', '-o', file);
     expect(printed).toEqual({ exported: awkward.length, file });
     const text = await readFile(file, 'utf8');
-    expect((await lstat(file)).mode & 0o777).toBe(0o600);
+    // Whoever may read the one before may read this one; a new one is its owner's alone.
+    expect((await lstat(file)).mode & 0o777).toBe(0o644);
+    await operator.json('links', 'export', '-o', `${file}.new`);
+    expect((await lstat(`${file}.new`)).mode & 0o777).toBe(0o600);
     expect(text).toMatch(/^code,short_url,target_url,.*,aliases,account_id\n/);
     expect(text).toContain(`,${operator.account}\n`);
     const packed = await fileOf('packed.csv.gz', gzipSync(text));

@@ -133,7 +133,7 @@ describe('a serving process', () => {
     ).toBe(201);
     second.child.kill('SIGTERM');
     expect((await second.ended).stderr).toMatch(
-      /the database has accounts, so --dev created none; .* keys create --account acc_\w+"/,
+      /the database has accounts, so --dev created none; .* keys create --account acc_\w+ --database sqlite:\/\S+"/,
     );
   });
 

@@ -130,7 +130,8 @@ export class AdminCommand extends Command {
       const settings = this.settings();
       const publicUrl = publicUrlOf(settings);
       // In another folder, or with another environment, it is another one. So are short URLs.
-      const isUnset = settings.publicUrl === undefined && this.parent?.name() === 'links';
+      const isUsed = /links|domains/.test(this.parent?.name() ?? '');
+      const isUnset = settings.publicUrl === undefined && isUsed;
       const begin = `\nshort URLs begin with ${publicUrl}: no public URL is set`;
       err(`database: ${terminalSafe(databaseName(settings.database))}${isUnset ? begin : ''}`);
       // Commander passes the arguments and the options as they were declared.

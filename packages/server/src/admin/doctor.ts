@@ -58,8 +58,8 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
     // Each worker has two at least.
     const each = Math.max(settings.databaseConnections, 2 * settings.workers);
     const instances = Math.floor(connections.most / each);
-    const used = `${connections.used} of ${connections.most} in use, ${each} for each instance`;
-    const raise = `${instances} instances fit, and a deployment doubles them: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
+    const used = `${connections.used} of ${connections.most} in use; an instance has ${each} at most, so that ${instances} fit`;
+    const raise = `a deployment doubles the instances: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
     yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`];
     yield ['connections', used, unless(instances >= MIN_INSTANCES, raise)];
   }
@@ -85,10 +85,12 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
 async function checkPublicUrl({ settings, publicUrl: url }: DatabaseWork): Promise<Finding> {
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
   if (settings.publicUrl === undefined) return ['public URL', url, set];
-  const health = `${url}/healthz`;
+  // Proxies let it through, other than the health check, and without a key it is refused.
+  const probe = new Request(`${url}/api/v1/usage`, { redirect: 'manual' });
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const response = await fetch(health, { signal, redirect: 'manual' }).catch(() => undefined);
-  const isOurs = response?.ok === true && response.headers.has(HEADERS.requestId);
+  const response = await fetch(probe, { signal }).catch(() => undefined);
+  const isOurs = response?.status === 401 && response.headers.has(HEADERS.requestId);
+  const found = isOurs ? 'leads to a server' : `${response?.status ?? 'no response'}`;
   const todo = 'check DNS, certificate and proxy, and that the server runs';
-  return ['public URL', `${health}: ${response?.status ?? 'no response'}`, unless(isOurs, todo)];
+  return ['public URL', `${url}: ${found}`, unless(isOurs, todo)];
 }

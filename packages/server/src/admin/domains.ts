@@ -27,7 +27,7 @@ export function registerDomains(program: AdminCommand): void {
       if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
       const use = await store.domainUse(hostname);
       const words = inWords(use);
-      if (words !== '') err(`${words} lead to their targets again`);
+      if (words !== '') err(`${words} can be followed again`);
       return { json: { id: domain.id, hostname, ...(words !== '' && use) } };
     });
   domains
@@ -50,7 +50,7 @@ export function registerDomains(program: AdminCommand): void {
       const use = await store.domainUse(hostname);
       const words = inWords(use);
       if (outcome.ok) {
-        const until = `respond with 410 until ${hostname} is added again`;
+        const until = `will respond with 410 until ${hostname} is added again`;
         if (words !== '') err(`${words} ${until}`);
         const { id } = outcome.value;
         return { json: { id, hostname, removed: true, ...(words !== '' && use) } };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { createReadStream, type Stats } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Option } from 'commander';
@@ -63,10 +63,10 @@ async function intoFile(path: string, fill: Fill, { interruptible }: Work) {
   if (found !== undefined && (await isBinary(target))) {
     throw new CommandFailed(`${path} is a database or another binary file; it is not replaced`);
   }
-  return interruptible((signal) => replace(target, fill, signal));
+  return interruptible((signal) => replace(target, found, fill, signal));
 }
 
-async function replace(target: string, fill: Fill, signal: AbortSignal): Promise<number> {
+async function replace(target: string, found: Stats | undefined, fill: Fill, signal: AbortSignal) {
   // Its name is random, because two exports may write the same file. After a crash it stays, as that of a backup does.
   const part = `${target}.${randomBytes(4).toString('hex')}.part`;
   const file = await open(part, 'wx', 0o600);
@@ -74,6 +74,11 @@ async function replace(target: string, fill: Fill, signal: AbortSignal): Promise
   const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
   try {
     const exported = await Promise.race([fill((text) => file.writeFile(text)), interrupted]);
+    if (found !== undefined) {
+      // Whoever reads each night's export can read the next one. Only root may give a file away.
+      await file.chown(found.uid, found.gid).catch(() => undefined);
+      await file.chmod(found.mode);
+    }
     await file.sync();
     await file.close();
     await rename(part, target);

@@ -85,7 +85,7 @@ function registerRotate(keys: AdminCommand): void {
     .argument('<key-id>', KEY_ID)
     .option(
       '--grace <duration>',
-      'how long the old key stays valid, such as 24h or 7d (default: 0s)',
+      'how long the old key stays valid, such as 24h or 7d',
       parseDuration,
       0,
     )

@@ -68,6 +68,8 @@ export function registerLinks(program: AdminCommand): void {
         const code = await findCode(work, named);
         const link = code === undefined ? undefined : await act(work.store, code);
         const json = found(link, 'link', named);
+        if (verb === 'enable' && !json.is_active)
+          work.err('It responds with 410 still: its account is disabled, or its domain removed.');
         return { json, shown: toRecord(json) };
       });
   const what = 'Show a link: its old addresses and its corrections, too.';
