@@ -408,6 +408,13 @@ describe('a command that is no start', () => {
     expect(await ended).toEqual({ code: 0, stderr });
   });
 
+  test('says with domains, too, where no public URL is set', async () => {
+    await databaseOf(1);
+    const { stderr } = await run(['domains', 'list']).ended;
+    expect(stderr).toContain('short URLs begin with http://127.0.0.1:8787: no public URL is set');
+    expect((await run(['accounts', 'list']).ended).stderr).not.toContain('public URL');
+  });
+
   test.each([
     ['keys', 'revoke', 'key_1'],
     ['accounts', 'create', '--name', 'x', '--plan', 'pro'],
