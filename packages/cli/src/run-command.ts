@@ -15,7 +15,10 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
     exitCode = await act(context);
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    // Commander reads one word after `help`.
+    const [first, ...words] = argv;
+    const isHelp = first === 'help' && words.length > 1;
+    await program.parseAsync(isHelp ? [...words, '--help'] : argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return await fail(error, context);

@@ -40,6 +40,12 @@ test.each(commands.map((path) => [path.join(' '), path]))(
   },
 );
 
+test('the word help before a command of a group is the same as --help behind it', async () => {
+  const { stdout, exitCode } = await cli(['help', 'auth', 'login']);
+  expect([exitCode, stdout]).toEqual([0, (await cli(['auth', 'login', '--help'])).stdout]);
+  expect(stdout).toContain('shortlink auth login');
+});
+
 test('help: commands come first, and global options only where they belong', async () => {
   const { stdout } = await cli(['--help']);
   const at = (heading: string) => stdout.indexOf(heading);

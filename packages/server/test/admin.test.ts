@@ -288,6 +288,13 @@ describe('help', () => {
     'doctor',
   ];
 
+  test('of a command of a group, asked for with the word help', async () => {
+    const help = await helpOf('keys', 'rotate');
+    expect(help).toContain('--grace');
+    expect(await run('help', 'keys', 'rotate')).toBe(0);
+    expect(out.join('\n')).toBe(help);
+  });
+
   test('of the program: commands in groups, and every setting', async () => {
     const help = await helpOf();
     for (const group of ['Serving:', 'Accounts, keys, domains and links:', 'The database:']) {

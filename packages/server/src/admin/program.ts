@@ -17,7 +17,10 @@ export async function runProgram(
   context: CommandContext,
 ): Promise<number> {
   try {
-    await buildProgram(context, version).parseAsync(args, { from: 'user' });
+    // Commander reads one word after `help`.
+    const [first, ...words] = args;
+    const given = first === 'help' && words.length > 1 ? [...words, '--help'] : args;
+    await buildProgram(context, version).parseAsync(given, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
