@@ -3,6 +3,7 @@ import { authenticationError, interruptedError, usageError } from './cli-error.t
 import { configPath, readConfig } from './config/config-file.ts';
 import type { Config } from './config/config-schema.ts';
 import { type AccountOptions, resolveSettings } from './config/settings.ts';
+import { present } from './format.ts';
 import type { Io } from './io.ts';
 import { Printer, type PrinterOptions, traceLogger } from './output/printer.ts';
 import { proxyFetch } from './proxy-fetch.ts';
@@ -59,7 +60,7 @@ export class Context {
 
   /** Throws an error that says how to name an account. */
   async account(): Promise<Account> {
-    const { apiKey, baseUrl, otherAddress } = await this.settings();
+    const { apiKey, baseUrl, otherAddress, profile } = await this.settings();
     const flag = this.profileFlag;
     if (baseUrl === undefined) {
       throw usageError(
@@ -78,6 +79,15 @@ export class Context {
         'No API key is set.',
         `Set SHORTLINK_API_KEY, or store a key with: shortlink auth login${flag}`,
       );
+    }
+    const { api_key, base_url } = (await this.config()).profiles[profile.value] ?? {};
+    const replacing = present(
+      api_key !== undefined && apiKey.source === 'environment' && 'SHORTLINK_API_KEY',
+      base_url !== undefined && baseUrl.source === 'environment' && 'SHORTLINK_BASE_URL',
+    ).join(' and ');
+    if (profile.source === 'flag' && replacing !== '') {
+      const message = `${replacing} of the environment counts, and not what profile ${profile.value} has.`;
+      this.printer.warn(message);
     }
     return { baseUrl: baseUrl.value, apiKey: apiKey.value };
   }

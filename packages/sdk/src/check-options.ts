@@ -1,5 +1,5 @@
 import { InvalidOptionError } from './errors/call-errors.ts';
-import type { HeadersInput } from './options.ts';
+import { CLIENT_OPTIONS, type HeadersInput, WAIT_OPTIONS } from './options.ts';
 import { MAX_BATCH_LINKS } from './wire/limits.ts';
 
 // Imported as `check`: each function throws an InvalidOptionError for what can't be used.
@@ -17,12 +17,21 @@ const isFunction = (value: unknown, name: string) =>
 const isSignal = (value: { throwIfAborted?: unknown }, name: string) =>
   typeof value.throwIfAborted === 'function' || refuse(name, 'an AbortSignal');
 
+const ALL_OPTIONS: readonly string[] = `${CLIENT_OPTIONS} ${WAIT_OPTIONS}`.split(' ');
+const HOOKS = 'onRequest onResponse onRetry onCooldown onEnd';
+
 /** What an option must be, by its name, which means the same wherever it is given. A name that ends in `Ms` is a duration. */
 const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> = {
   batchSize: (value) => value === 'auto' || count('batchSize', value, 1, MAX_BATCH_LINKS),
   concurrency: (value) => count('concurrency', value, 1, Number.MAX_SAFE_INTEGER),
   fetch: isFunction,
   headers,
+  // One of a class may have fields of its own.
+  hooks: (value: object) => {
+    if (typeof value !== 'object') refuse('hooks', 'an object');
+    const own = Object.entries(value).filter(([name]) => /^on[A-Z]/.test(name));
+    given(Object.fromEntries(own), HOOKS);
+  },
   idempotency: (value) =>
     typeof value === 'boolean' ||
     isIdempotencyKey(value) ||
@@ -31,8 +40,13 @@ const CHECKS: Readonly<Record<string, (value: never, name: string) => unknown>> 
   maxResponseBytes: (value) => amount('maxResponseBytes', value, 'bytes'),
   maxRetries: (value) => count('maxRetries', value, 0),
   onBatch: isFunction,
+  onCooldown: isFunction,
+  onEnd: isFunction,
   onJobProgress: isFunction,
   onProgress: isFunction,
+  onRequest: isFunction,
+  onResponse: isFunction,
+  onRetry: isFunction,
   onUnknown: (value) => oneOf('onUnknown', value, ['stop', 'continue']),
   requestsPerMinute: (value, name) =>
     that(typeof value === 'number' && value > 0, name, value, 'more than 0 requests'),
@@ -54,7 +68,11 @@ export function given<T extends object>(options: T | null | undefined, words: st
     if (value === null || value === undefined || names.includes(name)) continue;
     const like = stem(name);
     const isLike = (known: string) => known.includes(like) || like.includes(known);
-    const likely = like.length > 2 ? names.find((known) => isLike(stem(known))) : undefined;
+    // An option of the client, or of another call, is no misspelt one of this call.
+    const isMisspelt = like.length > 2 && !ALL_OPTIONS.includes(name);
+    const likely = isMisspelt
+      ? (names.find((known) => stem(known) === like) ?? names.find((known) => isLike(stem(known))))
+      : undefined;
     const hint = likely === undefined ? `the options are ${names.join(', ')}` : `use ${likely}`;
     refuse(name, '', `There is no option ${name}: ${hint}`);
   }
@@ -163,7 +181,7 @@ export function headers(headers: HeadersInput | undefined): Record<string, strin
     that(HEADER_NAME.test(name), 'headers', name, 'named as HTTP allows');
     // The value may be a secret, so only the name is said.
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      refuse(`headers[${show(name)}]`, 'a string without control characters');
+      refuse(`headers[${show(name)}]`, 'a string of Latin-1 without control characters');
     }
     if (CONNECTION_HEADER.test(`${name}: ${value}`)) {
       refuse('headers', `without ${show(name)}, which belongs to the runtime`);

@@ -90,6 +90,12 @@ describe('an unknown option is refused by name', () => {
     ['{"0":1}', 'There is no option 0: the options are apiKey, baseUrl'],
     ['{"a":1}', 'There is no option a: the options are apiKey, baseUrl'],
     ['{"key":1}', 'There is no option key: use apiKey'],
+    ['{"hooks":{"onRespones":1}}', 'There is no option onRespones: the options are onRequest, '],
+    ['{"hooks":{"onEnd":1}}', 'onEnd must be a function'],
+    ['{"hooks":5}', 'hooks must be an object'],
+    // Options of other calls, which are no misspelt ones of this.
+    ['{"total":1}', 'There is no option total: the options are apiKey, baseUrl'],
+    ['{"jobTimeout":1}', 'There is no option jobTimeout: use timeoutMs'],
   ])('of the client: %s', (options, words) => {
     const make = () => new Shortlink({ apiKey: API_KEY, baseUrl: BASE_URL, ...parse(options) });
     expect(make).toThrow(expect.objectContaining({ name: 'InvalidOptionError' }));

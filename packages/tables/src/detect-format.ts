@@ -96,6 +96,7 @@ function guessFormat(settings: FormatOptions, name: string, head: string): Forma
   // What the end of the head cuts off may look like anything.
   if (lines.length > MAX_SAMPLE_ROWS) lines.pop();
   if (isListWithHeader(lines)) return 'urls';
+  if (extension === '.csv') refuseRagged(lines, name);
   return extension !== '.csv' && isUrlList(lines, name) ? 'urls' : 'csv';
 }
 
@@ -138,6 +139,16 @@ function isUrlList(lines: readonly string[], name: string): boolean {
   const whole = urls.find(hasDelimiter);
   if (isTable || whole === undefined) return false;
   throw eitherWay(name, whole, DELIMITERS.find((one) => whole.includes(one)) ?? ',');
+}
+
+/** URLs alone, some of which hold a delimiter and others not: as a table, those would be cut, without a title or tag in sight. */
+function refuseRagged(lines: readonly string[], name: string): void {
+  const cut = lines.filter(hasDelimiter);
+  const [first = ''] = cut;
+  const areUrls = looksLikeUrl(lines[0] ?? '') && cut.every((line) => URL_LINE.test(line));
+  const isRagged = lines.some((line) => URL_LINE.test(line) && !hasDelimiter(line));
+  if (areUrls && isRagged && first !== '')
+    throw eitherWay(name, first, DELIMITERS.find((one) => first.includes(one)) ?? ',');
 }
 
 function hasDelimiter(line: string): boolean {

@@ -225,6 +225,24 @@ describe('a URL is never cut', () => {
     expect(plan.notes).toEqual([expect.stringContaining('--input-format urls')]);
   });
 
+  test.each([
+    ['https://maps.example.com/?q=48.85,2.29\nhttps://a.example/about\n'],
+    ['https://a.example/about\nhttps://maps.example.com/?q=48.85,2.29\nnot a URL\n'],
+    ['https://a.example/x;v=1\nhttps://a.example/y\n'],
+  ])('the name .csv cuts no URL where others have no delimiter: %j', async (content) => {
+    await expect(detect(content, {}, 'x.csv')).rejects.toMatchObject({
+      message: expect.stringContaining('could be a list of URLs or a table'),
+      hint: expect.stringMatching(/--input-format urls.*--delimiter "[,;]"/),
+    });
+    expect((await detect(content, { inputFormat: 'csv' }, 'x.csv')).plan.format).toBe('csv');
+    expect((await detect(content, { inputFormat: 'urls' }, 'x.csv')).plan.format).toBe('urls');
+  });
+
+  test('the name .csv says table where titles have words, or stand behind no URL alone', async () => {
+    const table = 'https://a.example/x,Two words\nhttps://a.example/y\n';
+    expect((await detect(table, {}, 'x.csv')).plan.format).toBe('csv');
+  });
+
   test('one column without quotes stays one column', async () => {
     const content = 'Link\nhttps://maps.example.com/?q=48.85,2.29\nhttps://b.example/,\n';
     for (const name of ['x.csv', 'x']) {

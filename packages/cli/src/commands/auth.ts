@@ -147,7 +147,8 @@ async function showStatus(context: Context): Promise<ExitCode> {
 
 /**
  * Asks the server whether it accepts the key: by the usage, which costs no quota, or else by polling a job that can't exist, which is 404 for a
- * valid key and 401 otherwise. A key that may not do either is accepted too. Throws the client's errors when the server can't be asked, or is a website.
+ * valid key and 401 otherwise. A key that may not do either is accepted too. Throws the client's errors when the server can't be asked, is a website, or
+ * refuses any key in the same way, as it does at a wrong address.
  */
 async function isAccepted(account: Account, context: Context): Promise<boolean> {
   const shortlink = await context.client(account);
@@ -162,9 +163,14 @@ async function isAccepted(account: Account, context: Context): Promise<boolean> 
     } catch (error) {
       if (AuthenticationError.isInstance(error)) return false;
       // The page of a website has no error body.
-      if (NotFoundError.isInstance(error) && error.body !== undefined) return true;
-      if (PermissionError.isInstance(error)) return true;
-      throw error;
+      const isNoPage = NotFoundError.isInstance(error) && error.body !== undefined;
+      const mayNot = PermissionError.isInstance(error) && error.code !== 'account_disabled';
+      if (!isNoPage && !mayNot) throw error;
+      const other = await context.client({ ...account, apiKey: crypto.randomUUID() });
+      await other.jobs.retrieve(crypto.randomUUID(), { signal }).catch((reason: unknown) => {
+        if (!AuthenticationError.isInstance(reason)) throw error;
+      });
+      return true;
     }
   });
 }

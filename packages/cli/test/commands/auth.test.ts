@@ -212,7 +212,9 @@ test("a service without usage is polled for a job that can't exist", async () =>
   service.answer('GET /api/v1/usage', { status: 404 }, { status: 404 });
   const good = await cli(['auth', 'login', '--base-url', service.url], { home, input: KEY });
   expect(good.exitCode, good.stderr).toBe(0);
-  expect(service.requests.at(-1)?.path).toMatch(/^\/api\/v1\/jobs\/[0-9a-f-]{36}$/);
+  // The second one brings another key: only a service tells them apart.
+  for (const { path } of service.requests.slice(-2))
+    expect(path).toMatch(/^\/api\/v1\/jobs\/[0-9a-f-]{36}$/);
   const bad = await cli(['auth', 'login', '--base-url', service.url], { home, input: 'wrong' });
   expect(bad.exitCode).toBe(4);
 });
@@ -237,6 +239,37 @@ test('a key that may not read usage is valid', async () => {
   service.answer('GET /api/v1/usage', { status: 403, body: { error: 'no' } });
   const result = await cli(['auth', 'status'], { env: service.env });
   expect(result.exitCode).toBe(0);
+});
+
+test.each([
+  [404, { error: 'Not found.', code: 'not_found' }],
+  [403, { error: 'Forbidden.' }],
+])('an address that answers any key with %i gets no key stored', async (status, body) => {
+  const home = await testFolder();
+  const good = await stubService();
+  await cli(['auth', 'login', '--base-url', good.url], { home, input: KEY });
+  const before = await readFile(configFile(home), 'utf8');
+  const other = createServer((_, response) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body)),
+  );
+  other.listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/links`;
+  const login = await cli(['auth', 'login', '--base-url', url], { home, input: KEY });
+  expect(login.exitCode).not.toBe(0);
+  expect(await readFile(configFile(home), 'utf8')).toBe(before);
+  const env = { SHORTLINK_API_KEY: KEY, SHORTLINK_BASE_URL: url };
+  expect(await cli(['auth', 'status'], { env })).toMatchObject({ stdout: '' });
+});
+
+test('the key of a disabled account is not called valid', async () => {
+  const service = await stubService();
+  const body = { error: 'The account is disabled.', code: 'account_disabled' };
+  service.answer('GET /api/v1/usage', { status: 403, body });
+  const { exitCode, stdout, stderr } = await cli(['auth', 'status'], { env: service.env });
+  expect([exitCode, stdout]).toEqual([4, '']);
+  expect(stderr).toContain('The account may not be used');
 });
 
 test('a server that is not there stores nothing', async () => {
@@ -281,6 +314,24 @@ test('status distinguishes a valid key from a refused one', async () => {
     api_key: '****6789',
     source: 'flag',
   });
+});
+
+test('a variable that wins over a profile that was named is told', async () => {
+  const service = await stubService();
+  const home = await testFolder();
+  const status = ['auth', 'status', '--profile', 'staging'];
+  const login = ['auth', 'login', '--profile', 'staging', '--base-url', service.url];
+  await cli(login, { home, input: KEY });
+  expect(await cli(status, { home })).toMatchObject({ exitCode: 0, stderr: '' });
+  const warned = async (env: Record<string, string>, args = status) =>
+    /^warning: (.*) of the environment counts, and not what profile staging has/m.exec(
+      (await cli(args, { home, env })).stderr,
+    )?.[1];
+  expect(await warned({ SHORTLINK_API_KEY: KEY })).toBe('SHORTLINK_API_KEY');
+  expect(await warned(service.env)).toBe('SHORTLINK_API_KEY and SHORTLINK_BASE_URL');
+  // Nobody has named it on this command line.
+  const named = { ...service.env, SHORTLINK_PROFILE: 'staging' };
+  expect(await warned(named, ['auth', 'status'])).toBeUndefined();
 });
 
 test('what is advised after an error is about the same profile', async () => {

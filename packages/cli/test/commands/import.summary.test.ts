@@ -120,6 +120,16 @@ test('a plan has the forecast against the limits of the account', async () => {
   expect(summary.files[0].forecast).toMatchObject({ links: 1, unsent: 1, room: 1, plan: 'pro' });
 });
 
+test('a dry run that hears nothing of the account says so', async () => {
+  const { service, run } = await withSummary(GOOD);
+  service.answer('GET /api/v1/usage', { status: 404, body: { error: 'Not found.' } });
+  const { exitCode, summary } = await run(['--dry-run']);
+  expect(exitCode).toBe(0);
+  expect(summary.files[0].warnings).toEqual([
+    expect.stringContaining('The service says nothing about the account'),
+  ]);
+});
+
 test('a dry run without a key checks the file, and says what it could not know', async () => {
   const { folder, input } = await scene(`${GOOD}nope,C\n`);
   const path = join(folder, 'plan.json');

@@ -91,7 +91,7 @@ export const limitStatements: Statement[] = [
     check: async (session) => {
       if (session.usage === undefined) throw new NotShown('needs GET /api/v1/usage');
       // The protocol has no such request: what a service has at this path may be something else.
-      if (session.usageNumber('requests', 'minute', 'limit') === undefined) {
+      if (session.usageNumber('requests', 'minute', 'used') === undefined) {
         throw new NotShown('GET /api/v1/usage is of another form', [session.usage]);
       }
       const keys = objectsIn(fieldsOf(session.usage), 'keys');

@@ -7,7 +7,7 @@ import { MAX_BATCH_LINKS } from '../wire/limits.ts';
 import type { LinkInput } from '../wire/link.ts';
 import { BulkRun } from './bulk-run.ts';
 
-/** Options of `links.createMany`. `timeoutMs`, `maxRetries` and `headers` apply to each of its requests. */
+/** Options of `links.createMany`. `timeoutMs` and `maxRetries` apply to each of its batches, `headers` to polls of their jobs, too. */
 export interface CreateManyOptions
   extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries' | 'headers'> {
   /** Default domain for every link that has no `domain_id` of its own. */

@@ -12,8 +12,8 @@ type ErrorClass<E extends ShortlinkError> = { readonly kind: string } & (abstrac
 ) => E);
 
 /**
- * Base of every error of this package. Only an abort rejects with something else: the signal's own reason. No error holds the
- * API key: whatever came from the network is redacted when the error is built.
+ * Base of every error of this package. An abort rejects with the signal's own reason, and what a source or a callback of the caller
+ * throws comes as it is. No error holds the API key: whatever came from the network is redacted when the error is built.
  */
 export class ShortlinkError extends Error {
   /** Name of the class, written out, so that it survives minifiers. */

@@ -147,7 +147,17 @@ describe('the logger', () => {
       'info: retry',
       'debug: request',
       'debug: response',
+      'debug: end',
     ]);
+  });
+
+  it('gets the reason of a call that failed without a response', async () => {
+    const debug = vi.fn();
+    const logger = { debug, info() {}, warn() {}, error() {} };
+    const fetch = () => Promise.reject(new TypeError('fetch failed'));
+    await create(makeClient({ logger, fetch, maxRetries: 0 })).catch(() => undefined);
+    const reason = expect.stringContaining('ConnectionError: ');
+    expect(debug).toHaveBeenLastCalledWith('end', expect.objectContaining({ reason }));
   });
 
   it('gets the reason and the wait of a retry', async () => {

@@ -55,7 +55,7 @@ export interface CooldownEvent {
   retryAfterMs: number | undefined;
 }
 
-/** Called as things happen. No event holds the API key or a body. What a hook throws is logged and otherwise ignored. */
+/** Called as things happen. No event holds the API key or a body. What a hook throws is logged as an error, and otherwise ignored. */
 export interface ShortlinkHooks {
   onRequest?: ((event: RequestEvent) => void) | undefined;
   onResponse?: ((event: ResponseEvent) => void) | undefined;
@@ -114,19 +114,20 @@ type Events = {
 
 export type Report = <Hook extends keyof Events>(hook: Hook, event: Events[Hook]) => void;
 
-const LINES: Partial<Record<keyof Events, [level: keyof Logger, message: string]>> = {
+const LINES: Record<keyof Events, [level: keyof Logger, message: string]> = {
   onRequest: ['debug', 'request'],
   onResponse: ['debug', 'response'],
   onRetry: ['info', 'retry'],
   onCooldown: ['warn', 'rate limited, the client pauses'],
+  onEnd: ['debug', 'end'],
 };
 
 /** Tells the caller's hooks and log what happens. Nothing that they throw gets out. */
 export function createReport(hooks: ShortlinkHooks | undefined, log: Log): Report {
   return (hook, event) => {
-    const line = LINES[hook];
+    const [level, message] = LINES[hook];
     // A logger that fails has nowhere to say so.
-    guard(() => line && log(line[0], line[1], fieldsOf(event)));
+    guard(() => log(level, message, fieldsOf(event)));
     guard(
       () => hooks?.[hook]?.(event as never),
       (error) => guard(() => log('error', `${hook} threw`, { error })),

@@ -26,6 +26,13 @@ export interface FaultRule {
   times?: number | undefined;
 }
 
+const CONDITIONS = ['method', 'path', 'skip', 'times'] as const;
+const FIELDS = {
+  answer: ['status', 'retryAfterSeconds'],
+  drop: ['when'],
+  delay: ['ms'],
+} as const;
+
 /** The faults still to happen, in order. At most one happens to a request. */
 export class FaultScript {
   #rules: (FaultRule & { skip: number; times: number })[] = [];
@@ -34,13 +41,16 @@ export class FaultScript {
     for (const rule of rules) this.add(rule);
   }
 
-  /** @throws TypeError for a kind that there is not, RangeError or TypeError for a status that no response has */
+  /** @throws TypeError for a kind or a field that there is not, RangeError or TypeError for a status that no response has */
   add(rule: FaultRule): void {
-    refuseOthers('fault', [String(rule.fault?.kind)], ['answer', 'drop', 'delay']);
-    if (rule.fault.kind === 'answer') answer(rule.fault);
-    if (rule.fault.kind === 'drop')
-      refuseOthers('moment', [String(rule.fault.when)], ['before', 'after']);
-    const { skip = 0, times = 1 } = rule;
+    const { fault, skip = 0, times = 1 } = rule;
+    refuseOthers('fault', [String(fault?.kind)], Object.keys(FIELDS));
+    refuseOthers('field of a rule', Object.keys(rule), ['fault', ...CONDITIONS]);
+    refuseOthers(`field of ${fault.kind}`, Object.keys(fault), ['kind', ...FIELDS[fault.kind]]);
+    if (fault.kind === 'answer') answer(fault);
+    if (fault.kind === 'drop') refuseOthers('moment', [String(fault.when)], ['before', 'after']);
+    if (fault.kind === 'delay' && !(fault.ms >= 0))
+      throw new TypeError(`A delay of ${fault.ms} ms is none`);
     if (times > 0) this.#rules.push({ ...rule, skip, times });
   }
 

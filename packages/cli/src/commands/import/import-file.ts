@@ -38,6 +38,9 @@ const NO_CLIENT: ImportDeps['client'] = {
 const NOT_ASKED =
   'The service was not asked, because no API key is set for it: it may have links for rows that seem new, and what the plan still allows is not known.';
 
+const SAYS_NOTHING =
+  'The service says nothing about the account: whether it takes the key, and what the plan still allows, is not known.';
+
 const NO_INPUT: ImportDeps['stdin'] = { async *[Symbol.asyncIterator]() {} };
 
 function noAccount(): never {
@@ -123,6 +126,10 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
     const { runImport } = await import('../../import/run-import.ts');
     if (run.client === undefined) watch.onEvent({ type: 'warning', message: NOT_ASKED });
     const summary = await runImport(settings, depsOf(settings, watch, run));
+    const { forecast } = summary;
+    const isSilent = settings.dryRun && forecast !== undefined && forecast.plan === undefined;
+    if (isSilent && run.client !== undefined)
+      watch.onEvent({ type: 'warning', message: SAYS_NOTHING });
     return { ...(await ended(summary, run)), summary, warnings: watch.warnings };
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
