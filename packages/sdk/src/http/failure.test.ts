@@ -67,6 +67,7 @@ describe('a request that was certainly never sent', () => {
     ['Node: refused', fetchFailed(withCode('ECONNREFUSED', { syscall: 'connect' }))],
     ['Node: no such name', fetchFailed(withCode('ENOTFOUND', { syscall: 'getaddrinfo' }))],
     ['Node: DNS not reached', fetchFailed(withCode('EAI_AGAIN', { syscall: 'getaddrinfo' }))],
+    ['Node: no memory for the name', fetchFailed(withCode('ENOMEM', { syscall: 'getaddrinfo' }))],
     ['Node: no route', fetchFailed(withCode('EHOSTUNREACH', { syscall: 'connect' }))],
     [
       'Node: connect timed out in the kernel',
@@ -175,6 +176,15 @@ describe('connectionError', () => {
     );
   });
 
+  it('has the code of the innermost cause, as its message has the words', () => {
+    const cause = withCode('ECONNREFUSED');
+    const error = failed(fetchFailed(withCode('ERR_HTTP2_ERROR', { cause })));
+    expect(error).toMatchObject({
+      code: 'ECONNREFUSED',
+      message: expect.stringMatching(/: ECONNREFUSED$/),
+    });
+  });
+
   it('says of a request that was never sent that there was no connection', () => {
     const message = 'No connection to https://go.example.com: ECONNREFUSED';
     expect(failed(withCode('ECONNREFUSED'))).toMatchObject({ outcome: 'not-sent', message });
@@ -213,6 +223,7 @@ describe('createRedact', () => {
     ['in HTML', KEY.replaceAll('"', '&quot;')],
     ['in HTML, with numbers', KEY.replace(/./g, (one) => `&#${one.charCodeAt(0)};`)],
     ['in HTML, with hex numbers', KEY.replace(/./g, (one) => `&#x${hexOf(one).toUpperCase()};`)],
+    ['in HTML, with longer hex numbers', KEY.replace(/./g, (one) => `&#x00${hexOf(one)};`)],
     [
       'in HTML, with some characters as numbers',
       KEY.replaceAll(/[/="]/g, (one) => `&#0${one.charCodeAt(0)};`),
