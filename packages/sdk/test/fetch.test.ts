@@ -65,6 +65,17 @@ describe('a custom fetch', () => {
     });
   });
 
+  it('may change the headers that it is given: the next attempt has them all again', async () => {
+    const seen: string[][] = [];
+    const fetch: Fetch = async (_, { headers }) => {
+      seen.push(Object.keys(headers));
+      for (const name of Object.keys(headers)) delete headers[name];
+      return seen.length === 1 ? json({}, 429, { 'Retry-After': '0' }) : json(LINK, 201);
+    };
+    await makeClient({ fetch }).links.create(BODY);
+    expect(seen[1]).toEqual(seen[0]);
+  });
+
   it("may be that of npm's undici", async () => {
     const { baseUrl } = await service();
     const { links } = makeClient({ baseUrl, fetch: undiciFetch });
