@@ -28,7 +28,7 @@ export class ApiError extends ShortlinkError {
   declare readonly retryAfterMs: number | undefined;
 
   constructor({ message, status, body, headers, retryAfterMs }: ApiErrorInit) {
-    const requestId = headers.get('x-request-id') ?? undefined;
+    const requestId = headers.get('x-request-id') || undefined;
     super(message, { status, code: body?.code, body, headers, requestId, retryAfterMs });
   }
 

@@ -175,6 +175,10 @@ describe('JSON.stringify', () => {
   });
 });
 
+it('takes an empty request id for none, as the response of a success does', () => {
+  expect(api(500, { headers: new Headers({ 'x-request-id': '' }) }).requestId).toBeUndefined();
+});
+
 it('console.log shows what the service said of the request, its headers too', () => {
   const headers = new Headers({ 'retry-after': '34', 'x-request-id': 'r1' });
   const shown = inspect(api(429, { headers, retryAfterMs: 34_000 }));
