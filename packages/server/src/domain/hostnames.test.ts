@@ -5,6 +5,7 @@ import {
   ownHostMatcher,
   ownHostsOf,
   parseDomainHostname,
+  sharedHostWarning,
   unwrapIpv4,
 } from './hostnames.ts';
 
@@ -157,6 +158,17 @@ test('whatever IPv6 address a URL parser accepts, its IPv4 address is found in e
       expect(unwrap(`[${ip}]`)).toMatch(/^(?:\[[\da-f:]+\]|\d+\.\d+\.\d+\.\d+)$/);
     }),
   );
+});
+
+test('where the public host is a custom domain too, the warning names it, and not the domain before it', () => {
+  const domains = ['a.example', 'go.example'].map((hostname) => ({
+    hostname,
+    account_id: hostname,
+  }));
+  expect(sharedHostWarning('https://go.example', domains)).toMatch(
+    /^go\.example, .* of account go\.example:/,
+  );
+  expect(sharedHostWarning('https://b.example', domains)).toBeUndefined();
 });
 
 /** The least time of a few rounds, which other programs disturb the least, in milliseconds. */
