@@ -269,6 +269,19 @@ describe('the quota that the service states', () => {
       'RateLimit-Policy': '"minute";q=60;w=60, "day";q=100;w=86400',
     });
 
+  it('is waited for by the polls of a job, which fail at no limit, also with maxRetries 0', async () => {
+    const ends: unknown[] = [];
+    const hooks = { onEnd: ({ error }: { error: unknown }) => ends.push(error) };
+    const test = setUp({ maxRetries: 0, hooks });
+    void create(test);
+    await test.answer(0, stating(0, 5));
+    const waiting = test.jobs.wait('j');
+    await test.clock.advance(5_000);
+    await test.answer(1, json(JOB));
+    await waiting;
+    expect(ends).toEqual([undefined, undefined]);
+  });
+
   it('holds requests back until the next window, without a 429', async () => {
     const test = setUp();
     void create(test);
