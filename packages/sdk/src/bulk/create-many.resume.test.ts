@@ -136,6 +136,24 @@ describe('createMany: resume', () => {
     expect(error).toBe(failure);
   });
 
+  it.each(['planned', 'accepted'] as const)(
+    'sends and follows nothing of a batch that a source fails in, since its other links are missing (%s)',
+    async (state) => {
+      const failure = new Error('the file can not be read');
+      async function* source() {
+        yield* links(2);
+        throw failure;
+      }
+      const service = new FakeService();
+      const { error } = await runCreateMany(service, source(), {
+        resume: [{ first: 0, count: 4, state, job_id: 'job-a' }],
+        idempotencyKey: () => 'k',
+      });
+      expect(error).toBe(failure);
+      expect([service.asked, service.waits]).toEqual([[], []]);
+    },
+  );
+
   it('sends nothing when all was done, and ends with the error of a record that can not be read', async () => {
     const service = new FakeService();
     const { items } = await runCreateMany(service, links(3), {
