@@ -128,6 +128,7 @@ describe('isOutcomeUnknown', () => {
     [api(500), true],
     [api(503), true],
     [api(503, { retryAfterMs: 0 }), false],
+    [api(502, { retryAfterMs: 0 }), true],
     [new sdk.ResponseShapeError('', { status: 201, path: '' }), true],
     [api(303), true],
     [api(408), true],
