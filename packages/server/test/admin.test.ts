@@ -236,6 +236,7 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
 test.each([
   [['accounts', 'show', 'acc_none'], 1, 'account "acc_none" not found'],
   [['accounts', 'list', '--frobnicate'], 2, "unknown option '--frobnicate'"],
+  [['accounts', 'update', 'acc_none', '--plan', 'pro'], 1, 'account "acc_none" not found'],
   [['accounts', 'update', 'acc_none'], 2, 'nothing to change: give --name, --plan or --limit'],
   [['links', 'update'], 2, 'give the code of a link, or --from with a file of corrections'],
   [['accounts', 'list', '--public-url', 'x'], 2, expect.stringMatching(/^--public-url is "x"; /)],
@@ -625,23 +626,26 @@ describe('links', () => {
       expect(await json('links', 'show', code)).toMatchObject({ title: 'Theirs' });
     });
 
-    test('changes nothing where somebody else corrects some of the links meanwhile', async () => {
-      const { file, codes, now } = await setUp(4);
-      const { updateLinks } = store;
-      const target_url = 'https://example.com/theirs';
-      const two = codes.slice(0, 2);
-      store.updateLinks = async (input) => {
-        await updateLinks(two.map((code) => ({ code, target_url, by: 'Ann', now: START })));
-        return updateLinks(input);
-      };
-      expect(await run('links', 'update', '--from', file, '--yes')).toBe(1);
-      const theirs = (code = '') => `link ${code} leads to ${target_url} now; it was not changed`;
-      expect(err).toEqual([
-        ...two.map(theirs),
-        'error: 2 of the 4 links were changed by somebody else meanwhile; nothing was changed',
-      ]);
-      expect(await now()).toBe(2);
-    });
+    test.each([1, 2])(
+      'changes nothing where somebody else corrects %i of the links meanwhile',
+      async (count) => {
+        const { file, codes, now } = await setUp(4);
+        const { updateLinks } = store;
+        const target_url = 'https://example.com/theirs';
+        const some = codes.slice(0, count);
+        store.updateLinks = async (input) => {
+          await updateLinks(some.map((code) => ({ code, target_url, by: 'Ann', now: START })));
+          return updateLinks(input);
+        };
+        expect(await run('links', 'update', '--from', file, '--yes')).toBe(1);
+        const theirs = (code = '') => `link ${code} leads to ${target_url} now; it was not changed`;
+        expect(err).toEqual([
+          ...some.map(theirs),
+          `error: ${count} of the 4 links were changed by somebody else meanwhile; nothing was changed`,
+        ]);
+        expect(await now()).toBe(count);
+      },
+    );
 
     test('of titles alone, named by their codes', async () => {
       const { file, codes } = await setUp(0);
