@@ -264,6 +264,12 @@ test('a parameter of a query is known by its whole name', () => {
   expect(withQuery('https://e.com/?a=1', '?a=2&a=3&%61=4')).toBe('https://e.com/?a=1&?a=2');
 });
 
+test('a query is added up to the longest Location, and left out beyond it', () => {
+  const target = `https://e.com/${'x'.repeat(8_192 - 14 - 4)}`;
+  expect(withQuery(target, 'a=1')).toBe(`${target}?a=1`);
+  expect(withQuery(target, 'a=12')).toBe(target);
+});
+
 test('a query of thousands of parameters costs little more to add to a thousand others than to read', () => {
   const target = `https://e.com/?${'b&'.repeat(1_000)}`;
   const query = 'a&'.repeat(4_000);
