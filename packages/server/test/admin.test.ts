@@ -978,6 +978,7 @@ describe('doctor', () => {
     await run('doctor', '--public-url', server.url);
     expect(out[0]).toMatch(/^database +\S/);
     expect(out.join('\n')).toMatch(/in between; time limits hold/);
+    expect(out.join('\n')).toMatch(/clock +3 ms ahead of the database$/m);
     expect(out.join('\n')).toMatch(/12 of 97 in use; an instance has 15 at most, so that 6 fit/);
     // Each worker has two connections at least.
     await runIn({ SHORTLINK_WORKERS: '16' }, 'doctor');
