@@ -44,6 +44,7 @@ describe('resolveOptions', () => {
     ['baseUrl', { baseUrl: 'ftp://me:p@w@a.example/x' }, 'not "ftp://…@a.example/x"'],
     ['baseUrl', { baseUrl: 'https://a.example/x/api/v1/' }, 'the address before /api/v1, not'],
     ['baseUrl', { baseUrl: 'https://a.example?x=1' }, 'without a query'],
+    ['baseUrl', { baseUrl: 'https://a.example#x' }, 'without a query and fragment'],
     ['baseUrl', { baseUrl: 'https://me:pw@a.example' }, 'without a user name and password'],
     ['baseUrl', { baseUrl: 'https://a.example/api/v1/' }, 'the address before /api/v1'],
     ['apiKey', { apiKey: '' }, 'apiKey is empty'],

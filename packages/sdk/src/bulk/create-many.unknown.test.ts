@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { apiError, deferred, FakeService, links } from '../../test/fake-service.ts';
 import { lives, lost, outcomes, runCreateMany, settle } from '../../test/run-create-many.ts';
 import { JobFailedError, JobTimeoutError } from '../errors/call-errors.ts';
+import type { ShortlinkError } from '../errors/shortlink-error.ts';
+import type { Job } from '../wire/batch.ts';
 import type { BatchRecord } from './create-many.ts';
 import { createMany } from './create-many.ts';
 
@@ -136,18 +138,23 @@ describe('createMany: an unknown outcome', () => {
 
   it('gives what a job had done to links of one target that differ only where no result was left out', async () => {
     const entries = ['Poster', 'Flyer'].map((title) => ({ target_url: 'https://a.io/', title }));
-    const outcomesOf = async (processed: number) => {
+    const outcomesOf = async (processed: number, endOf: (job: Job) => ShortlinkError) => {
       const results = [{ target_url: 'https://a.io/', code: 'c', short_url: 'https://s.io/c' }];
       const job = { id: 'job-0', status: 'failed', total: 2, processed, results };
       const service = new FakeService();
       service.syncLinks = 0;
       service.onJob = () => {
-        throw new JobFailedError('failed', { jobId: 'job-0', job });
+        throw endOf(job);
       };
       return outcomes((await runCreateMany(service, entries)).items);
     };
-    expect(await outcomesOf(1)).toBe('cu');
-    expect(await outcomesOf(2)).toBe('uu');
+    for (const endOf of [
+      (job: Job) => new JobFailedError('failed', { jobId: 'job-0', job }),
+      (job: Job) => new JobTimeoutError('late', { jobId: 'job-0', timeoutMs: 1, job }),
+    ]) {
+      expect(await outcomesOf(1, endOf)).toBe('cu');
+      expect(await outcomesOf(2, endOf)).toBe('uu');
+    }
   });
 
   it.each([
