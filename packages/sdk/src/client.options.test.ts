@@ -68,6 +68,11 @@ describe('resolveOptions', () => {
     expect(act).toThrow(words);
   });
 
+  it('takes a header of any name', () => {
+    const { headers } = resolve({ headers: new Headers([['__proto__', 'a']]) });
+    expect(Object.entries(headers)).toEqual([['__proto__', 'a']]);
+  });
+
   it('allows what has no limit', () => {
     const { POSITIVE_INFINITY } = Number;
     expect(

@@ -40,6 +40,16 @@ describe('what a call remembers of its earlier attempts', () => {
     expect(at).toHaveLength(4);
   });
 
+  it('is no 429 that pauses the others once more when its key may be forgotten', async () => {
+    const later = () => json({ error: 'no' }, 429, { 'Retry-After': String(12 * 3_600) });
+    const { fetch, clock, at } = inTurn(['lost', later, later, () => json(LINK, 201)]);
+    const options = { fetch, idempotency: true, maxRetryAfterMs: 24 * HOUR_MS };
+    const { links } = makeClient(options, { clock });
+    await expect(links.create(link)).rejects.toMatchObject({ outcome: 'unknown' });
+    await links.create(link);
+    expect((at[3] ?? 0) - (at[2] ?? 0)).toBe(12 * HOUR_MS);
+  });
+
   it('is since when its key may be forgotten, also while the machine sleeps and the clock of the client stands still', async () => {
     const { fetch, clock, at } = inTurn(['lost', () => json(LINK, 201)]);
     vi.spyOn(clock, 'date').mockImplementation(() => (at.length === 0 ? 0 : 24 * HOUR_MS));

@@ -29,3 +29,14 @@ it('takes the first wait for the length of a window, not a later one, which is a
   expect(room(quota, 10_000)).toBe(2);
   expect(quota.waitMs(10_000)).toBe(10_000);
 });
+
+it('is learned also where none got through before the first 429', () => {
+  const quota = new LearnedQuota();
+  quota.refuse(0, 0, 10_000);
+  expect(quota.waitMs(10_000)).toBe(0);
+  quota.pass(10_000);
+  quota.refuse(10_500, 10_500, 5_000);
+  expect(quota.waitMs(15_500)).toBe(0);
+  for (let taken = 0; taken < 2; taken += 1) quota.take();
+  expect(quota.waitMs(15_500)).toBe(5_500);
+});
