@@ -207,6 +207,7 @@ describe('a wrong command line is exit 2, says why and changes nothing', () => {
     [['keys', 'create', '--account', 'x', '--expires', '2027-02-30'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', 'tomorrow'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', '2027-01-31T10:00'], /such as 2027-01-31/],
+    [['keys', 'create', '--account', 'x', '--expires', '2027-01-31T25:00Z'], /such as 2027-01-31/],
     [['keys', 'create', '--account', 'x', '--expires', '2026-11-20'], /is in the past/],
     [['keys', 'create', '--account', 'x', '--expires', '2026-11-20T10:20:30.5Z'], /is in the past/],
     [['keys', 'rotate', 'x', '--grace', '1 day'], /such as 90s, 15m, 24h or 7d/],
@@ -465,6 +466,9 @@ describe('links', () => {
     await run('links', 'list', '--account', account.id);
     expect(out[1]?.length).toBeLessThan(300);
     expect(await json('links', 'list', '--account', account.id)).toMatchObject([{ target_url }]);
+    await createLink(account, { title: 't'.repeat(80) });
+    await run('links', 'list', '--account', account.id);
+    expect(out.join('\n')).toMatch(/ t{80}\n.* t{79}…/);
   });
 
   test('show, disable and enable print the link', async () => {
@@ -840,6 +844,29 @@ test('a key that was replaced is listed for as long as it is valid', async () =>
   const hash = hashApiKey('another');
   await store.rotateKey({ keyId: next.id, hash, graceMs: 1, now: START - 1 });
   expect(await ids()).not.toContain(next.id);
+});
+
+test('the table of keys says when each ends: a day, a time, or never, and what replaces it', async () => {
+  const { id: account } = await createAccount();
+  const create = (...args: string[]) => json('keys', 'create', '--account', account, ...args);
+  await create();
+  await create('--expires', '2027-01-31');
+  await create('--expires', '2027-01-31T18:00:00Z');
+  const { id } = await create();
+  const next = await json('keys', 'rotate', id, '--grace', '1h');
+  const { createKey } = store;
+  const ended = { accountId: account, name: 'x', permissions: [], hash: hashApiKey('x'), now: 0 };
+  await createKey({ ...ended, expiresAt: START });
+  await run('keys', 'list', '--account', account);
+  const lines = out.join('\n').split('\n').slice(1);
+  expect(lines.map((line) => line.split('  never  ')[1]?.trim())).toEqual([
+    'never',
+    '2027-01-31',
+    '2027-01-31T18:00:00.000Z',
+    `${new Date(START + 3_600_000).toISOString()}, replaced by ${next.id}`,
+    'never',
+    `expired ${new Date(START).toISOString()}`,
+  ]);
 });
 
 test('the account to try things out with is known by its name, beside older ones', async () => {

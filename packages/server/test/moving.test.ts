@@ -740,6 +740,8 @@ describe('everything is checked before anything is written', () => {
     ]);
     expect(await operator.import(join(path(), 'missing.csv'))).toBe(1);
     expect(operator.err.at(-1)).toMatch(/missing\.csv can't be read/);
+    expect(await operator.import(join(path(), 'missing.csv'), '--json')).toBe(1);
+    expect(JSON.parse(operator.out.join(''))).toMatchObject({ problems: [] });
   });
 
   test('a host that --host leads to and that nobody has is named', async () => {
