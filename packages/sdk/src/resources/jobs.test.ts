@@ -100,6 +100,17 @@ describe('jobs.wait', () => {
     expect(polls.length).toBeLessThanOrEqual(most);
   });
 
+  it('forecasts the end of a job as well where only the caller says how many links it has', async () => {
+    const waits = [10_000, 0].map(async (total) => {
+      const answer = (nowMs: number) => ({ ...steady(60_000)(nowMs), total });
+      const { jobs, polls } = makeJobs(new InstantClock(), answer);
+      await jobs.wait(JOB_ID, { total: 10_000 });
+      return polls;
+    });
+    const [stated, unstated] = await Promise.all(waits);
+    expect(unstated).toEqual(stated);
+  });
+
   it('polls first after 150 ms, and not a millisecond before', async () => {
     const clock = new FakeClock();
     const { jobs, polls } = makeJobs(clock, () => job('completed', 10));

@@ -31,3 +31,8 @@ test('an odd key takes nothing from the others, and what is there is kept', () =
     },
   });
 });
+
+test('a limit that is an empty text is none, and not 0', () => {
+  const usage = readUsage({ links: { used: '5', limit: '' }, batch_size: ' ' });
+  expect(usage).toMatchObject({ data: { links: { used: 5, limit: null }, batch_size: null } });
+});
