@@ -47,6 +47,15 @@ test('clicks are written together, with time left for the write before half a se
   expect(CLICK_FLUSH_MS).toBeLessThanOrEqual(100);
 });
 
+test('each write says when it is made, since the store forgets those that are long past', async () => {
+  const made: ClickWrite[] = [];
+  const addClicks = async (_: unknown, write: ClickWrite) => void made.push(write);
+  const buffer = clickBuffer({ store: { addClicks }, now: () => 5 });
+  buffer.add('a');
+  await buffer.flush();
+  expect(made).toMatchObject([{ number: 1, now: 5 }]);
+});
+
 test('without clicks nothing is written', async () => {
   const { buffer, writes } = setUp();
   await vi.advanceTimersByTimeAsync(10_000);

@@ -1,5 +1,6 @@
+import process from 'node:process';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { housekeeping, PRUNE_INTERVAL_MS } from './repeated.ts';
+import { housekeeping, PRUNE_INTERVAL_MS, repeated } from './repeated.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -74,4 +75,15 @@ test('stop ends a run after its present step, so that no service manager has to 
   await vi.advanceTimersByTimeAsync(50);
   await stopped;
   expect(steps).toBe(3);
+});
+
+test('the wait for the next call keeps no process alive', async () => {
+  vi.useRealTimers();
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const act = () => Promise.resolve();
+  const { startLater, stop } = repeated({ act, everyMs: 60_000, what: 'x', logger: undefined });
+  startLater();
+  expect(timers()).toBe(before);
+  await stop();
 });
