@@ -28,6 +28,7 @@ let err: string[];
 let outputError: Error | undefined;
 let columns: number | undefined;
 let started: [Settings, { dev: boolean }][];
+let startFailure: Error | undefined;
 let facts: DatabaseFacts;
 let backups: [Settings, string][];
 let migrate: () => Promise<{ from: number; to: number }>;
@@ -40,6 +41,7 @@ beforeEach(async () => {
   outputError = undefined;
   columns = undefined;
   started = [];
+  startFailure = undefined;
   backups = [];
   migrate = async () => ({ from: 0, to: 1 });
 });
@@ -74,6 +76,7 @@ async function runIn(env: Record<string, string>, ...args: string[]): Promise<nu
     interruptible: (act) => act(new AbortController().signal),
     start: async (settings, options) => {
       started.push([settings, options]);
+      if (startFailure) throw startFailure;
     },
   };
   return runProgram(args, '1.2.3', context);
@@ -904,6 +907,17 @@ test('start gets its settings', async () => {
   expect(started.at(-1)?.[0]).toMatchObject({ port: 1234, host: 'localhost' });
 });
 
+test.each([
+  ['EADDRINUSE', 'Another program listens there'],
+  ['EACCES', 'Ports below 1024 need a right'],
+  ['EADDRNOTAVAIL', 'This machine has no such address'],
+  ['ENOTFOUND', 'This machine has no such address'],
+])('a start that ends with %s is exit 1, and says what to do', async (code, hint) => {
+  startFailure = Object.assign(new Error(`listen ${code}`), { code, syscall: 'listen' });
+  expect(await run('start')).toBe(1);
+  expect(err).toEqual([`error: listen ${code}`, expect.stringContaining(hint)]);
+});
+
 test('--dev makes an account without limits on an empty database only', async () => {
   const { id, key } = await createDevAccount(store, START);
   const [account] = await store.listAccounts();
@@ -992,6 +1006,8 @@ describe('doctor', () => {
   async function todos(found: DatabaseFacts, ...args: string[]): Promise<Record<string, string>> {
     facts = found;
     const code = await run('doctor', ...args, '--json');
+    // The failure prints nothing more.
+    expect(out).toHaveLength(1);
     const rows: { check: string; todo: string }[] = JSON.parse(out[0] ?? '');
     const open = rows.filter(({ todo }) => todo !== 'nothing');
     expect(code).toBe(open.length > 0 ? 1 : 0);
