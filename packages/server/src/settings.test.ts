@@ -76,6 +76,11 @@ test.each([
   expect(readSettings({ database: url }, {}).database).toEqual({ engine: 'sqlite', path });
 });
 
+test.each(['postgres', 'postgresql', 'POSTGRESQL'])('a database may begin with %s://', (scheme) => {
+  const url = `${scheme}://u@db.example/x`;
+  expect(readSettings({ database: url }, {}).database).toEqual({ engine: 'postgres', url });
+});
+
 describe('a bad value is named in one line, with what is accepted', () => {
   test.each([
     ['SHORTLINK_PORT', 'abc', 'SHORTLINK_PORT is "abc"; expected a port from 0 to 65535'],
@@ -115,7 +120,7 @@ describe('a bad value is named in one line, with what is accepted', () => {
     expect(read).toThrow(new RegExp(`^${name} is [^\n]*$`));
   });
 
-  test.each(['short', 'sixteen or more characters', `${'x'.repeat(20)}\n`])(
+  test.each(['short', 'x'.repeat(15), 'sixteen or more characters', `${'x'.repeat(20)}\n`])(
     'a metrics token like %j is refused without being repeated',
     (token) => {
       const read = () => readSettings({}, { SHORTLINK_METRICS_TOKEN: token });
