@@ -116,6 +116,17 @@ test('a chunk that fails is tried again, later each time, and holds up no other 
   await runner.stop();
 });
 
+test('a job whose one chunk failed while its other one ended it is not asked for again', async () => {
+  const { runner, ran, store } = setUp({ a: 1 });
+  const { runJobChunk } = store;
+  store.runJobChunk = vi.fn(runJobChunk).mockRejectedValueOnce(new Error('lost'));
+  await runner.start();
+  await vi.advanceTimersByTimeAsync(900);
+  expect(store.runJobChunk).toHaveBeenCalledTimes(2);
+  expect(ran).toEqual(['a']);
+  await runner.stop();
+});
+
 test('a failure is forgotten after a success, and one line a minute is logged', async () => {
   const { runner, logged, ran, store } = setUp({ job: 400 });
   const { runJobChunk } = store;
