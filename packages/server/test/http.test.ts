@@ -90,6 +90,7 @@ describe('browsers', () => {
       'idempotency-key',
     ]);
     expect(answer.headers.get('access-control-max-age')).toBe('7200');
+    expect(answer.headers.get('vary')).toBe('Access-Control-Request-Headers');
     expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
   });
 
@@ -130,6 +131,16 @@ describe('browsers', () => {
     ]) {
       const { status, headers } = await app.send(path ?? '');
       expect([path, status, headers.get('cache-control')]).toEqual([path, 404, kept]);
+    }
+  });
+
+  test('the description may be kept for minutes, and the usage page is asked for each time, by itself only', async () => {
+    const description = await app.send('/openapi.json');
+    expect(description.headers.get('cache-control')).toBe('public, max-age=300');
+    const { headers } = await app.send('/analytics');
+    expect(headers.get('cache-control')).toBe('no-cache');
+    for (const name of ['cross-origin-opener-policy', 'cross-origin-resource-policy']) {
+      expect([name, headers.get(name)]).toEqual([name, 'same-origin']);
     }
   });
 
