@@ -56,6 +56,26 @@ test('each write says when it is made, since the store forgets those that are lo
   expect(made).toMatchObject([{ number: 1, now: 5 }]);
 });
 
+test('a click that finds every flush at work is written after them, without another click', async () => {
+  const written: string[] = [];
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const addClicks = async (clicks: ReadonlyMap<string, number>) => {
+    await held;
+    written.push(...clicks.keys());
+  };
+  const buffer = clickBuffer({ store: { addClicks } });
+  for (const code of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+    buffer.add(code);
+    await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  }
+  release();
+  await vi.advanceTimersByTimeAsync(CLICK_FLUSH_MS);
+  expect(written).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+});
+
 test('without clicks nothing is written', async () => {
   const { buffer, writes } = setUp();
   await vi.advanceTimersByTimeAsync(10_000);
