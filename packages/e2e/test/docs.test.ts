@@ -347,7 +347,7 @@ const PRINTED: Record<string, readonly RegExp[]> = {
     /^true\n$/,
     /^community\n$/,
     /^true\n$/,
-    /^https:\/\/shortlink\.test\/\w{7}\n$|^https:\/\/sho\.rt\/\w{7}\n$/,
+    /^https:\/\/(?:shortlink\.test|sho\.rt)\/\w{7}\n0\n$/,
     /^abc\n$/,
   ],
 };
