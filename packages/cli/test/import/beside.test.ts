@@ -344,6 +344,35 @@ describe('links that another file in the folder names', () => {
     expect(next).toMatchObject({ created: 1, unknown: 1 });
   });
 
+  test('may exist, of which the journal knows more than the results that it has written', async () => {
+    const settings = {
+      output: world.path('out.csv'),
+      onSimilar: 'reuse',
+      onUnknown: 'skip',
+    } as const;
+    world.service.fault = () => ({ type: 'lost', created: true });
+    world.write('input.csv', file(row(1), row(1)));
+    expect(await world.import(settings)).toMatchObject({ unknown: 2 });
+    world.write('input.csv', file(row(1)));
+    expect(await world.import(settings)).toMatchObject({ unknown: 1 });
+    world.service.fault = () => undefined;
+    world.write('b.csv', file(row(1), row(1), row(1)));
+    const next = await world.import({ ...settings, file: world.path('b.csv') });
+    expect(next).toMatchObject({ created: 1, unknown: 2 });
+  });
+
+  test('results of standard input are replaced where all of their lines are in the new ones', async () => {
+    const settings = { file: '-', output: world.path('out.csv'), onUnknown: 'skip' } as const;
+    const text = [Buffer.from(file(row(1), row(2)))];
+    world.service.fault = () => ({ type: 'lost', created: true });
+    expect(await world.import(settings, text)).toMatchObject({ unknown: 2 });
+    const lines = world.read('out.csv').split('\n');
+    world.write('out.csv', `${lines.slice(0, 2).join('\n')}\n`);
+    expect(await world.import(settings, text)).toMatchObject({ unknown: 2 });
+    expect(world.read('out.csv').split('\n')).toEqual(lines);
+    expect(() => world.read('out.csv.old')).toThrow('ENOENT');
+  });
+
   test('that is kept of results which a person had changed', async () => {
     world.write('input.csv', file(row(1), row(2)));
     await world.import();
