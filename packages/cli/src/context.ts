@@ -86,7 +86,7 @@ export class Context {
       base_url !== undefined && baseUrl.source === 'environment' && 'SHORTLINK_BASE_URL',
     ).join(' and ');
     if (profile.source === 'flag' && replacing !== '') {
-      const message = `${replacing} of the environment counts, and not what profile ${profile.value} has.`;
+      const message = `${replacing} of the environment is used in place of what profile ${profile.value} has.`;
       this.printer.warn(message);
     }
     return { baseUrl: baseUrl.value, apiKey: apiKey.value };

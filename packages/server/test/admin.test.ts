@@ -157,7 +157,7 @@ describe('accounts', () => {
     await json('accounts', 'disable', account.id);
     expect(await json('links', 'enable', code)).toMatchObject({ is_active: false });
     expect(err).toContain(
-      'It responds with 410 still: its account is disabled, or its domain removed.',
+      'It still responds with 410: its account is disabled, or its domain removed.',
     );
   });
 

@@ -324,7 +324,7 @@ test('a variable that wins over a profile that was named is told', async () => {
   await cli(login, { home, input: KEY });
   expect(await cli(status, { home })).toMatchObject({ exitCode: 0, stderr: '' });
   const warned = async (env: Record<string, string>, args = status) =>
-    /^warning: (.*) of the environment counts, and not what profile staging has/m.exec(
+    /^warning: (.*) of the environment is used in place of what profile staging has/m.exec(
       (await cli(args, { home, env })).stderr,
     )?.[1];
   expect(await warned({ SHORTLINK_API_KEY: KEY })).toBe('SHORTLINK_API_KEY');

@@ -139,7 +139,7 @@ test('a dry run without a key checks the file, and says what it could not know',
   const summary = JSON.parse(await readFile(path, 'utf8'));
   expect(summary).toMatchObject({ new: 2, rejected: 1, problems: [{ line: 4 }] });
   expect(summary.files[0]).toMatchObject({ forecast: { plan: null, room: null } });
-  // Nobody was asked, so that nobody said nothing.
+  // The service was not asked, so there is no warning that it says nothing about the account.
   expect(summary.files[0].warnings).toEqual([
     expect.stringContaining('no API key is set'),
     expect.stringContaining("A row can't be sent"),

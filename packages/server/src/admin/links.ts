@@ -69,7 +69,7 @@ export function registerLinks(program: AdminCommand): void {
         const link = code === undefined ? undefined : await act(work.store, code);
         const json = found(link, 'link', named);
         if (verb === 'enable' && !json.is_active)
-          work.err('It responds with 410 still: its account is disabled, or its domain removed.');
+          work.err('It still responds with 410: its account is disabled, or its domain removed.');
         return { json, shown: toRecord(json) };
       });
   const what = 'Show a link: its old addresses and its corrections, too.';

@@ -50,7 +50,7 @@ export class FaultScript {
     if (fault.kind === 'answer') answer(fault);
     if (fault.kind === 'drop') refuseOthers('moment', [String(fault.when)], ['before', 'after']);
     if (fault.kind === 'delay' && !(fault.ms >= 0))
-      throw new TypeError(`A delay of ${fault.ms} ms is none`);
+      throw new TypeError(`A delay needs its ms, 0 or more, not ${fault.ms}`);
     if (times > 0) this.#rules.push({ ...rule, skip, times });
   }
 

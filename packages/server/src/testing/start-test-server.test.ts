@@ -84,8 +84,8 @@ test.each([
   [{ fault: { kind: 'answer', status: 204 } }, 'status'],
   [{ methd: 'GET', fault: { kind: 'delay', ms: 1 } }, 'There is no field of a rule methd: fault, '],
   [{ fault: { kind: 'answer', status: 429, retryAfter: 1 } }, 'There is no field of answer retryA'],
-  [{ fault: { kind: 'delay' } }, 'A delay of undefined ms is none'],
-  [{ fault: { kind: 'delay', ms: 'x' } }, 'A delay of x ms is none'],
+  [{ fault: { kind: 'delay' } }, 'A delay needs its ms, 0 or more, not undefined'],
+  [{ fault: { kind: 'delay', ms: 'x' } }, 'A delay needs its ms, 0 or more, not x'],
 ])('%j is no fault', async (rule, words) => {
   await start();
   expect(() => server.faults.add(rule as FaultRule)).toThrow(words);
