@@ -372,12 +372,6 @@ test.each(['*.x.com', 'a,b', '.x.com', 'a:0', 'https://x.com', 'x.com/path'])(
   },
 );
 
-test('a domain that was added before names were checked can be removed', async () => {
-  const { id } = await createAccount();
-  await store.addDomain({ hostname: '*.x.com', accountId: id, now: START });
-  expect(await json('domains', 'remove', '*.X.com')).toMatchObject({ removed: true });
-});
-
 test.each([
   [{ SHORTLINK_PUBLIC_URL: 'https://sho.rt' }, ['sho.rt', 'SHO.rt.', 'sho.rt:443']],
   // The variable may be set for the server and not for this command: then the address that the server has by default.

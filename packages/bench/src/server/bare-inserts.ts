@@ -21,7 +21,7 @@ function* steps(): Generator<LinkToMove[]> {
 }
 
 const LINK_COLUMNS =
-  'code, id, account_id, target_url, title, redirect_type, tags, created_at, target_number';
+  'code, id, account_id, target_url, title, redirect_type, is_active, tags, created_at, target_number';
 
 /** As far from the one before as the numbers that the server makes of targets, which are hashes of 32 bits. */
 const targetNumber = (number: number) => Math.imul(number, 0x9e37_79b1) >>> 0;
@@ -31,7 +31,7 @@ function intoSqlite(): void {
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000`);
   const insertLink = db.prepare(
-    `INSERT INTO links (${LINK_COLUMNS}) VALUES (?, ?, ?, ?, ?, 302, ?, ?, ?)`,
+    `INSERT INTO links (${LINK_COLUMNS}) VALUES (?, ?, ?, ?, ?, 302, 1, ?, ?, ?)`,
   );
   const insertAlias = db.prepare('INSERT INTO aliases (domain_id, path, code) VALUES (?, ?, ?)');
   const insertClicks = db.prepare('INSERT INTO link_clicks (code, clicks) VALUES (?, ?)');
@@ -63,12 +63,12 @@ async function intoPostgres(): Promise<void> {
     await client.query({
       name: 'links',
       text: `INSERT INTO links (${LINK_COLUMNS})
-        SELECT code, id, $1, target_url, title, 302, tags, created_at, number
+        SELECT code, id, $1, target_url, title, 302, true, tags, created_at, number
         FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
           AS listed (code, id, target_url, title, tags, created_at, number)`,
       values: [
         ...[account, column(step, 'code'), column(step, 'id'), column(step, 'targetUrl')],
-        ...[step.map(({ title }) => JSON.stringify(title))],
+        ...[step.map(({ title }) => title)],
         ...[step.map(({ tags }) => JSON.stringify(tags)), column(step, 'createdAt')],
         step.map(() => targetNumber(++number)),
       ],

@@ -34,8 +34,6 @@ export interface Base {
    * @param mayFail - whether faults happen to its writes
    */
   openStore: (owner: Owner, mayFail: boolean) => Store;
-  /** Makes all links as a server of the version before creates them: without the number of their target. */
-  unnumberLinks: () => Promise<void>;
   /** The process has died. */
   forget: (owner: Owner) => void;
   close: () => Promise<void>;

@@ -22,7 +22,6 @@ const DAY_MS = 86_400_000;
 
 /** What the story waits for, although it needs commits: a failover is over before. */
 const AFTER_FAILOVER: ReadonlySet<ActionKind> = new Set<ActionKind>([
-  'unnumber',
   'wait',
   'pass',
   'start',
@@ -205,14 +204,6 @@ class History {
         // Most of the time, everything comes as far as it can before.
         if (which % 4 > 0) await this.#scheduler.sleep(this.#owner, which % 30);
         return this.#failOver(size % 3 > 0);
-      case 'unnumber':
-        // No link loses its number while a look-up reads.
-        if (
-          this.ledger.attempts.some(({ what, ended }) => what === 'lookup' && ended === undefined)
-        )
-          return;
-        this.#story.note('all links are as a server of the version before creates them');
-        return this.#world.base.unnumberLinks();
       case 'correct': {
         const { creates } = this.ledger;
         const done = creates.filter(({ kind, acknowledged }) => kind !== 'job' && acknowledged);

@@ -8,29 +8,22 @@ const IDEMPOTENCY = 'store/writes/idempotency.ts';
 const JOBS = 'store/jobs.ts';
 const WRITE_CORE = 'store/sqlite/write-core.ts';
 
-const TARGETS = 'store/links.ts';
 const LOOKUP = 'http/lookup.ts';
 
 /** By name. They exist in the simulator only, as changes of the source text while it is loaded. */
 export const mutants: Readonly<Record<string, Mutant>> = {
   // --- look-ups ---
-  'lookup-too-early': one(
-    'A look-up does not wait until all targets have their numbers.',
-    LOOKUP,
-    '!(await store.indexLinks()).done',
-    'false',
-  ),
   'lookup-without-jobs': one(
     'A look-up does not wait for jobs.',
     LOOKUP,
     'let due = await store.unfinishedJobs(accountId)',
     'let due: string[] = []',
   ),
-  'last-link-not-indexed': one(
-    'The last link of each step gets no number.',
-    TARGETS,
-    'const numbers = links.map(',
-    'const numbers = links.slice(0, -1).map(',
+  'found-by-the-old-target': one(
+    'A corrected link keeps the number of the target that it had.',
+    'store/writes/operators.ts',
+    'targetNumber({ ...row, target_url: new_target })',
+    'targetNumber(row)',
   ),
   // --- windows and quotas ---
   'one-request-too-many': one(

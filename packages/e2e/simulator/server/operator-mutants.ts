@@ -12,10 +12,10 @@ export const operatorMutants: Readonly<Record<string, Mutant>> = {
     'return correction.ifTarget !== correction.code',
   ),
   'history-turned-round': one(
-    'The history of a link tells what was corrected the wrong way round.',
+    'The history of a link tells that it led before where it leads now.',
     OPERATORS,
-    'CAST(at AS bigint), made_by, old_target, new_target,',
-    'CAST(at AS bigint), made_by, new_target, old_target,',
+    'old_target: row.target_url',
+    'old_target: new_target',
   ),
   'correction-not-seen': one(
     'Other processes go on with a link as it was before it was corrected.',

@@ -8,8 +8,7 @@ const WEIGHTS = {
   job: 6,
   poll: 14,
   foreignPoll: 2,
-  lookup: 8,
-  unnumber: 3,
+  lookup: 11,
   duplicate: 12,
   rush: 5,
   conflict: 3,
@@ -36,7 +35,7 @@ const STANDBY_SHARE = 0.25;
 const REVIEWED_SHARE = 0.25;
 
 /** What goes on while a standby takes over, as often as in every history or oftener. */
-const BUSY = { ...WEIGHTS, kill: 2, wait: 0, pass: 0, start: 0, revoke: 0, limits: 0, unnumber: 0 };
+const BUSY = { ...WEIGHTS, kill: 2, wait: 0, pass: 0, start: 0, revoke: 0, limits: 0 };
 
 /** One thing that a client, the operator or the machine does. Its numbers choose among what there is when its turn comes. */
 export interface Action {

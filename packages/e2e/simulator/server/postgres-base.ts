@@ -181,12 +181,6 @@ class PostgresBase implements Base {
     return postgres.postgresStore({ db, generateCode: events.generateCode, shortUrl });
   }
 
-  async unnumberLinks(): Promise<void> {
-    await this.rows(
-      'UPDATE links SET target_number = NULL WHERE code IN (SELECT code FROM links FOR UPDATE SKIP LOCKED)',
-    );
-  }
-
   forget(owner: Owner): void {
     for (const session of this.#sessions.get(owner) ?? []) session.end();
     this.#sessions.delete(owner);

@@ -56,10 +56,6 @@ export class SqliteBase implements Base {
     return sqliteStore({ reader: this.#db, writer, shortUrl });
   }
 
-  async unnumberLinks(): Promise<void> {
-    await this.rows('UPDATE links SET target_number = NULL');
-  }
-
   forget(): void {
     // What a process had begun ends with its step.
   }

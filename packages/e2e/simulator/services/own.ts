@@ -141,7 +141,7 @@ export class OwnService implements Service {
 
   useUp(links: number): void {
     this.#db.run({
-      text: `UPDATE accounts SET links_used = links_used + min(?, max(0, coalesce(limits ->> 'links', 1e9) - links_used))`,
+      text: `UPDATE link_totals SET used = used + min(?, max(0, coalesce((SELECT limits ->> 'links' FROM accounts WHERE id = account_id), 1e9) - used))`,
       values: [links],
     });
   }

@@ -1,7 +1,7 @@
 import { normalizeHost } from '../domain/hostnames.ts';
 import type { DomainUse } from '../store/operator-store.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
-import { parseHostname, parseKnownHostname } from './parse-options.ts';
+import { parseHostname } from './parse-options.ts';
 
 const HOSTNAME = 'host name, such as go.example.com, with a port if it has one';
 
@@ -40,7 +40,7 @@ export function registerDomains(program: AdminCommand): void {
       'domains remove go.example.com',
       'domains remove go.example.com --force',
     )
-    .argument('<hostname>', 'host name, as domains list shows it', parseKnownHostname)
+    .argument('<hostname>', 'host name, as domains list shows it', parseHostname)
     .option(
       '--force',
       'remove it even if it has links: they respond with 410 until it is added again',

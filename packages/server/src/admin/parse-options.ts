@@ -1,6 +1,6 @@
 import * as wire from '@shortlink/sdk/wire';
 import { InvalidArgumentError } from 'commander';
-import { normalizeHost, parseDomainHostname } from '../domain/hostnames.ts';
+import { parseDomainHostname } from '../domain/hostnames.ts';
 import { UUID } from '../domain/ids.ts';
 import { type Kind, whole } from '../setting-values.ts';
 
@@ -99,9 +99,6 @@ export const parseHostname = accepting(
   'a host name without scheme or path, such as go.example.com, or an IP address, with a port from 1 to 65535 if it has one',
   parseDomainHostname,
 );
-
-/** The hostname of a custom domain that exists. It may have been added when more was accepted. */
-export const parseKnownHostname = (text: string) => normalizeHost(text) ?? parseHostname(text);
 
 export function parseCount(max: number): (text: string) => number {
   const { accepts, parse } = whole('a number', 1, max);

@@ -93,7 +93,7 @@ export function rateLimited(
 export const tooManyUsageRequests = (allowed: number, endsAt: number, now: number) =>
   tooMany(`Usage can be read ${allowed} times per minute.`, secondsUntil(endsAt, now));
 
-export function tooManyAtOnce(what: 'polls' | 'look-ups'): Problem {
+export function tooManyAtOnce(what: 'polls' | 'look-ups' | 'usage requests'): Problem {
   const one = what === 'polls' ? 'poll one job at a time' : 'send one after the other';
   return tooMany(`Too many ${what} at once: ${one}.`, 1);
 }

@@ -33,13 +33,13 @@ export function lookUpLinks({ store }: AppOptions) {
 
 const STILL_CREATING = 'Links that were accepted before are still being created; try again in 1 s.';
 
-/** Waits until the store finds every link of the creates and jobs accepted before. No body is read yet, so waiting holds no memory for one. */
+/** Waits until every link of the jobs accepted before exists. No body is read yet, so waiting holds no memory for one. */
 export function waitForLinks({ store }: AppOptions) {
   return createMiddleware<CallerEnv>(async (c, next) => {
     const { accountId } = c.get('caller');
     const giveUpAt = performance.now() + MAX_WAIT_MS;
     let due = await store.unfinishedJobs(accountId);
-    while (due.length > 0 || !(await store.indexLinks()).done) {
+    while (due.length > 0) {
       if (performance.now() >= giveUpAt) throw overloaded(STILL_CREATING);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       const unfinished = new Set(await store.unfinishedJobs(accountId));

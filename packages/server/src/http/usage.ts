@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { rateLimitHeaders, windowsAt } from '../domain/limits.ts';
-import { tooManyUsageRequests } from '../domain/problem.ts';
+import { tooManyAtOnce, tooManyUsageRequests } from '../domain/problem.ts';
+import { gateForEach } from '../gate.ts';
 import { type AppOptions, type CallerEnv, respondJson } from './context.ts';
 
 /** Each reading goes through the history of every key. */
@@ -23,42 +23,21 @@ function readingCounter() {
 
 /** `GET /api/v1/usage`. It counts against no quota, so that it can be read when a quota is exhausted. */
 export function getUsage(deps: AppOptions) {
-  const readUsage = oneReadingAtATime(async (accountId) => {
-    const now = deps.now();
-    return { now, ...(await deps.store.usage(accountId, now)) };
-  });
+  const busy = () => tooManyAtOnce('usage requests');
+  const inTurn = gateForEach({ slots: 1, busy });
   const countReading = readingCounter();
   return async (c: Context<CallerEnv>): Promise<Response> => {
     const { accountId, permissions } = c.get('caller');
     countReading(accountId, deps.now());
-    const { now, top_links, ...rest } = await readUsage(accountId);
+    const { now, top_links, ...rest } = await inTurn(accountId, async () => {
+      const now = deps.now();
+      return { now, ...(await deps.store.usage(accountId, now)) };
+    });
     const usage = { ...rest, features: ['idempotency', 'lookup'] };
     const windows = windowsAt(now).map((window) => ({ ...window, ...usage.requests[window.name] }));
     Object.assign(c.get('responseHeaders'), rateLimitHeaders(windows, now));
     // A key that may only create links, such as one in a CI job, doesn't show where the links of others lead.
     const shown = permissions.includes('analytics:read') ? { ...usage, top_links } : usage;
     return respondJson(c, shown);
-  };
-}
-
-/** Reads an account once at a time. All who ask meanwhile share the next reading: the one that runs may miss what was acknowledged to them. */
-function oneReadingAtATime<T>(read: (accountId: string) => Promise<T>) {
-  const readings = new Map<string, { hasBegun: boolean; result: Promise<T> }>();
-  return (accountId: string): Promise<T> => {
-    const last = readings.get(accountId);
-    if (last?.hasBegun === false) return last.result;
-    const begin = async () => {
-      await last?.result.catch(() => undefined);
-      // An engine that responds at once would leave nobody time to ask meanwhile: those whose requests are here by now share it too.
-      await setImmediate();
-      reading.hasBegun = true;
-      return read(accountId);
-    };
-    const result = begin().finally(() => {
-      if (readings.get(accountId) === reading) readings.delete(accountId);
-    });
-    const reading = { hasBegun: false, result };
-    readings.set(accountId, reading);
-    return result;
   };
 }

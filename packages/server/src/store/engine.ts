@@ -17,11 +17,9 @@ export interface Engine {
   locked: Statement;
   /** The same, and passes over those that another instance works on. */
   unlessLocked: Statement;
-  /** A title in its column, of one that `column` has as JSON. */
-  title: (column: string) => Statement;
   /** Whether nobody else writes before the transaction ends, so that what it read stays as it is. */
   isAlone: boolean;
-  /** What is added to the number of the target of a link that has none. */
+  /** What is added to the number of the target of a link. */
   bucket: Statement;
   /** The row of a hot link in which this instance counts clicks. */
   clickSlot: number;

@@ -1,6 +1,5 @@
 import type { ReadEngine, Reads, Writes } from './engine.ts';
 import { jobReads, runJobChunk } from './jobs.ts';
-import { indexLinks } from './links.ts';
 import { accountReads } from './queries/accounts.ts';
 import { linkReads } from './queries/links.ts';
 import type { Reading } from './queries/reading.ts';
@@ -20,7 +19,7 @@ export const storeReads = {
 /** The methods that write. Each runs in one transaction. */
 export const storeWrites = {
   ...{ ...operatorWrites, ...createWrites, ...clickWrites },
-  ...{ importLinks, indexLinks, runJobChunk },
+  ...{ importLinks, runJobChunk },
 } satisfies Writes;
 
 /** Makes methods of these names: `run` carries each out. */

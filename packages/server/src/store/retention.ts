@@ -1,6 +1,5 @@
 import { startOfDay, startOfMonth, type WindowName } from '../domain/limits.ts';
 import type { Engine } from './engine.ts';
-import { numberTargets } from './links.ts';
 import { rowsOf, type Statement, sql, sqlText, type Writing } from './queries/reading.ts';
 
 const DAY_MS = 86_400_000;
@@ -28,8 +27,8 @@ const STEP_ROWS = 1_000;
 const STEP_JOBS = 20;
 
 /**
- * Numbers targets that have no number, and deletes what is past its retention, a step for each kind of rows. A step returns `true` when there
- * is more. Kinds of windows are apart, so that an index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
+ * Deletes what is past its retention, a step for each kind of rows. A step returns `true` when there is more. Kinds of windows are apart, so that an
+ * index on kind and time is used. The rows of `click_writes` come last, because on PostgreSQL each step before them writes one.
  */
 export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>)[] {
   const aged = now - COUNTER_RETENTION_MS;
@@ -49,7 +48,6 @@ export function pruneSteps(now: number, engine: Engine): (() => Writing<boolean>
   };
   const forgotten = sql`created_at <= ${now - IDEMPOTENCY_RETENTION_MS}`;
   return [
-    () => numberTargets(engine),
     () => deleteJobs(now, engine),
     counters('minute', aged),
     counters('day', startOfDay(aged)),

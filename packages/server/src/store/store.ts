@@ -41,13 +41,8 @@ export interface Store extends OperatorStore {
     now: number,
   ): Promise<object | undefined>;
 
-  /** The links of each entry, oldest first, at most `most`, also if switched off. Targets are found as far as {@link indexLinks} has come. Reads only. */
+  /** The links of each entry, oldest first, at most `most`, also if switched off. Reads only. */
   findLinks(accountId: string, entries: readonly LookupEntry[], most: number): Promise<Link[][]>;
-  /**
-   * Brings the index of targets up to date, in one bounded step of those that {@link prune} makes too: links that a version before created
-   * or an operator changed are not in it yet. `done` is true when it has every link that was created before the call.
-   */
-  indexLinks(): Promise<{ done: boolean }>;
   ownedDomains(accountId: string): Promise<Set<string>>;
 
   /** Unfinished jobs, oldest first, at most 1,000. Their rows are the queue: accepting a job is queueing it. */

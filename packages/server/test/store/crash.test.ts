@@ -41,7 +41,7 @@ function inspect(path: string) {
         ?.integrity_check,
       foreignKeys: db.all(sqlText('PRAGMA foreign_key_check')),
       links: db.get<{ n: number }>(sqlText('SELECT count(*) AS n FROM links'))?.n,
-      taken: db.get<{ n: number }>(sqlText('SELECT sum(links_used) AS n FROM accounts'))?.n,
+      taken: db.get<{ n: number }>(sqlText('SELECT sum(used) AS n FROM link_totals'))?.n,
     };
   } finally {
     db.close();

@@ -11,11 +11,6 @@ const create = async (store: Store, caller: Caller, fields: Partial<NewLink> = {
   return outcome.value;
 };
 
-/** Indexes everything, as a look-up does before it asks. */
-export async function indexAll(store: Store): Promise<void> {
-  while (!(await store.indexLinks()).done);
-}
-
 const asked = (n: number, fields: Partial<LookupTarget> = {}): LookupTarget => ({
   target_url: newLink(n).target_url,
   domain_id: null,
@@ -29,7 +24,6 @@ export function testLookup(useStore: UseStore): void {
     const caller = await newCaller(store());
     const first = await create(store(), caller, { title: 'Ü', tags: ['a'], redirect_type: 307 });
     const second = await create(store(), caller, { target_url: 'https://example.com/b' });
-    await indexAll(store());
     const found = await store().findLinks(
       caller.accountId,
       [
@@ -55,7 +49,6 @@ export function testLookup(useStore: UseStore): void {
     ];
     const input = spellings.map((target_url) => newLink(0, { target_url }));
     await store().createBatch({ caller, input, now: NOW });
-    await indexAll(store());
     const entries = spellings.map((target_url) => asked(0, { target_url }));
     const found = await store().findLinks(caller.accountId, entries, 21);
     expect(found.map((links) => links.map((link) => link.target_url))).toEqual(
@@ -69,7 +62,6 @@ export function testLookup(useStore: UseStore): void {
     for (let start = 0; start < 900; start += 100) {
       await store().createBatch({ caller, input: input.slice(start, start + 100), now: NOW });
     }
-    await indexAll(store());
     const entries = Array.from({ length: 61 }, (_, n) => asked(60 - n));
     const found = await store().findLinks(caller.accountId, entries, 21);
     expect(found.map((links) => links.length)).toEqual([0, ...Array(59).fill(5), 21]);
@@ -86,7 +78,6 @@ export function testLookup(useStore: UseStore): void {
       await store().createBatch({ caller, input, now: NOW });
     }
     await create(store(), caller, { target_url: 'https://example.com/other' });
-    await indexAll(store());
     const find = async (after: string | undefined, most: number) =>
       (await store().findLinks(caller.accountId, [asked(1, { after })], most))[0] ?? [];
     const all = await find(undefined, 50);
@@ -108,7 +99,6 @@ export function testLookup(useStore: UseStore): void {
     const domain_id = domain?.id ?? '';
     const plain = await create(store(), caller);
     const custom = await create(store(), caller, { domain_id });
-    await indexAll(store());
     const entries = [asked(1), asked(1, { domain_id }), { code: custom.code }];
     expect(await store().findLinks(caller.accountId, entries, 21)).toEqual([
       [plain],
@@ -124,7 +114,6 @@ export function testLookup(useStore: UseStore): void {
     const domain_id = domain?.id ?? '';
     const { code } = await create(store(), owner);
     await create(store(), owner, { domain_id });
-    await indexAll(store());
     const entries = [asked(1), asked(1, { domain_id }), { code }];
     expect(await store().findLinks(stranger.accountId, entries, 21)).toEqual([[], [], []]);
     expect(await store().findLinks('acc_none', entries, 21)).toEqual([[], [], []]);
@@ -137,7 +126,6 @@ export function testLookup(useStore: UseStore): void {
     const input = Array.from({ length: 100 }, () => newLink(2));
     for (let links = 100; links <= 600; links += 100) {
       await store().createBatch({ caller: stranger, input, now: NOW });
-      await indexAll(store());
       const find = ({ accountId }: Caller) =>
         store().findLinks(accountId, [asked(1, { number }), asked(2)], 21);
       expect((await find(owner)).map((found) => found.length)).toEqual([1, 0]);
@@ -150,7 +138,6 @@ export function testLookup(useStore: UseStore): void {
     const { code } = await create(store(), caller);
     await store().setLinkActive(code, false);
     await store().addClicks(new Map([[code, 3]]));
-    await indexAll(store());
     const found = await store().findLinks(caller.accountId, [asked(1), { code }], 21);
     const link = expect.objectContaining({ code, is_active: false, click_count: 3 });
     expect(found).toEqual([[link], [link]]);
@@ -162,7 +149,6 @@ export function testLookup(useStore: UseStore): void {
     await create(store(), caller, { target_url: 'https://example.com/single' });
     await store().createBatch({ caller, input: newLinks(100), now: NOW });
     await finishJob(store(), await newJob(store(), caller, 1_001));
-    await indexAll(store());
     const entries = [
       asked(0, { target_url: 'https://example.com/single' }),
       asked(99),
@@ -171,7 +157,6 @@ export function testLookup(useStore: UseStore): void {
     const found = await store().findLinks(caller.accountId, entries, 21);
     expect(found.map((links) => links.length)).toEqual([1, 2, 1]);
     await busy;
-    await indexAll(store());
     expect((await store().findLinks(caller.accountId, [asked(1)], 50))[0]).toHaveLength(32);
   });
 

@@ -77,7 +77,6 @@ export function testMoving(useStore: UseStore): void {
       const { caller, link } = await createLink(store());
       const target_url = 'https://example.com/right';
       await store().updateLinks([{ code: link.code, target_url, by, now: NOW }]);
-      while (!(await store().indexLinks()).done);
       const ask = (target: string) => ({ target_url: target, domain_id: null });
       const entries = [ask(target_url), ask(link.target_url)];
       expect(await store().findLinks(caller.accountId, entries, 5)).toEqual([

@@ -41,7 +41,6 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     locked: sqlText('FOR NO KEY UPDATE'),
     unlessLocked: sqlText('FOR UPDATE SKIP LOCKED'),
     dailyTables: ['key_requests', 'key_links'],
-    title: (column) => sqlText(`nullif(${column}, '""')`),
     isAlone: false,
     bucket: sqlText('0'),
     clickSlot: Math.floor(Math.random() * CLICK_SLOTS),
@@ -51,8 +50,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
       const links = rows.map((row) => ({
         ...row,
         target_number: targetNumber(row),
-        title: row.title === '' ? null : JSON.stringify(row.title),
-        tags: row.tags.length === 0 ? null : JSON.stringify(row.tags),
+        tags: JSON.stringify(row.tags),
       }));
       const inserted = yield* rowsOf<{ code: string }>(sql`
         INSERT INTO links (${NAMES}) SELECT ${NAMES} FROM ${listOf(COLUMNS, links)}

@@ -1,10 +1,11 @@
-import { PLAN_LIMITS } from '@shortlink/sdk/wire';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { finishJob, NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
+import { NOW, newCaller, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
+import type { Migration } from '../migration.ts';
+import { endSoon } from './connection.ts';
 import { useCuttingProxy } from './cutting-proxy.test-suite.ts';
 import { inspectPostgres, migratePostgres, openPostgresStore } from './index.ts';
-import { MIGRATION_LOCK, migrate } from './migrate.ts';
+import { MIGRATION_LOCK, migrate, newClient } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { execute, usePostgres } from './test-postgres.test-suite.ts';
@@ -12,6 +13,30 @@ import { execute, usePostgres } from './test-postgres.test-suite.ts';
 const { newDatabase } = usePostgres();
 const openProxy = useCuttingProxy();
 const newest = migrations.at(-1)?.version ?? 0;
+
+/** A step as a later version may bring one. */
+const NEXT: Migration = {
+  version: newest + 1,
+  name: 'next',
+  sql: 'ALTER TABLE links ADD COLUMN IF NOT EXISTS note text',
+  concurrently: { links_note: 'links (note, id)' },
+};
+
+/** Brings a database to the version after this one. */
+async function upgrade(url: string, options: { next?: Migration; mayMigrate?: boolean } = {}) {
+  const { next = NEXT, mayMigrate } = options;
+  const [client, lockHolder] = [newClient(url), newClient(url)];
+  await client.connect();
+  try {
+    return await migrate(client, [...migrations, next], {
+      ...{ name: 'x', lockHolder, now: NOW, mayMigrate },
+    });
+  } catch (error) {
+    throw toStoreError(error, 'x');
+  } finally {
+    await Promise.all([endSoon(client.end()), endSoon(lockHolder.end())]);
+  }
+}
 
 test('ten instances that start at once migrate once, and all work', async () => {
   const url = await newDatabase();
@@ -119,16 +144,16 @@ test('a wait for another process that migrates ends when the network does', asyn
 
 test('a process that has lost its lock leaves the schema to the one that has it now', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 15);
+  await migratePostgres(url);
   const { client, built } = await holdUpIndexes(url);
-  const migrating = migratePostgres(url).catch((error: Error) => error);
+  const migrating = upgrade(url).catch((error: Error) => error);
   await expect.poll(built).toBe(1);
   const holder = `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
     WHERE datname = current_database() AND locktype = 'advisory'`;
   expect(await execute(url, holder)).toHaveLength(1);
   expect(await migrating).toMatchObject({ reason: 'unavailable' });
   await client.end();
-  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+  expect(await upgrade(url)).toEqual({ from: newest, to: newest + 1 });
 });
 
 test('a schema that is up to date is not waited for', async () => {
@@ -139,25 +164,6 @@ test('a schema that is up to date is not waited for', async () => {
   await other.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
   expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });
   await other.end();
-});
-
-test('jobs that the version before this one accepted are found and run', async () => {
-  const url = await newDatabase();
-  await migrateTo(url, 2);
-  await execute(
-    url,
-    `INSERT INTO accounts (id, name, plan, limits, created_at) VALUES ('acc_old', 'Old', 'pro', '${JSON.stringify(PLAN_LIMITS.pro)}', 1);
-     INSERT INTO link_totals VALUES ('acc_old', 2);
-     INSERT INTO jobs (id, account_id, total, processed, created_at) VALUES ('old', 'acc_old', 2, 0, 1);
-     INSERT INTO job_chunks VALUES
-       ('old', 0, '${JSON.stringify([newLink(0), newLink(1)])}', NULL)`,
-  );
-  const store = await openPostgresStore({ url, publicUrl: PUBLIC_URL });
-  expect(await store.pendingJobs()).toEqual(['old']);
-  expect(await finishJob(store, 'old')).toEqual([2]);
-  expect(await store.findJob('acc_old', 'old')).toMatchObject({ status: 'completed' });
-  expect(await store.usage('acc_old', NOW)).toMatchObject({ links: { used: 2 } });
-  await store.close();
 });
 
 test('whether a domain has links is found by an index', async () => {
@@ -171,66 +177,60 @@ test('whether a domain has links is found by an index', async () => {
 
 test('an index whose building was interrupted is built again', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 15);
+  await migratePostgres(url);
   await execute(
     url,
-    `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
-     SELECT 'old' || n, gen_random_uuid(), 'acc_old', 'x', 302, 1 FROM generate_series(1, 2) AS n`,
+    `INSERT INTO links (code, id, account_id, target_url, target_number, title, tags, redirect_type, is_active, created_at)
+     SELECT 'old' || n, gen_random_uuid(), 'acc_old', 'x', n, '', '[]', 302, true, 1 FROM generate_series(1, 2) AS n`,
   );
-  await execute(url, 'ALTER TABLE links ADD COLUMN target_number bigint');
   // A building that fails leaves what one leaves whose server was killed.
-  const broken = execute(
-    url,
-    'CREATE UNIQUE INDEX CONCURRENTLY links_target ON links (account_id)',
-  );
+  const broken = execute(url, 'CREATE UNIQUE INDEX CONCURRENTLY links_note ON links (account_id)');
   await expect(broken).rejects.toThrow('could not create unique index');
   const indexes = () =>
     execute(
       url,
       `SELECT indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition FROM pg_index
-       WHERE indexrelid = 'links_target'::regclass`,
+       WHERE indexrelid = 'links_note'::regclass`,
     );
   expect(await indexes()).toMatchObject([{ valid: false }]);
-  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+  expect(await upgrade(url)).toEqual({ from: newest, to: newest + 1 });
   expect(await indexes()).toEqual([
-    { valid: true, definition: expect.stringContaining('(target_number, id)') },
+    { valid: true, definition: expect.stringContaining('(note, id)') },
   ]);
 });
 
 test('an index that was built before a migration was interrupted is kept', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 15);
-  await execute(url, 'ALTER TABLE links ADD COLUMN target_number bigint');
-  const index =
-    'CREATE INDEX links_target ON links (target_number, id) WHERE target_number IS NOT NULL';
-  await execute(url, index);
-  const built = () => execute(url, "SELECT 'links_target'::regclass::oid AS built");
+  await migratePostgres(url);
+  await execute(url, NEXT.sql);
+  await execute(url, 'CREATE INDEX links_note ON links (note, id)');
+  const built = () => execute(url, "SELECT 'links_note'::regclass::oid AS built");
   const before = await built();
-  expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+  expect(await upgrade(url)).toEqual({ from: newest, to: newest + 1 });
   expect(await built()).toEqual(before);
 });
 
 test('a table that a transaction uses is changed when that has ended, and others can use it meanwhile', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 15);
+  await migratePostgres(url);
   const reader = new Client({ connectionString: url });
   await reader.connect();
   await reader.query('BEGIN; SELECT FROM links');
   let isDone = false;
-  const migrating = migratePostgres(url).then((report) => {
+  const migrating = upgrade(url).then((report) => {
     isDone = true;
     return report;
   });
   for (let n = 0; n < 20; n += 1) {
     // It waits behind the migration, which waits behind the reader, until the migration gives up for a second.
-    const insert = `INSERT INTO links (code, id, account_id, target_url, redirect_type, created_at)
-      VALUES ('new${n}', gen_random_uuid(), 'acc_x', 'x', 302, 1)`;
+    const insert = `INSERT INTO links (code, id, account_id, target_url, target_number, title, tags, redirect_type, is_active, created_at)
+      VALUES ('new${n}', gen_random_uuid(), 'acc_x', 'x', 1, '', '[]', 302, true, 1)`;
     await execute(url, `SET statement_timeout = 5000; ${insert}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   expect(isDone).toBe(false);
   await reader.query('COMMIT');
-  expect(await migrating).toEqual({ from: 15, to: newest });
+  expect(await migrating).toEqual({ from: newest, to: newest + 1 });
   await reader.end();
 });
 
@@ -246,19 +246,19 @@ async function holdUpIndexes(url: string) {
 
 test('time limits of the database are for requests: building an index may take longer', async () => {
   const url = await newDatabase();
-  await migrateTo(url, 15);
+  await migratePostgres(url);
   const { client, built } = await holdUpIndexes(url);
   const name = new URL(url).pathname.slice(1);
   const limits = `SELECT name FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`;
   for (const limit of await execute(url, limits)) {
     await execute(url, `ALTER DATABASE ${name} SET ${limit['name']} = '200ms'`);
   }
-  const migrating = migratePostgres(url);
+  const migrating = upgrade(url);
   await expect.poll(built).toBe(1);
   // Meanwhile the connection with the lock is looked at, for which no index waits.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   await client.query('COMMIT');
-  expect(await migrating).toEqual({ from: 15, to: newest });
+  expect(await migrating).toEqual({ from: newest, to: newest + 1 });
   await client.end();
 });
 
@@ -266,16 +266,16 @@ test.each(['block', 'swallow'] as const)(
   'an index is not built any further when the network begins to %s, so that the next process can begin at once',
   async (how) => {
     const url = await newDatabase();
-    await migrateTo(url, 15);
+    await migratePostgres(url);
     const { client, built } = await holdUpIndexes(url);
     const proxy = await openProxy(url);
-    const migrating = migratePostgres(proxy.url).catch((error: Error) => error);
+    const migrating = upgrade(proxy.url).catch((error: Error) => error);
     await expect.poll(built).toBe(1);
     proxy[how](true);
     expect(await migrating).toMatchObject({ reason: 'unavailable' });
     await expect.poll(built, { timeout: 10_000 }).toBe(0);
     await client.query('COMMIT');
-    expect(await migratePostgres(url)).toEqual({ from: 15, to: newest });
+    expect(await upgrade(url)).toEqual({ from: newest, to: newest + 1 });
     await client.end();
   },
 );
@@ -285,16 +285,6 @@ test('a database with other tables is left alone', async () => {
   await execute(url, 'CREATE TABLE other (id int)');
   await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'corrupt' });
   expect(await tables(url)).toEqual(['other']);
-});
-
-test('an upgrade rewrites no table: creates would wait for all of it', async () => {
-  const url = await newDatabase();
-  await migrateTo(url, 2);
-  const files = `SELECT relname, relfilenode FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`;
-  const before = await execute(url, files);
-  await migratePostgres(url);
-  expect(await execute(url, files)).toEqual(expect.arrayContaining(before));
 });
 
 test('a newer database is left alone', async () => {
@@ -308,15 +298,12 @@ test('a newer database is left alone', async () => {
 
 test('a step that fails leaves the schema as it was', async () => {
   const url = await newDatabase();
-  await execute(
-    url,
-    'CREATE FUNCTION take_slots(text, text, bigint, bigint, bigint, text[], bigint) RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
-  );
-  await expect(migratePostgres(url)).rejects.toMatchObject({ reason: 'internal' });
-  const applied = await execute(url, 'SELECT version FROM schema_migrations');
-  expect(applied).toEqual([{ version: 1 }, { version: 2 }]);
-  await execute(url, 'DROP FUNCTION take_slots');
-  expect(await migratePostgres(url)).toEqual({ from: 2, to: newest });
+  await migratePostgres(url);
+  const next = { ...NEXT, sql: 'CREATE TABLE half (); SELECT nobody()', concurrently: undefined };
+  await expect(upgrade(url, { next })).rejects.toMatchObject({ reason: 'internal' });
+  expect(await tables(url)).not.toContain('half');
+  expect(await migratePostgres(url)).toEqual({ from: newest, to: newest });
+  expect(await upgrade(url)).toEqual({ from: newest, to: newest + 1 });
 });
 
 test.each([
@@ -337,16 +324,6 @@ test.each([
   expect(failure.message).not.toContain('hunter2');
 });
 
-/** Brings an empty database to an older version of the schema. */
-async function migrateTo(url: string, version: number): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const lockHolder = new Client({ connectionString: url });
-  const ofVersion = migrations.filter((step) => step.version <= version);
-  await migrate(client, ofVersion, { name: 'old', lockHolder, now: NOW });
-  await Promise.all([client.end(), lockHolder.end()]);
-}
-
 async function tables(url: string): Promise<unknown[]> {
   const rows = await execute(
     url,
@@ -363,14 +340,12 @@ test('a store that may not migrate opens the newest schema only, and changes no 
     message: expect.stringMatching(/is empty/),
   });
   expect(await execute(url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
-  await migrateTo(url, 1);
-  const older = new RegExp(`has schema version 1; this program needs ${newest}`);
-  await expect(open()).rejects.toMatchObject({
-    reason: 'too_old',
-    message: expect.stringMatching(older),
-  });
   await migratePostgres(url);
   await (await open()).close();
+  await expect(upgrade(url, { mayMigrate: false })).rejects.toMatchObject({
+    reason: 'too_old',
+    message: expect.stringContaining(`version ${newest}; this program needs ${newest + 1}`),
+  });
 });
 
 test('a look at a database changes nothing, and finds its schema, clock and connections', async () => {

@@ -4,7 +4,7 @@
  *
  * Every call locks the row of the month, so that calls of all instances follow each other. It says which minute is open; requests of an earlier
  * one, from a clock that is behind, are rolled up at once. So all rows of `request_minutes` are of the open minute. Months are locked from the last
- * to the first. Instances of the version before call the same functions, and show the requests of a key without the open minute.
+ * to the first. The parts of `key_days` are apart, so that an admission never waits for the disk behind a create of the same key.
  */
 export const minuteCounters = `
     CREATE TABLE request_minutes (
@@ -19,6 +19,17 @@ export const minuteCounters = `
     ) WITH (fillfactor = 50);
     CREATE INDEX request_minutes_key ON request_minutes (key_id);
     ALTER TABLE request_counters ADD COLUMN open_minute bigint; -- of a month
+
+    CREATE TABLE key_requests (
+      key_id text NOT NULL,
+      day bigint NOT NULL,
+      requests bigint NOT NULL,
+      refused bigint NOT NULL,
+      minute bigint NOT NULL, -- the last minute that saw a request
+      minute_requests bigint NOT NULL, -- requests in that minute
+      PRIMARY KEY (key_id, day)
+    ) WITH (fillfactor = 50);
+    CREATE INDEX key_requests_day ON key_requests (day);
 
     CREATE VIEW request_windows AS
       SELECT account_id, period, starts_at, sum(used)::bigint AS used FROM (
@@ -63,7 +74,7 @@ export const minuteCounters = `
     END
     $$;
 
-    CREATE OR REPLACE FUNCTION admit_requests(
+    CREATE FUNCTION admit_requests(
       account text,
       day_start bigint, minute_start bigint, month_start bigint,
       day_limit bigint, minute_limit bigint, month_limit bigint, -- null is unlimited
@@ -131,7 +142,7 @@ export const minuteCounters = `
     END
     $$;
 
-    CREATE OR REPLACE FUNCTION refund_request(
+    CREATE FUNCTION refund_request(
       account text, day_start bigint, minute_start bigint, month_start bigint, key text
     ) RETURNS void
     LANGUAGE plpgsql AS $$

@@ -1,6 +1,5 @@
 import { startOfDay, windowsAt } from '../../domain/limits.ts';
 import type { Engine } from '../engine.ts';
-import { isIndexed } from '../links.ts';
 import { begin, methodsOf, readMethods, storeReads, storeWrites } from '../methods.ts';
 import type { ExportedLink } from '../operator-store.ts';
 import { exportPage } from '../queries/links.ts';
@@ -61,10 +60,6 @@ export function postgresStore({ db, ...parts }: Parts): Store {
     unfinishedJobs: (accountId) => db.readPrimary(storeReads.unfinishedJobs(engine, accountId)),
     findLinks: (accountId, entries, most) =>
       db.readPrimary(findLinks(engine, accountId, entries, most)),
-    indexLinks: async () =>
-      (await db.readPrimary(isIndexed()))
-        ? { done: true }
-        : write('index', () => storeWrites.indexLinks(engine)),
 
     usage: (accountId, now) =>
       db.snapshot((run) => readAsync(storeReads.usage(engine, accountId, now), run)),

@@ -78,10 +78,7 @@ export const linkReads = {
       corrections: corrections.map(({ at, old_title, new_title, ...others }) => ({
         at: new Date(at).toISOString(),
         ...others,
-        ...(old_title !== new_title && {
-          old_title: JSON.parse(old_title),
-          new_title: JSON.parse(new_title),
-        }),
+        ...(old_title !== new_title && { old_title, new_title }),
       })),
     };
   },
@@ -96,9 +93,9 @@ export interface LinkRow extends AsShown {
   account_id: string;
   domain_id: string | null;
   hostname: string | null;
-  title: string | null;
+  title: string;
   is_active: boolean | number;
-  tags: string | null;
+  tags: string;
   created_at: number;
   disabled_at: number | null;
   removed_at: number | null;
@@ -111,9 +108,7 @@ export const SELECT_LINK = sqlText(`
 
 function contains(query: string): Statement {
   const pattern = patternOf(query);
-  // Titles are read as JSON strings.
-  const titlePattern = patternOf(JSON.stringify(query).slice(1, -1));
-  return sql`lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${titlePattern}) ESCAPE '\\'
+  return sql`lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${pattern}) ESCAPE '\\'
     OR lower(code) LIKE lower(${pattern}) ESCAPE '\\'`;
 }
 
@@ -128,11 +123,11 @@ export function toLink(shortUrl: ShortUrl, row: LinkRow): Link {
     code: row.code,
     short_url: shortUrl(row.code, row.hostname && ownName(row.hostname)),
     target_url: row.target_url,
-    title: row.title === null ? '' : JSON.parse(row.title),
+    title: row.title,
     redirect_type: row.redirect_type,
     is_active: Boolean(row.is_active) && row.disabled_at === null && row.removed_at === null,
     click_count: row.click_count,
-    tags: row.tags === null ? [] : JSON.parse(row.tags),
+    tags: JSON.parse(row.tags),
     created_at: new Date(row.created_at).toISOString(),
   };
 }

@@ -72,18 +72,18 @@ export class Counters {
 
   requests(accountId: string, { name, startsAt }: RequestWindow): Count {
     const read = () => sql`
-      SELECT used FROM request_counters WHERE account_id = ${accountId} AND window = ${name} AND starts_at = ${startsAt}`;
+      SELECT used FROM request_counters WHERE account_id = ${accountId} AND period = ${name} AND starts_at = ${startsAt}`;
     const write = (added: number) => sql`
-      INSERT INTO request_counters (account_id, window, starts_at, used)
+      INSERT INTO request_counters (account_id, period, starts_at, used)
       VALUES (${accountId}, ${name}, ${startsAt}, ${added})
       ON CONFLICT DO UPDATE SET used = used + excluded.used`;
     return this.#count(`${accountId} ${name} ${startsAt}`, write, read);
   }
 
   links(accountId: string): Count {
-    const read = () => sql`SELECT links_used AS used FROM accounts WHERE id = ${accountId}`;
+    const read = () => sql`SELECT used FROM link_totals WHERE account_id = ${accountId}`;
     const write = (added: number) =>
-      sql`UPDATE accounts SET links_used = links_used + ${added} WHERE id = ${accountId}`;
+      sql`UPDATE link_totals SET used = used + ${added} WHERE account_id = ${accountId}`;
     return this.#count(accountId, write, read);
   }
 

@@ -44,7 +44,6 @@ export function sqliteEngine(
     locked: sqlText(''),
     unlessLocked: sqlText(''),
     dailyTables: ['key_days'],
-    title: (column) => sqlText(`${column} ->> '$'`),
     isAlone: true,
     bucket: bucketOf('rowid'),
     clickSlot: 0,
@@ -101,9 +100,9 @@ export function linkFinder(
     const number = numberOf(entry);
     return buckets.flatMap((bucket) =>
       db.all<LinkRow>(sql`
-        ${SELECT_LINK} WHERE target_number = ${bucket + number} AND id_ms >= unhex(${after.slice(0, 13)}, '-') AND link_details.id > ${after}
+        ${SELECT_LINK} WHERE target_number = ${bucket + number} AND id_time >= unhex(${after.slice(0, 13)}, '-') AND link_details.id > ${after}
           AND link_details.account_id = ${account_id} AND domain_id IS ${domain_id} AND target_url = ${target_url}
-        ORDER BY id_ms, link_details.id LIMIT ${sqlText(String(most))}`),
+        ORDER BY id_time, link_details.id LIMIT ${sqlText(String(most))}`),
     );
   };
   return (entries) => {

@@ -17,7 +17,7 @@ import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-s
 import { sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { backupSqlite, inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
-import { migrate, migrations } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -92,15 +92,15 @@ test.each([
 });
 
 test.each([
-  ['an empty file', 0, 'is empty'],
-  ['the database of an earlier version', 1, 'has schema version 1'],
+  ['an empty file', [], 'is empty'],
+  ['the database of a version before', [{ version: 1, name: 'one', sql: '' }], 'schema version 1'],
 ])(
   '%s that a command may not migrate keeps its rights and its content',
   async (_, steps, words) => {
     await writeFile(path(), '');
-    if (steps > 0) {
+    if (steps.length > 0) {
       const db = new Database({ path: path() });
-      migrate(db, migrations.slice(0, steps), NOW);
+      migrate(db, steps, NOW);
       db.close();
     }
     await chmod(path(), 0o640);

@@ -3,7 +3,7 @@ import type { Link } from '@shortlink/sdk/wire';
 import { chunksOf } from '../../domain/chunks.ts';
 import { generateCode } from '../../domain/ids.ts';
 import type { ReadEngine } from '../engine.ts';
-import { isIndexed, type ShortUrl, shortUrlMaker } from '../links.ts';
+import { type ShortUrl, shortUrlMaker } from '../links.ts';
 import { readMethods, storeReads } from '../methods.ts';
 import { exportPage } from '../queries/links.ts';
 import type { Store } from '../store.ts';
@@ -36,14 +36,12 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, isInPlace = () => true, openReader } = parts;
   const engine = { shortUrl, table };
-  const writes = writesOf(writer);
   let lastTurn: Promise<unknown> = Promise.resolve();
   return {
     // Asynchronous, so that what fails rejects.
     ...readMethods(engine, async (reading) => reader.read(reading)),
 
-    ...writes,
-    indexLinks: async () => (reader.read(isIndexed()) ? { done: true } : writes.indexLinks()),
+    ...writesOf(writer),
     findLinks: async (accountId, entries, most) => {
       const found: Link[][] = [];
       const find = linkFinder(reader, shortUrl, accountId, most);

@@ -20,7 +20,6 @@ const KIND_OF: Partial<Record<OperationName, (typeof KINDS)[number]>> = {
   admit: 'relaxed',
   recordKeyUse: 'relaxed',
   importLinks: 'background',
-  indexLinks: 'background',
   runJobChunk: 'background',
   pruneSome: 'background',
 };

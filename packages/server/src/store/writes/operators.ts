@@ -3,7 +3,7 @@ import { chunksOf } from '../../domain/chunks.ts';
 import { newId } from '../../domain/ids.ts';
 import { exceeds } from '../../domain/limits.ts';
 import type { Writes } from '../engine.ts';
-import { changedLink } from '../links.ts';
+import { changedLink, targetNumber } from '../links.ts';
 import type { CorrectionOutcome, NewKey, RevokedKey } from '../operator-store.ts';
 import { ACCOUNT, type AccountRow, isoTime, type KeyRow, toAccount } from '../queries/accounts.ts';
 import { type LinkRow, linkReads, SELECT_LINK, toLink } from '../queries/links.ts';
@@ -13,6 +13,10 @@ import { StoreError } from '../store-error.ts';
 
 /** Corrections that one statement writes. */
 const CORRECTED_TOGETHER = 1_000;
+
+/** The columns of a correction that are texts. */
+const TEXTS = ['code', 'made_by', 'old_target', 'new_target', 'old_title', 'new_title'] as const;
+const NAMES = sqlText(TEXTS.join());
 
 /** The writes of the operator's commands, in SQL that both engines run. */
 export const operatorWrites = {
@@ -100,11 +104,8 @@ export const operatorWrites = {
     // No Host header has a slash in it, so the links of an earlier owner lead nowhere.
     yield* rowsOf(sql`
       UPDATE domains SET hostname = hostname || '/' || id WHERE hostname = ${hostname} AND removed_at IS NOT NULL`);
-    // An older database may have several such rows of one account: it gets the one that it had last.
     const returned = yield* rowOf<Domain>(sql`
-      UPDATE domains SET removed_at = NULL, hostname = ${hostname}
-      WHERE id = (SELECT id FROM domains
-          WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id ORDER BY removed_at DESC LIMIT 1)
+      UPDATE domains SET removed_at = NULL, hostname = ${hostname} WHERE account_id = ${accountId} AND hostname = ${hostname} || '/' || id
         AND NOT EXISTS (SELECT 1 FROM domains WHERE hostname = ${hostname}) RETURNING id, hostname, account_id`);
     if (returned !== undefined) return returned;
     return yield* rowOf<Domain>(sql`
@@ -135,38 +136,36 @@ export const operatorWrites = {
   },
 
   /** All links are locked before they are read, in the order of their codes: of two calls, one waits for all of the other. */
-  *updateLinks({ shortUrl, title, table, locked }, corrections) {
+  *updateLinks({ shortUrl, bucket, table, locked }, corrections) {
     const codes = sql`SELECT code FROM ${table(['code'], corrections)}`;
     yield* rowsOf(sql`SELECT code FROM links WHERE code IN (${codes}) ORDER BY code ${locked}`);
     const rows = yield* rowsOf<LinkRow>(sql`${SELECT_LINK} WHERE code IN (${codes})`);
-    const links = new Map(rows.map((row) => [row.code, toLink(shortUrl, row)]));
+    const found = new Map(rows.map((row) => [row.code, row]));
     const outcomes = corrections.map((correction): CorrectionOutcome => {
-      const link = links.get(correction.code);
-      if (link === undefined) return { ok: false, reason: 'unknown' };
-      const { target_url } = link;
+      const row = found.get(correction.code);
+      if (row === undefined) return { ok: false, reason: 'unknown' };
+      const { target_url } = row;
       return target_url === (correction.ifTarget ?? target_url)
-        ? { ok: true, ...changedLink(link, correction) }
+        ? { ok: true, ...changedLink(toLink(shortUrl, row), correction) }
         : { ok: false, reason: 'other_target', target_url };
     });
     if (!outcomes.every((outcome) => outcome.ok)) return outcomes;
     const changes = corrections.flatMap(({ code, by, now }, at) => {
-      const [link, outcome] = [links.get(code), outcomes[at]];
-      if (link === undefined || !outcome?.changed) return [];
-      const { target_url, title } = outcome.value;
-      const old = { old_target: link.target_url, old_title: JSON.stringify(link.title) };
-      const made = { code, at: now, made_by: by };
-      return { ...made, ...old, new_target: target_url, new_title: JSON.stringify(title) };
+      const [row, outcome] = [found.get(code), outcomes[at]];
+      if (row === undefined || !outcome?.changed) return [];
+      const { target_url: new_target, title: new_title } = outcome.value;
+      const old = { old_target: row.target_url, old_title: row.title };
+      const number = targetNumber({ ...row, target_url: new_target });
+      return { code, at: now, made_by: by, ...old, new_target, new_title, number };
     });
     for (const some of chunksOf(changes, CORRECTED_TOGETHER)) {
+      const listed = table([...TEXTS, 'at', 'number'], some);
       yield* rowsOf(sql`
-        UPDATE links SET target_url = new_target, title = ${title('new_title')}
-        FROM ${table(['code', 'new_target', 'new_title'], some)} WHERE links.code = listed.code`);
+        UPDATE links SET target_url = new_target, title = new_title, target_number = CAST(number AS bigint) + ${bucket}
+        FROM ${listed} WHERE links.code = listed.code`);
       yield* rowsOf(sql`
-        INSERT INTO corrections (code, at, made_by, old_target, new_target, old_title, new_title)
-          SELECT code, CAST(at AS bigint), made_by, old_target, new_target, old_title, new_title FROM ${table(
-            ['code', 'at', 'made_by', 'old_target', 'new_target', 'old_title', 'new_title'],
-            some,
-          )}`);
+        INSERT INTO corrections (${NAMES}, at)
+          SELECT ${NAMES}, CAST(at AS bigint) FROM ${listed}`);
     }
     return outcomes;
   },
