@@ -51,13 +51,18 @@ interface Shown {
 export async function judgeCorrections(world: World, ledger: Ledger): Promise<string | undefined> {
   for (const [code, leads] of ledger.leads) {
     const [first] = leads;
-    const [row] = await world.rows<{ target_url: string }>(
-      'SELECT target_url FROM links WHERE code = ?',
+    const [row] = await world.rows<{ account_id: string; target_url: string }>(
+      'SELECT account_id, target_url FROM links WHERE code = ?',
       code,
     );
     if (row === undefined || first?.target === undefined) continue;
     if (!mayLeadTo(leads, row.target_url, Number.POSITIVE_INFINITY))
       return `${code} leads to ${row.target_url} in the end`;
+    const { account_id, target_url } = row;
+    const [found] = await world.operate((store) =>
+      store.findLinks(account_id, [{ target_url, domain_id: null }], 1_000),
+    );
+    if (found?.every((link) => link.code !== code)) return `${code} is not found by ${target_url}`;
     const { corrections }: Shown = await typed(world, 'links', 'show', code);
     const chain = [first.target, ...corrections.map(({ new_target }) => new_target)];
     const isChain = corrections.every(({ old_target }, at) => old_target === chain[at]);
