@@ -25,6 +25,8 @@ export interface Engine {
   clickSlot: number;
   /** A condition that one instance at a time fulfils, until the end of its transaction: then two can't deadlock. */
   mayRank: Statement;
+  /** A text in its column as bytes, where the driver gives them without a text: that would be garbage on the thread that redirects. */
+  bytes: (column: string) => Statement;
   /** A table of texts, called `listed`, to read from. */
   table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;
   /** Inserts the links whose code is free, also as an address of another link on their domain, and returns these codes. */
@@ -57,7 +59,7 @@ export interface Slots {
 }
 
 /** What reads of a store need of its engine. */
-export type ReadEngine = Pick<Engine, 'shortUrl' | 'table'>;
+export type ReadEngine = Pick<Engine, 'shortUrl' | 'table' | 'bytes'>;
 
 /** Methods of {@link Store} that are one reading each, or one transaction. They get their engine first. */
 export type OnEngine<E> = {

@@ -17,7 +17,8 @@ export function* insertJob(
   const job_id = newUuid();
   yield* rowsOf(sql`
     INSERT INTO jobs (id, account_id, total, created_at) VALUES (${job_id}, ${accountId}, ${total}, ${now})`);
-  const rows = chunks.map((inputs, chunk) => sql`(${job_id}, ${chunk}, ${inputs})`);
+  const utf8 = new TextDecoder();
+  const rows = chunks.map((inputs, at) => sql`(${job_id}, ${at}, ${utf8.decode(inputs)})`);
   yield* rowsOf(sql`INSERT INTO job_chunks (job_id, chunk, inputs) VALUES ${sqlList(rows)}`);
   return { job_id, total, processed: 0 };
 }
@@ -99,9 +100,9 @@ export const jobReads = {
     };
   },
 
-  *readJobResults(_, jobId, chunk) {
-    const row = yield* rowOf<{ results: string }>(sql`
-      SELECT results FROM job_chunks WHERE job_id = ${jobId} AND chunk = ${chunk} AND results IS NOT NULL`);
-    return row && Buffer.from(row.results);
+  *readJobResults({ bytes }, jobId, chunk) {
+    const row = yield* rowOf<{ results: string | Uint8Array }>(sql`
+      SELECT ${bytes('results')} AS results FROM job_chunks WHERE job_id = ${jobId} AND chunk = ${chunk} AND results IS NOT NULL`);
+    return typeof row?.results === 'string' ? Buffer.from(row.results) : row?.results;
   },
 } satisfies Reads;

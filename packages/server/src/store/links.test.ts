@@ -23,8 +23,8 @@ test.each([
   [10_000, Array.from({ length: 20 }, () => 500)],
 ])('%d links are cut into chunks of %j', (count, sizes) => {
   const links = newLinks(count);
-  const { total, chunks: texts } = toJobInput(links);
-  const chunks: unknown[][] = texts.map((chunk) => JSON.parse(chunk));
+  const { total, chunks: inputs } = toJobInput(links);
+  const chunks: unknown[][] = inputs.map((chunk) => JSON.parse(new TextDecoder().decode(chunk)));
   expect(total).toBe(count);
   expect(JOB_CHUNK_LINKS).toBe(500);
   expect(chunks.map((chunk) => chunk.length)).toEqual(sizes);

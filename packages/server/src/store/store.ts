@@ -146,8 +146,8 @@ export interface Idempotency {
 /** The links of a job, cut into chunks where they were checked. */
 export interface JobInput {
   total: number;
-  /** JSON arrays of {@link NewLink}, in order. */
-  chunks: readonly string[];
+  /** JSON arrays of {@link NewLink} in UTF-8, in order. They may be passed on to another thread, and are empty then. */
+  chunks: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** A create of a job. `runNow`: its links may be created at once. */

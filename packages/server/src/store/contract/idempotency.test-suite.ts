@@ -25,10 +25,10 @@ export function testIdempotency(useStore: UseStore): void {
     const request = { caller, input: newLinks(3), now: NOW };
     const batch = { ...request, idempotency: { key: 'batch', fingerprint: 'f' } };
     const idempotency = { key: 'job', fingerprint: 'f' };
-    const job = { ...request, input: toJobInput(request.input), idempotency };
-    const answers = [await store().createBatch(batch), await store().createJob(job)];
+    const job = () => ({ ...request, input: toJobInput(request.input), idempotency });
+    const answers = [await store().createBatch(batch), await store().createJob(job())];
     expect(await store().createBatch(batch)).toEqual({ ...answers[0], replayed: true });
-    expect(await store().createJob(job)).toEqual({ ...answers[1], replayed: true });
+    expect(await store().createJob(job())).toEqual({ ...answers[1], replayed: true });
     expect(await store().pendingJobs()).toHaveLength(1);
     expect(await linksUsed(store(), caller)).toBe(6);
   });

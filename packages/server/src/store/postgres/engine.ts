@@ -30,8 +30,10 @@ const COLUMNS = {
 };
 const NAMES = sqlText(Object.keys(COLUMNS).join());
 
-export const table: Engine['table'] = (columns, rows) =>
-  listOf(Object.fromEntries(columns.map((name) => [name, 'text'])), rows);
+export const dialect: Pick<Engine, 'table' | 'bytes'> = {
+  table: (columns, rows) => listOf(Object.fromEntries(columns.map((name) => [name, 'text'])), rows),
+  bytes: sqlText,
+};
 
 export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>): Engine {
   return {
@@ -45,7 +47,7 @@ export function postgresEngine(parts: Pick<Engine, 'shortUrl' | 'generateCode'>)
     bucket: sqlText('0'),
     clickSlot: Math.floor(Math.random() * CLICK_SLOTS),
     mayRank: sqlText(`pg_try_advisory_xact_lock(${RANK_LOCK})`),
-    table,
+    ...dialect,
     insertRows: function* (rows) {
       const links = rows.map((row) => ({
         ...row,

@@ -11,7 +11,7 @@ import {
 import { shortUrlMaker } from '../links.ts';
 import { readAsync, type Statement } from '../queries/reading.ts';
 import type { Store } from '../store.ts';
-import { findLinks, table } from './engine.ts';
+import { dialect, findLinks } from './engine.ts';
 import { openPostgresStore } from './index.ts';
 import { toPostgres } from './statement.ts';
 import { usePostgres } from './test-postgres.test-suite.ts';
@@ -58,7 +58,7 @@ test('the links of a target are found by the index of their numbers', async () =
     return [];
   };
   await readAsync(
-    findLinks({ shortUrl: shortUrlMaker(PUBLIC_URL), table }, 'acc_x', [target('x')], 21),
+    findLinks({ shortUrl: shortUrlMaker(PUBLIC_URL), ...dialect }, 'acc_x', [target('x')], 21),
     explain,
   );
   expect(plans[0]).toMatch(

@@ -28,9 +28,12 @@ export function bucketOf(rowid: string): Statement {
 /** A link that was just inserted by another process makes no difference: its bucket exists already, or is found as soon as it does. */
 const BUCKET_OF_NEW_LINKS = sql`SELECT ${bucketOf('ifnull(max(rowid), 0)')} AS bucket FROM links`;
 
-export const table: Engine['table'] = (columns, rows) => {
-  const extracted = sqlText(columns.map((name) => `value ->> '${name}' AS ${name}`).join());
-  return sql`(SELECT ${extracted} FROM json_each(${JSON.stringify(rows)})) AS listed`;
+export const dialect: Pick<Engine, 'table' | 'bytes'> = {
+  table: (columns, rows) => {
+    const extracted = sqlText(columns.map((name) => `value ->> '${name}' AS ${name}`).join());
+    return sql`(SELECT ${extracted} FROM json_each(${JSON.stringify(rows)})) AS listed`;
+  },
+  bytes: (column) => sqlText(`CAST(${column} AS BLOB)`),
 };
 
 export function sqliteEngine(
@@ -48,7 +51,7 @@ export function sqliteEngine(
     bucket: bucketOf('rowid'),
     clickSlot: 0,
     mayRank: sqlText('true'),
-    table,
+    ...dialect,
     insertRows: (rows) => known(insertRows(db, rows)),
     takeSlots: (...args) => known(takeSlots(engine.counters, ...args)),
   };

@@ -5,13 +5,13 @@ import { storeReads } from '../methods.ts';
 import { exportPage } from '../queries/links.ts';
 import { type Reading, read, type Statement, sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
-import { linkFinder, perform, sqliteEngine, table } from './engine.ts';
+import { dialect, linkFinder, perform, sqliteEngine } from './engine.ts';
 import { openSqliteStore } from './index.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
 const path = useDatabasePath();
 const shortUrl = shortUrlMaker(PUBLIC_URL);
-const reader = { shortUrl, table };
+const reader = { shortUrl, ...dialect };
 
 interface PlanLine {
   detail: string;

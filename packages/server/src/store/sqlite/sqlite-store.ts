@@ -8,7 +8,7 @@ import { readMethods, storeReads } from '../methods.ts';
 import { exportPage } from '../queries/links.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
-import { linkFinder, table, writesOf } from './engine.ts';
+import { dialect, linkFinder, writesOf } from './engine.ts';
 import { WriteCore } from './write-core.ts';
 import { InlineWriter, type Writer } from './writers.ts';
 
@@ -35,7 +35,7 @@ export function inlineStore(db: Database, publicUrl: string): Store {
 /** The store on embedded SQLite: reads here, writes through the one writer. */
 export function sqliteStore(parts: SqliteStoreParts): Store {
   const { reader, writer, shortUrl, isInPlace = () => true, openReader } = parts;
-  const engine = { shortUrl, table };
+  const engine = { shortUrl, ...dialect };
   let lastTurn: Promise<unknown> = Promise.resolve();
   return {
     // Asynchronous, so that what fails rejects.
