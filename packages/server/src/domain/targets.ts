@@ -55,13 +55,9 @@ const hostIn = (authority: string) =>
 /** Printable ASCII without a space can stand in a header as it is. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
-/** `Location` of a redirect: a URL parser writes what no header can carry. Of an old target that it can not, or takes long to, parse, that is percent-encoded. */
-export function locationOf(target: string): string {
-  if (HEADER_SAFE.test(target)) return target;
-  const authority = SCHEME_AND_AUTHORITY.exec(target)?.[1] ?? '';
-  const url = hostnames.isTooLongToParse(hostIn(authority)) ? null : URL.parse(target);
-  return url?.href ?? target.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-}
+/** `Location` of a redirect: a URL parser writes what no header can carry. */
+export const locationOf = (target: string) =>
+  HEADER_SAFE.test(target) ? target : (URL.parse(target)?.href ?? encodeURI(target));
 
 /** A `Location` with the parameters of a query that it lacks, before its fragment; without them where a header could not hold it. */
 export function withQuery(location: string, query: string): string {

@@ -1,7 +1,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { ownHostMatcher } from '../domain/hostnames.ts';
 import { type TargetHosts, targetHostMatcher } from '../domain/targets.ts';
-import type { JobInput } from '../store/store.ts';
+import { buffersOf } from '../store/links.ts';
 import { type BodyToCheck, checkBody } from './check-body.ts';
 
 export interface BodyThreadMessage {
@@ -14,15 +14,9 @@ function serve(port: NonNullable<typeof parentPort>, targetHosts: TargetHosts): 
   const isAllowedHost = targetHostMatcher(targetHosts);
   port.on('message', ({ body, ownHosts }: BodyThreadMessage) => {
     const outcome = checkBody(body, { isOwnHost: ownHostMatcher(ownHosts), isAllowedHost });
-    port.postMessage(outcome, buffersOf(outcome));
+    const { bytes, input = {} } = outcome as Partial<BodyToCheck & { input: object }>;
+    port.postMessage(outcome, bytes ? [bytes.buffer] : buffersOf(input));
   });
-}
-
-/** What is passed on and not copied: it would be garbage on the thread that redirects. */
-function buffersOf(outcome: ReturnType<typeof checkBody>): ArrayBuffer[] {
-  if ('bytes' in outcome) return [outcome.bytes.buffer];
-  const { chunks = [] } = ('input' in outcome ? outcome.input : {}) as Partial<JobInput>;
-  return chunks.map(({ buffer }) => buffer);
 }
 
 if (!isMainThread && parentPort !== null) serve(parentPort, workerData);

@@ -32,6 +32,9 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
   return { total: links.length, chunks };
 }
 
+/** What is passed on to another thread, and not copied. */
+export const buffersOf = ({ chunks = [] }: Partial<JobInput>) => chunks.map(({ buffer }) => buffer);
+
 type Targeted = Pick<NewLink, 'domain_id' | 'target_url'> & { account_id: string };
 
 /** A 32-bit number for a target, the same on every engine. Several targets may have one. The account is in it: nobody's links slow down others. */

@@ -1,7 +1,7 @@
 import { type Reading, rowOf, rowsOf, type Statement, sql } from './queries/reading.ts';
 import { StoreError } from './store-error.ts';
 
-/** A step of the schema. What a later step replaces may be taken out of it, while every database ends with the same schema (`upgrade.test.ts`). */
+/** A step of the schema. */
 export interface Migration {
   version: number;
   name: string;

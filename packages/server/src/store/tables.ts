@@ -95,10 +95,7 @@ const ofAccounts = ({ int, bytes, id, ordered, changing }: Words) => `
     CREATE INDEX domains_account ON domains (account_id);
   `;
 
-/**
- * `links` has no foreign keys: PostgreSQL locks the row that one refers to, where every create of an account would meet, and none is ever deleted. Clicks
- * and other counters stand in narrow tables, so that an update rewrites few bytes and no index.
- */
+/** `links` has no foreign keys: PostgreSQL locks the row that one refers to, where every create of an account would meet, and none is ever deleted. */
 const ofLinks = ({ int, small, bool, uuid, code, key, idTime, ordered, changing }: Words) => `
     CREATE TABLE links (
       id ${uuid} NOT NULL,
@@ -116,7 +113,7 @@ const ofLinks = ({ int, small, bool, uuid, code, key, idTime, ordered, changing 
     CREATE INDEX links_target ON links (target_number, ${idTime});
     CREATE INDEX links_domain ON links (domain_id) WHERE domain_id IS NOT NULL;
 
-    -- Apart from links, whose rows are ten times as large.
+    -- Counters stand in narrow tables, so that an update rewrites few bytes and no index.
     CREATE TABLE link_clicks (
       code ${code} NOT NULL,
       slot ${small} NOT NULL DEFAULT 0, -- PostgreSQL has several, see CLICK_SLOTS

@@ -107,13 +107,9 @@ export const SELECT_LINK = sqlText(`
   FROM link_details JOIN accounts ON accounts.id = link_details.account_id LEFT JOIN domains ON domains.id = domain_id`);
 
 function contains(query: string): Statement {
-  const pattern = patternOf(query);
+  const pattern = `%${query.replace(/[\\%_]/g, '\\$&')}%`;
   return sql`lower(target_url) LIKE lower(${pattern}) ESCAPE '\\' OR lower(title) LIKE lower(${pattern}) ESCAPE '\\'
     OR lower(code) LIKE lower(${pattern}) ESCAPE '\\'`;
-}
-
-function patternOf(text: string): string {
-  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
 /** The link as a person sees it: its account and domain switch it off as well. */

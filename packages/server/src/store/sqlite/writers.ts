@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../start-thread.ts';
+import { buffersOf } from '../links.ts';
 import type { CreateJobRequest } from '../store.ts';
 import { OF_ONE_WRITE, StoreError } from '../store-error.ts';
 import type { OperationName } from './engine.ts';
@@ -111,12 +112,6 @@ export class InlineWriter extends WriteQueue {
   }
 }
 
-/** What is passed on to the thread and not copied. */
-const buffersOf = ({ name, args: [request] }: WriteRequest) =>
-  name === 'createJob'
-    ? (request as CreateJobRequest).input.chunks.map(({ buffer }) => buffer)
-    : [];
-
 /** Writes on a thread. Should it end, the outcome of what was posted is unknown, since it may have been committed, and a new one is started. */
 export class ThreadWriter extends WriteQueue {
   readonly #data: WriterThreadData;
@@ -148,7 +143,11 @@ export class ThreadWriter extends WriteQueue {
     this.#worker ??= this.#start();
     // The thread keeps the process alive only while a reply is awaited.
     this.#worker.ref();
-    this.#worker.postMessage(message, message === 'close' ? [] : message.flatMap(buffersOf));
+    const jobs = message === 'close' ? [] : message.filter(({ name }) => name === 'createJob');
+    this.#worker.postMessage(
+      message,
+      jobs.flatMap(({ args: [job] }) => buffersOf((job as CreateJobRequest).input)),
+    );
   }
 
   #start(): Worker {
