@@ -26,7 +26,7 @@ afterAll(async () => {
 /** A million requests take a minute to send, so the counter starts near its limit. Other tests count from zero. */
 function countEarlier(accountId: string, window: 'day' | 'month', startsAt: number, used: number) {
   const sql =
-    'INSERT INTO request_counters (account_id, window, starts_at, used) VALUES (?, ?, ?, ?)';
+    'INSERT INTO request_counters (account_id, period, starts_at, used) VALUES (?, ?, ?, ?)';
   database.prepare(sql).run(accountId, window, startsAt, used);
 }
 

@@ -458,6 +458,11 @@ describe('a command that is no start', () => {
     expect(await readdir(folder())).toEqual([]);
     await migrateSqlite(path());
     expect(await doctor()).toMatchObject({ checks: ['database', 'schema', 'disk', 'public URL'] });
+    const db = new Database({ path: path() });
+    db.exec("INSERT INTO schema_migrations VALUES (999, 'later', 0)");
+    db.close();
+    const newer = expect.stringContaining('Use the newer version of shortlink-server');
+    expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'], todo: newer });
   });
 
   test('works on an empty database with accounts create --init, and then on that one', async () => {

@@ -27,6 +27,7 @@ export function inspect(database: string): Promise<Inspection> {
 }
 
 const DOUBLED = 'SELECT count(*) - count(DISTINCT target_url) FROM links';
+const CLICKS = 'SELECT coalesce(sum(clicks), 0) FROM link_clicks';
 const OUTSTANDING = 'SELECT coalesce(sum(total - processed), 0) FROM jobs';
 
 /** No server may have the file open. */
@@ -40,11 +41,7 @@ async function inspectSqlite(path: string): Promise<Inspection> {
     doubled: Number(one(DOUBLED)),
     places: Number(one('SELECT sum(used) FROM link_totals')),
     outstanding: Number(one(OUTSTANDING)),
-    clicks: Number(
-      one(
-        'SELECT (SELECT sum(click_count) FROM links) + (SELECT coalesce(sum(clicks), 0) FROM link_clicks)',
-      ),
-    ),
+    clicks: Number(one(CLICKS)),
     targetsOf: async (codes) => {
       const found = new Map<string, string>();
       for (const code of codes) {
@@ -78,7 +75,7 @@ async function inspectPostgres(url: string): Promise<Inspection> {
     doubled: await one(DOUBLED),
     places: await one('SELECT sum(used) FROM link_totals'),
     outstanding: await one(OUTSTANDING),
-    clicks: await one('SELECT coalesce(sum(clicks), 0) FROM link_clicks'),
+    clicks: await one(CLICKS),
     targetsOf: async (codes) => {
       const found = await rows('SELECT code, target_url FROM links WHERE code = ANY($1)', codes);
       return new Map(found.map((row) => [String(row['code']), String(row['target_url'])]));

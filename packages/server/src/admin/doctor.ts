@@ -48,11 +48,8 @@ async function checkDatabase(work: DatabaseWork): Promise<Finding[]> {
 /** The time limits hold wherever a database could be looked at: without them, its connection is refused. */
 function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Generator<Finding> {
   const { version, newest, isPooled, clockAheadMs, connections, disk, domains = [] } = facts;
-  const migrate =
-    version < newest
-      ? 'run shortlink-server migrate, or start the server'
-      : 'use the version of shortlink-server that migrated it';
   const schema = `version ${version}, this program has ${newest}`;
+  const migrate = 'run shortlink-server migrate, or start the server';
   yield ['schema', schema, unless(version === newest, migrate)];
   if (connections !== undefined) {
     // Each worker has two at least.

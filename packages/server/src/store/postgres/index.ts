@@ -42,14 +42,15 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
   (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`;
 
-/** Looks at a database without changing it. */
+/** Looks at a database without changing it. @throws StoreError for one that can't be brought up to date, either */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName({ engine: 'postgres', url });
   const client = newClient(url, 'read');
   try {
     await client.connect();
     const channel = await Channel.open(client, 'read', name);
-    const [version, newest] = [await schemaVersion(client, name), migrations.at(-1)?.version ?? 0];
+    const version = await schemaVersion(client, name, migrations);
+    const newest = migrations.at(-1)?.version ?? 0;
     const domains =
       version === newest ? await readAsync(allDomains(), (one) => channel.single(one)) : [];
     const askedAt = Date.now();

@@ -46,7 +46,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** Looks at a database without changing it. */
+/** Looks at a database without changing it. @throws StoreError for one that can't be brought up to date, either */
 export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
@@ -55,7 +55,7 @@ export function inspectSqlite(file: string): DatabaseFacts {
   const { bavail, bsize } = statfsSync(dirname(path));
   const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
   const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
-  const [version, newest] = [schemaVersion(db), migrations.at(-1)?.version ?? 0];
+  const [version, newest] = [schemaVersion(db, migrations), migrations.at(-1)?.version ?? 0];
   return { version, newest, disk, domains: version === newest ? db.read(allDomains()) : [] };
 }
 
