@@ -74,6 +74,7 @@ export class OwnService implements Service {
         this.#now(),
       ],
     });
+    this.#db.run({ text: 'INSERT INTO link_totals (account_id) VALUES (?)', values: [ACCOUNT] });
     this.#instance = this.#start();
   }
 
