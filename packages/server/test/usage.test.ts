@@ -1,5 +1,5 @@
 import { usageSchema } from '@shortlink/sdk/wire';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { BATCH, entries, Fixture, LINKS, TARGET } from './fixture.ts';
 
 test('usage shows the plan, its limits and what is used, per account and per key', async () => {
@@ -99,6 +99,27 @@ test('a reading that fails takes none with it that began after it', async () => 
   await new Promise((resolve) => setTimeout(resolve, 20));
   lose(new Error('The connection was lost.'));
   expect([(await first).status, (await second).status]).toEqual([500, 200]);
+});
+
+test('an account reads its usage once at a time, and waits for no other account', async () => {
+  const app = await Fixture.open();
+  const [key, other] = [await app.caller('pro'), await app.caller('pro')];
+  let [running, most] = [0, 0];
+  const read = app.store.usage.bind(app.store);
+  vi.spyOn(app.store, 'usage').mockImplementation(async (...args) => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return read(...args).finally(() => {
+      running -= 1;
+    });
+  });
+  const readings = (...keys: string[]) =>
+    Promise.all(keys.map(async (one) => (await app.get(one, '/api/v1/usage')).status));
+  expect(await readings(key, key, key)).toEqual([200, 200, 200]);
+  expect(most).toBe(1);
+  expect(await readings(key, other, key, other)).toEqual([200, 200, 200, 200]);
+  expect(most).toBe(2);
 });
 
 test('the most clicked links are shown to keys that may read usage, and to no others', async () => {

@@ -182,3 +182,12 @@ test('clicks that come while an accepted job runs at once end its transaction', 
   expect(outcome.ok && outcome.value.processed).toBeLessThan(10_000);
   await store.close();
 });
+
+test('the links of a job pass to the writer without a copy, which would be garbage on the thread that redirects', async () => {
+  const store = await openSqliteStore({ path: path(), publicUrl: PUBLIC_URL });
+  const caller = await newCaller(store);
+  const input = toJobInput(newLinks(1_001));
+  expect(await store.createJob({ caller, input, now: NOW })).toMatchObject({ ok: true });
+  expect(input.chunks.map(({ buffer }) => buffer.detached)).toEqual([true, true, true]);
+  await store.close();
+});
