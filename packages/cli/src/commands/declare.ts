@@ -66,6 +66,12 @@ export function parseText(value: string): string {
   return text;
 }
 
+/** The name of a file of ours. With the ending of another format, every program would take it for that. */
+export const parseNameOf = (what: string, others: RegExp) => (path: string) => {
+  if (!others.test(path)) return path;
+  throw new InvalidArgumentError(`${what}, and ${path} would be something else.`);
+};
+
 /** For options that may be given several times. */
 export function collect(value: string, previous: readonly string[] | undefined): string[] {
   return [...(previous ?? []), parseText(value)];

@@ -187,6 +187,8 @@ test.each([
   [['--in-place', '--output-format', 'jsonl'], /--in-place and --output-format exclude/],
   [['-o', 'x.xlsx', '--output-format', 'csv'], /x\.xlsx would be a workbook/],
   [['-o', '-', '--output-format', 'xlsx'], /not written to standard output/],
+  [['--rejects', 'x.xlsx'], /x\.xlsx would be something else/],
+  [['--rejects', 'x.jsonl'], /Rejects are CSV/],
   [['--journal', '-'], /--journal must be a file/],
   [['-o', 'same', '--rejects', './same'], /--rejects and --output are the same file/],
 ])('%j is a usage error and sends nothing', async (args, words) => {

@@ -559,6 +559,12 @@ describe('--resolve', () => {
   );
 });
 
+test.each(['x.xlsx', 'x.json'])('a report is no %s', async (output) => {
+  const result = await cli(['verify', 'x.csv', '-o', output]);
+  expect(result).toMatchObject({ exitCode: 2 });
+  expect(result.stderr).toContain(`and ${output} would be something else`);
+});
+
 test('--concurrency bounds what is asked at once, and the report keeps the order of the rows', async () => {
   const paths: Record<string, Handler> = {};
   for (let index = 0; index < 40; index += 1) {

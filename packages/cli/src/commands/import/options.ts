@@ -8,6 +8,7 @@ import {
   parseCount,
   parseCountOr,
   parseDuration,
+  parseNameOf,
   parseText,
   redirectTypeOption,
 } from '../declare.ts';
@@ -117,7 +118,9 @@ const OUTPUT = () => [
     choices: OUTPUT_FORMATS,
     shown: 'by the name of the output, else csv, or xlsx for a workbook',
   }),
-  option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)"),
+  option('--rejects <file>', "rows that can't be sent (default: <input>.rejects.csv)", {
+    parse: parseNameOf('Rejects are CSV', /\.(?:xlsx|jsonl?|ndjson)$/i),
+  }),
   option(
     '--known <file>',
     'results of an earlier import: its links are not created again; may be given several times',

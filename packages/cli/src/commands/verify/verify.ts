@@ -4,7 +4,13 @@ import { usageError } from '../../cli-error.ts';
 import { isStream } from '../../import/is-stream.ts';
 import type { VerifySettings } from '../../verify/run-verify.ts';
 import type { TableSettings } from '../../verify/table.ts';
-import { declareCommand, type Perform, parseCount, STANDARD_STREAM } from '../declare.ts';
+import {
+  declareCommand,
+  type Perform,
+  parseCount,
+  parseNameOf,
+  STANDARD_STREAM,
+} from '../declare.ts';
 import { identityOf } from '../import/import.ts';
 import { tableOptions } from '../import/options.ts';
 
@@ -65,6 +71,7 @@ export function declareVerify(program: Command, perform: Perform): void {
     .option(
       '-o, --output <file>',
       'report, .csv or .jsonl; - is stdout (default: <input>.verify.csv, stdout if the input is -)',
+      parseNameOf('A report is CSV or JSON lines', /\.(?:xlsx|json)$/i),
     )
     .option('--concurrency <n>', 'rows asked at once', parseCount(1, 256), 8)
     .option('--rpm <n>', 'requests per minute at most (default: no limit)', parseCount(1, 1e6));
