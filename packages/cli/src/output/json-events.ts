@@ -1,6 +1,7 @@
 import type { Plan } from '@shortlink/tables/basics';
 import type { ExitCode } from '../cli-error.ts';
 import type { ImportEvent, ImportSummary } from '../import/types.ts';
+import type { ErrorReport } from './printer.ts';
 
 /**
  * What stderr holds with `--json`: one object a line. Every field is there, with `null` where it says nothing, unless its comment says
@@ -80,7 +81,7 @@ export interface ImportOutcome {
   exitCode: ExitCode;
   warnings: readonly string[];
   /** Why not all rows were sent. `reason` is a `StopReason`, or the code of the error that refused the file. */
-  stopped: { reason: string; message: string; hint: string | undefined } | undefined;
+  stopped: (Omit<ErrorReport, 'code' | 'exitCode'> & { reason: string }) | undefined;
 }
 
 export const TOTALS = [

@@ -41,6 +41,21 @@ describe('what the service says ends the run with its exit code', () => {
     expect(next.exitCode, next.stderr).toBe(0);
   });
 
+  test('the response that stopped it is named, in its summary and in the event of the error', async () => {
+    const { run, service } = await scene(GOOD);
+    const refused = { error: 'API key is invalid.', code: 'unauthorized' };
+    const headers = { 'X-Request-Id': 'request-7' };
+    service.answer(BATCH, { status: 401, body: refused, headers });
+    const { stdout, stderr } = await run(['--json']);
+    const response = { status: 401, request_id: 'request-7' };
+    expect(JSON.parse(stdout)).toMatchObject({ files: [{ stopped: response }] });
+    const events = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.at(-1)).toMatchObject({ event: 'error', error: response });
+  });
+
   test('a plan without room is looked at with the profile of the command', async () => {
     const { folder, service, input } = await scene(GOOD);
     const profiles = { staging: { api_key: KEY, base_url: service.url } };

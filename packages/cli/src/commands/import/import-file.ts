@@ -10,6 +10,7 @@ import { isClosedPipe, type OutputStream } from '../../io.ts';
 import { commandLine } from '../../output/command-line.ts';
 import { describeError } from '../../output/describe-error.ts';
 import type { ImportOutcome } from '../../output/json-events.ts';
+import type { ErrorReport } from '../../output/printer.ts';
 import { ask } from '../../output/prompt.ts';
 import { sanitize, sanitizeData } from '../../output/sanitize.ts';
 import { STANDARD_STREAM } from '../declare.ts';
@@ -134,8 +135,8 @@ export async function importFile(settings: ImportSettings, run: Run): Promise<Fi
   } catch (error) {
     const elapsedMs = performance.now() - startedAt;
     const summary = { ...emptySummary(settings), requests: watch.requestCount(), elapsedMs };
-    const { code, message, hint, exitCode } = await describeError(error, run.context.profileFlag);
-    const stopped = { reason: code, message, hint };
+    const { code, exitCode, ...said } = await describeError(error, run.context.profileFlag);
+    const stopped = { reason: code, ...said };
     return { summary, exitCode, stopped, next: undefined, warnings: watch.warnings };
   } finally {
     watch.end();
@@ -166,10 +167,14 @@ async function ended(summary: ImportSummary, { context, expectNoChanges }: Run) 
   return {
     // The error itself decides about the exit code.
     exitCode: reason === 'error' ? (cause?.exitCode ?? exitCode) : exitCode,
-    stopped: { reason, message: cause?.message ?? message, hint: advice },
+    stopped: { reason, message: cause?.message ?? message, hint: advice, ...responseOf(cause) },
     next: canContinue ? `${how}: ${commandLine(again, waitMs)}` : undefined,
   };
 }
+
+/** What finds the response in the log of the service. */
+const responseOf = ({ status, requestId }: Partial<ErrorReport> = {}) =>
+  status === undefined ? {} : { status, requestId };
 
 const CORRECT_FIRST =
   'The results name the rows that failed. Correct these first, or take them out: until then, each run ends before it sends the rows behind them.';

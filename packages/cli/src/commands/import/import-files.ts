@@ -119,9 +119,9 @@ async function report(outcome: FileOutcome, { printer, globals }: Context): Prom
     printer.error({ code: 'changes', message, exitCode });
   }
   if (stopped === undefined) return;
-  const { reason, message, hint } = stopped;
+  const { reason, message, hint, status, requestId } = stopped;
   printer.error({
-    code: reason,
+    ...{ code: reason, status, requestId },
     message: printer.options.quiet ? `${message}${progressOf(summary)}` : message,
     hint: present(hint, next).join('\n') || undefined,
     exitCode,
