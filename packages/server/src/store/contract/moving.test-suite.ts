@@ -73,16 +73,23 @@ export function testMoving(useStore: UseStore): void {
       expect(await store().linkHistory(other.code)).toEqual(nothing);
     });
 
-    test('a corrected link is found by its new target only', async () => {
+    test('a corrected link is found by its new target only, on its own domain only', async () => {
       const { caller, link } = await createLink(store());
+      const { accountId } = caller;
+      const domain = await store().addDomain({ hostname: 'go.example', accountId, now: NOW });
+      const input = newLink(1, { domain_id: domain?.id ?? '' });
+      const created = await store().createLink({ caller, input, now: NOW });
+      if (!created.ok) throw new Error(created.reason);
       const target_url = 'https://example.com/right';
-      await store().updateLinks([{ code: link.code, target_url, by, now: NOW }]);
-      const ask = (target: string) => ({ target_url: target, domain_id: null });
-      const entries = [ask(target_url), ask(link.target_url)];
-      expect(await store().findLinks(caller.accountId, entries, 5)).toEqual([
-        [{ ...link, target_url }],
-        [],
-      ]);
+      const links = [link, created.value];
+      await store().updateLinks(links.map(({ code }) => ({ code, target_url, by, now: NOW })));
+      const ask = (target: string, domain_id: string | null) =>
+        store().findLinks(accountId, [{ target_url: target, domain_id }], 5);
+      // Each by itself: what is read for one entry of a look-up may be what another one asks for.
+      for (const [at, domain_id] of [null, input.domain_id].entries()) {
+        expect(await ask(target_url, domain_id)).toEqual([[{ ...links[at], target_url }]]);
+        expect(await ask(link.target_url, domain_id)).toEqual([[]]);
+      }
     });
 
     test('are made together, or none of them', async () => {
