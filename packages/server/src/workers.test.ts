@@ -6,7 +6,9 @@ import { Workers } from './workers.ts';
 
 /** A process that tells so many redirects when it is asked. */
 class FakeWorker extends EventEmitter {
-  readonly process = Object.assign(new EventEmitter(), { stdout: null, stderr: null });
+  readonly process = Object.assign(new EventEmitter(), {
+    ...{ stdout: null, stderr: null, kill: vi.fn<(signal: string) => void>() },
+  });
   redirects = 0;
   shown: string | undefined;
 
@@ -139,4 +141,80 @@ test('a worker that ended before all are stopped is not replaced', async () => {
   await workers.stop();
   vi.advanceTimersByTime(60_000);
   expect(forked).toHaveLength(1);
+});
+
+test('a worker that ends again and again is replaced every ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const [forked, logged]: [FakeWorker[], object[]] = [[], []];
+  await startFake(1, forked, logged).start();
+  for (let n = 0; n < 9; n += 1) {
+    forked.at(-1)?.emit('exit', 1, null);
+    vi.advanceTimersByTime(10_000);
+  }
+  expect(forked).toHaveLength(10);
+  expect(logged.slice(-3)).toMatchObject([
+    { waitMs: 6_400 },
+    { waitMs: 10_000 },
+    { waitMs: 10_000 },
+  ]);
+});
+
+test('a worker that does not start takes those that serve with it', async () => {
+  const forked: FakeWorker[] = [];
+  const workers = new Workers(2, {
+    logger: { error: () => undefined } as never,
+    writeLog: () => undefined,
+    fork: (number) => {
+      const worker = new FakeWorker();
+      forked.push(worker);
+      setImmediate(() => {
+        if (number === 0) worker.emit('message', { type: 'serving' });
+        else worker.emit('exit', 1, null);
+      });
+      return worker as unknown as Worker;
+    },
+  });
+  await expect(workers.start()).rejects.toThrow('a worker ended with code 1');
+  expect(forked[0]?.process.kill).toHaveBeenCalledExactlyOnceWith('SIGKILL');
+});
+
+test('a stop waits for the last lines that a worker logs, which may come after its end', async () => {
+  const forked: FakeWorker[] = [];
+  const workers = startFake(1, forked);
+  await workers.start();
+  const onStopped = vi.fn<() => void>();
+  const stopping = workers.stop().then(onStopped);
+  forked[0]?.process.emit('exit', 0);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(onStopped).not.toHaveBeenCalled();
+  forked[0]?.process.emit('close', 0);
+  await stopping;
+});
+
+test('the metrics are those at the time of the question, whatever a worker has told by itself since', async () => {
+  const forked: FakeWorker[] = [];
+  await startFake(2, forked).start();
+  const [asking, slow] = forked as [FakeWorker, FakeWorker];
+  const { tell } = slow;
+  slow.redirects = 1;
+  slow.tell = (id) => {
+    tell.call(slow);
+    setTimeout(() => {
+      slow.redirects = 2;
+      tell.call(slow, id);
+    }, 20);
+  };
+  asking.emit('message', { type: 'ask' });
+  await expect.poll(() => asking.shown).toMatch(/^redirects 2$/m);
+});
+
+test('the metrics do not wait for a worker that hangs: its last ones are shown', async () => {
+  const forked: FakeWorker[] = [];
+  await startFake(2, forked).start();
+  const [asking, hanging] = forked as [FakeWorker, FakeWorker];
+  hanging.redirects = 3;
+  hanging.tell();
+  hanging.send = () => true;
+  asking.emit('message', { type: 'ask' });
+  await expect.poll(() => asking.shown, { timeout: 30_000 }).toMatch(/^redirects 3$/m);
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -28,6 +29,14 @@ const metric = async ({ url }: ServerProcess, name: string) => {
   expect(lines).toHaveLength(1);
   return Number(lines[0]?.slice(name.length));
 };
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /** The processes that serve, as the log names them. */
 const workersOf = ({ log }: ServerProcess) =>
@@ -61,6 +70,30 @@ test('two processes serve one port: one key, each link once, clicks and metrics 
   expect([exitCode, stderr.match(/"msg":"stopped"/g)?.length]).toEqual([0, 2]);
   for (const line of stderr.trim().split('\n')) JSON.parse(line);
   expect((await json(['links', 'show', code])).click_count).toBe(clicks);
+});
+
+test('each process keeps its own links in memory over a restart, those of one public URL', async () => {
+  const serve = (publicUrl: string) =>
+    start(['--workers', '2', '--link-cache', 'kept', '--public-url', publicUrl]);
+  const kept = async () => {
+    const files = (await readdir(folder())).filter((name) => name.startsWith('kept'));
+    expect(files.toSorted()).toEqual(['kept', 'kept.1']);
+    const texts = await Promise.all(files.map((name) => readFile(join(folder(), name), 'utf8')));
+    return texts.join().includes(code);
+  };
+  const stop = async ({ child, ended }: ServerProcess) => {
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+  };
+  const first = await serve('https://sho.rt');
+  const { code } = JSON.parse(await (await post(first, TARGET)).text());
+  await many(20, () => follow(first, code));
+  await stop(first);
+  expect(await kept()).toBe(true);
+  await stop(await serve('https://sho.rt'));
+  expect(await kept()).toBe(true);
+  await stop(await serve('https://other.example'));
+  expect(await kept()).toBe(false);
 });
 
 test('limits are exact over all processes', async () => {
@@ -219,19 +252,34 @@ test('a signal that reaches every process, as that of a terminal, ends them in o
   expect([code, stderr.match(/"msg":"stopped"/g)?.length]).toEqual([0, 2]);
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'the process that starts the others leaves the database to them',
+  async () => {
+    const { child } = await start(['--workers', '2']);
+    const opened = `/proc/${child.pid}/fd`;
+    const names = await readdir(opened);
+    const files = await Promise.all(names.map((fd) => readlink(join(opened, fd)).catch(() => '')));
+    expect(files.filter((file) => file.startsWith(folder()))).toEqual([]);
+  },
+);
+
+test('a second signal ends every process at once', async () => {
+  const server = await start(['--workers', '2'], { SHORTLINK_DRAIN_DELAY_MS: '60000' });
+  const pids = workersOf(server).map(({ pid }) => pid);
+  server.child.kill('SIGTERM');
+  await expect.poll(() => server.log().match(/"msg":"stopping"/g)).toHaveLength(2);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(1);
+  await expect.poll(() => pids.some(isAlive), { timeout: 30_000 }).toBe(false);
+});
+
 test('without the process that started them, workers write their clicks and end', async () => {
   const server = await start(['--workers', '2']);
   const { code } = JSON.parse(await (await post(server, TARGET)).text());
   const { length } = await many(20, () => follow(server, code));
   const pids = workersOf(server).map(({ pid }) => pid);
   server.child.kill('SIGKILL');
-  const isAlive = (pid: number) => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
   await expect.poll(() => pids.some(isAlive)).toBe(false);
   expect((await json(['links', 'show', code])).click_count).toBe(length);
 });
