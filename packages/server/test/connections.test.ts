@@ -227,6 +227,16 @@ describe('while the server stops', () => {
     await closed;
   });
 
+  test('a request that never ends holds it up for its time only', async () => {
+    const reached = vi.fn<() => Promise<Response>>(() => new Promise(() => undefined));
+    await serve(reached);
+    const { socket, closed } = open();
+    socket.write(GET);
+    await expect.poll(() => reached.mock.calls.length).toBe(1);
+    await listener.close({ drainTimeoutMs: 50 });
+    await closed;
+  });
+
   test('it leaves no timer that would keep the process alive', async () => {
     await serve(() => new Response('done'));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -300,6 +310,13 @@ describe('what node rejects before the service sees it', () => {
       expect(JSON.parse(body)).toEqual({ error: expect.any(String), code: 'invalid_request' });
     },
   );
+
+  test('what is no request behind one in flight closes the connection, and gets no response', async () => {
+    const onRefused = vi.fn<(status: number) => void>();
+    await serve(() => new Promise(() => undefined), { onRefused });
+    expect(await request(`${GET.repeat(2)}hello\r\n\r\n`)).toBe('');
+    expect(onRefused).not.toHaveBeenCalled();
+  });
 
   test('a Host and the host of a request target may have 300 bytes', async () => {
     await serve((incoming) => new Response(new URL(incoming.url).pathname));
