@@ -125,6 +125,7 @@ describe('browsers', () => {
 
   test('no cache keeps a 404 that may become a link, and none keeps one of the API at all', async () => {
     for (const [path, kept] of [
+      ['/', 'private, max-age=0'],
       ['/abcdefg', 'private, max-age=0'],
       ['/several/segments', 'private, max-age=0'],
       ['/api/v1/nowhere', 'no-store'],

@@ -133,3 +133,21 @@ test('50 duplicates at once make one link', async () => {
   expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
   expect(await app.linksUsed(key)).toBe(1);
 });
+
+test('requests without a key are never duplicates, also while another one of the account is running', async () => {
+  const { createLink } = app.store;
+  const both = Promise.withResolvers<void>();
+  let running = 0;
+  app.store.createLink = async (request) => {
+    running += 1;
+    if (running === 2) both.resolve();
+    await both.promise;
+    return createLink.call(app.store, request);
+  };
+  const create = async () => {
+    const { status } = await app.post(key, LINKS, { target_url: TARGET });
+    both.resolve();
+    return status;
+  };
+  expect(await Promise.all([create(), create()])).toEqual([201, 201]);
+});

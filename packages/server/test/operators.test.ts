@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hashApiKey } from '../src/api-key.ts';
 import { createService, type Service } from '../src/service.ts';
 import { openPostgresStore } from '../src/store/postgres/index.ts';
@@ -23,6 +23,7 @@ describe('a disabled account', () => {
 
   test('is 403 account_disabled wherever a key is asked for, and counted nowhere', async () => {
     await app.store.setAccountDisabled({ id, disabled: true, now: app.now });
+    const use = vi.spyOn(app.store, 'recordKeyUse');
     for (let n = 0; n < 5; n += 1) {
       for (const response of [
         await app.post(key, LINKS, { target_url: TARGET }),
@@ -37,6 +38,7 @@ describe('a disabled account', () => {
         });
       }
     }
+    expect(use).not.toHaveBeenCalled();
     await app.store.setAccountDisabled({ id, disabled: false, now: app.now });
     const { json } = await app.get(key, USAGE);
     expect(json.requests.minute.used).toBe(0);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { JobPace } from '../src/domain/job-pace.ts';
 import { listen } from '../src/serve.ts';
 import { openSqliteStore } from '../src/store/sqlite/index.ts';
 import type { Store } from '../src/store/store.ts';
@@ -37,6 +38,30 @@ describe('Retry-After', () => {
     expect((await app.get(key, path)).headers.get('retry-after')).toBe('4');
     await app.runJob(accepted.json.job_id);
     expect((await app.get(key, path)).headers.has('retry-after')).toBe(false);
+  });
+
+  test('is later for a job that waits for others, when it is accepted and at each poll', async () => {
+    app = await Fixture.open({ jobs: { notify: () => undefined, pendingJobs: 100 } });
+    key = await app.caller();
+    await app.post(key, BATCH, { links: entries(9_000) });
+    const accepted = await app.post(key, BATCH, { links: entries(600) });
+    expect(accepted.headers.get('retry-after')).toBe('2');
+    const polled = await app.get(key, `/api/v1/jobs/${accepted.json.job_id}`);
+    expect([polled.json.processed, polled.headers.get('retry-after')]).toEqual([0, '2']);
+  });
+
+  test('follows from the links that were made while jobs were accepted, too', async () => {
+    const jobPace = new JobPace();
+    const made = vi.spyOn(jobPace, 'made');
+    app = await Fixture.open({ jobPace });
+    key = await app.caller();
+    const { createJob } = app.store;
+    app.store.createJob = async (request) => {
+      const outcome = await createJob.call(app.store, request);
+      return outcome.ok ? { ...outcome, value: { ...outcome.value, processed: 500 } } : outcome;
+    };
+    await app.post(key, BATCH, { links: entries(600) });
+    expect(made).toHaveBeenCalledExactlyOnceWith(500, expect.any(Number), expect.any(Number));
   });
 });
 
