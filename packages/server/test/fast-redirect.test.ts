@@ -302,7 +302,10 @@ describe('both answer alike, header by header', () => {
     const links = [{ ...moved, created_at: NOW, aliases: [alias] }];
     await store.importLinks({ accountId: caller.accountId, links });
     await store.removeDomain({ hostname: 'go.example', force: true, now: NOW });
-    const removed = () => from(ordinary.code, 'go.example');
+    const removed = async () => {
+      await follow(ordinary.code);
+      return from(ordinary.code, 'go.example');
+    };
     await expect.poll(async () => (await removed()).reply.status).toContain('410');
     expect((await removed()).isFast).toBe(false);
   });

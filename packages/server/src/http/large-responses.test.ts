@@ -42,6 +42,24 @@ test('a response that was read is not kept until its client would be cut off', a
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('a client has a minute for each piece, however long it takes for all of them', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const sendLarge = largeResponses('polls', 1);
+  const app = new Hono<CallerEnv>();
+  const pieces = [PIECE, PIECE, PIECE];
+  app.get('/', (c) => {
+    c.set('caller', { accountId: 'a' } as CallerEnv['Variables']['caller']);
+    return sendLarge(c, async () => ({ bytes: 3 * PIECE.length, pieces: pieces.values() }));
+  });
+  const reader = (await app.request('/')).body?.getReader();
+  for (const piece of pieces) {
+    vi.advanceTimersByTime(59_999);
+    expect(await reader?.read()).toEqual({ done: false, value: piece });
+  }
+  expect(await reader?.read()).toMatchObject({ done: true });
+});
+
 test('a response that fails in the middle lets the next one of its account begin', async () => {
   const sendLarge = largeResponses('polls', 1);
   const app = new Hono<CallerEnv>();
