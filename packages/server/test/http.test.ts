@@ -157,7 +157,9 @@ describe('browsers', () => {
 describe('probes', () => {
   test('healthz and readyz are 200 while all is well', async () => {
     expect((await app.send('/healthz')).status).toBe(200);
-    expect((await app.send('/readyz')).json).toEqual({ status: 'ok', database: 'up' });
+    const { json, headers } = await app.send('/readyz');
+    expect(json).toEqual({ status: 'ok', database: 'up' });
+    expect(headers.get('cache-control')).toBe('no-store');
   });
 
   test('readyz is 503 while draining, healthz is not', async () => {
@@ -236,6 +238,9 @@ describe('failures on our side', () => {
     expect(log.filter((line) => line.includes('stack'))).toHaveLength(2);
     expect(told()).toHaveLength(1);
     healthy = true;
+    // It responds again, and can still store nothing, such as on a full disk.
+    expect((await create()).status).toBe(503);
+    expect(told()).toHaveLength(1);
     Object.assign(store, { createLink, refund });
     for (let n = 0; n < 3; n += 1) expect((await create()).status).toBe(201);
     expect(told()).toHaveLength(2);

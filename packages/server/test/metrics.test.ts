@@ -180,6 +180,11 @@ describe('who may read them', () => {
     expect(json.code).toBe('forbidden');
   });
 
+  test('the name of the scheme is read in any case (RFC 9110 section 11.1)', async () => {
+    const headers = { Authorization: `bearer ${TOKEN}` };
+    expect((await app.send('/metrics', { headers })).status).toBe(200);
+  });
+
   test.each([
     ['127.0.0.1', {}, 200],
     ['::1', {}, 200],
@@ -190,6 +195,7 @@ describe('who may read them', () => {
     ['127.0.0.1', { 'X-Forwarded-For': '127.0.0.1' }, 403],
     ['127.0.0.1', { Forwarded: 'for=127.0.0.1' }, 403],
     ['127.0.0.1', { Via: '1.1 proxy' }, 403],
+    ['127.0.0.1', { 'X-Real-IP': '127.0.0.1' }, 403],
     ['10.0.0.7', { 'X-Forwarded-For': '127.0.0.1' }, 403],
   ])('without a token configured, from %s with %j: %i', async (remoteAddress, headers, status) => {
     const store = await openSqliteStore({ path: ':memory:', publicUrl: PUBLIC_URL });
