@@ -270,6 +270,24 @@ test('a body that was read leaves neither a timer nor a listener', async () => {
   expect(['data', 'close'].map((event) => body.listenerCount(event))).toEqual([0, 0]);
 });
 
+test.each([
+  ['is too large stops where it is', 413, [Buffer.alloc(300_000), Buffer.alloc(300_000)]],
+  ['was closed before it is read is waited for by nobody', 400, undefined],
+])('a body that %s', async (_name, status, pieces) => {
+  const fixture = await Fixture.open();
+  const { store } = fixture;
+  const body = Readable.from(pieces ?? []);
+  if (pieces === undefined) body.destroy();
+  const headers = { 'X-Api-Key': await fixture.caller(), 'Content-Type': 'application/json' };
+  const app = appOf({ store, publicUrl: PUBLIC_URL });
+  // What `destroy` tells its listeners was told before the app has any.
+  await new Promise((resolve) => setImmediate(resolve));
+  const response = await app.request(LINKS, { method: 'POST', headers }, { body });
+  expect(response.status).toBe(status);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(body.readableEnded).toBe(false);
+});
+
 describe('redirects from memory', () => {
   function setUp() {
     const link = { target_url: TARGET, redirect_type: 302, is_active: true, hostname: null };
