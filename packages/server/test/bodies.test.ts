@@ -211,6 +211,9 @@ describe('large bodies that come slowly', () => {
     vi.advanceTimersByTime(1_000);
     const { status, headers } = await large.response;
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    // Both count: that one was slow is no fault of the service.
+    const { json } = await app.get(key, '/api/v1/usage');
+    expect(json.requests.minute.used).toBe(2);
   });
 });
 
