@@ -96,6 +96,8 @@ describe('with pages of the operator’s own', () => {
       expect(status).toBe(302);
       expect(headers.get('location')).toBe(url);
       expect(headers.get('content-length')).toBe('0');
+      // The site of a link sees who sent its visitor; that of the operator's pages need not.
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
     }
     expect((await app.send('/')).headers.get('location')).toBe(urls.rootUrl);
     expect((await app.send('/abcdefg')).status).toBe(404);
