@@ -25,7 +25,7 @@ export interface Engine {
   clickSlot: number;
   /** A condition that one instance at a time fulfils, until the end of its transaction: then two can't deadlock. */
   mayRank: Statement;
-  /** A text in its column as bytes, where the driver gives them without a text: that would be garbage on the thread that redirects. */
+  /** The text of a column as bytes, if the driver can read it so: as a text, it would be garbage on the thread that redirects. */
   bytes: (column: string) => Statement;
   /** A table of texts, called `listed`, to read from. */
   table: <C extends string>(columns: readonly C[], rows: readonly Row<C>[]) => Statement;

@@ -32,7 +32,7 @@ export function toJobInput(links: readonly NewLink[]): JobInput {
   return { total: links.length, chunks };
 }
 
-/** What is passed on to another thread, and not copied. */
+/** The memory of the links of a job, which is moved to another thread and not copied. */
 export const buffersOf = ({ chunks = [] }: Partial<JobInput>) => chunks.map(({ buffer }) => buffer);
 
 type Targeted = Pick<NewLink, 'domain_id' | 'target_url'> & { account_id: string };

@@ -10,7 +10,7 @@ const WORDS = {
     uuid: 'TEXT',
     code: 'TEXT', // in the order of its bytes
     id: 'TEXT NOT NULL UNIQUE', // of a row in a table that is read in the order of insertion, its rowid
-    key: 'UNIQUE', // of a table that is read in the order of insertion
+    key: 'UNIQUE', // as a primary key would be, in a table that keeps the order of insertion
     position: 'INTEGER PRIMARY KEY', // the number of a row in the order of insertion
     // The beginning of an id is its time. As bytes, it takes half of the room that its text does: 5% of the file.
     idTime: "unhex(substr(id, 1, 13), '-')",
@@ -52,7 +52,7 @@ export function recordStep(engine: EngineName, { version, name }: Migration, now
   `;
 }
 
-const ofAccounts = ({ int, bytes, id, ordered, changing }: Words) => `
+const accountTables = ({ int, bytes, id, ordered, changing }: Words) => `
     CREATE TABLE accounts (
       id ${id},
       name TEXT NOT NULL,
@@ -96,7 +96,7 @@ const ofAccounts = ({ int, bytes, id, ordered, changing }: Words) => `
   `;
 
 /** `links` has no foreign keys: PostgreSQL locks the row that one refers to, where every create of an account would meet, and none is ever deleted. */
-const ofLinks = ({ int, small, bool, uuid, code, key, idTime, ordered, changing }: Words) => `
+const linkTables = ({ int, small, bool, uuid, code, key, idTime, ordered, changing }: Words) => `
     CREATE TABLE links (
       id ${uuid} NOT NULL,
       created_at ${int} NOT NULL,
@@ -134,7 +134,7 @@ const ofLinks = ({ int, small, bool, uuid, code, key, idTime, ordered, changing 
     ) ${changing};
   `;
 
-const ofChanges = ({ int, code, position, ordered, keyed, changing }: Words) => `
+const historyTables = ({ int, code, position, ordered, keyed, changing }: Words) => `
     -- The addresses that links had before: paths of a domain, as canonicalPath writes them.
     CREATE TABLE aliases (
       domain_id ${code} NOT NULL, -- '' is the default domain
@@ -172,7 +172,7 @@ const ofChanges = ({ int, code, position, ordered, keyed, changing }: Words) => 
     ) ${changing};
   `;
 
-const ofRequests = ({ int, id, key, ordered, changing }: Words) => `
+const requestTables = ({ int, id, key, ordered, changing }: Words) => `
     CREATE TABLE request_counters (
       account_id TEXT NOT NULL,
       period TEXT NOT NULL, -- minute, day or month
@@ -223,4 +223,6 @@ const ofRequests = ({ int, id, key, ordered, changing }: Words) => `
 
 /** The tables of both engines. Times are milliseconds since the epoch. */
 export const sharedTables = (engine: EngineName) =>
-  [ofAccounts, ofLinks, ofChanges, ofRequests].map((part) => part(WORDS[engine])).join('');
+  [accountTables, linkTables, historyTables, requestTables]
+    .map((part) => part(WORDS[engine]))
+    .join('');

@@ -42,7 +42,7 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
   (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`;
 
-/** Looks at a database without changing it. @throws StoreError for one that can't be brought up to date, either */
+/** Looks at a database without changing it. @throws StoreError also for one that can't be brought up to date */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {
   const name = databaseName({ engine: 'postgres', url });
   const client = newClient(url, 'read');

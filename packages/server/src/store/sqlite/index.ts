@@ -46,7 +46,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** Looks at a database without changing it. @throws StoreError for one that can't be brought up to date, either */
+/** Looks at a database without changing it. @throws StoreError also for one that can't be brought up to date */
 export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
