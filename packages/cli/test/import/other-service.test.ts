@@ -49,10 +49,55 @@ test('links of a lost journal that the service knows are those of their rows', a
   await world.import();
   loseJournal();
   expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
-  // The journal knows them by now, and nobody is asked.
-  const { requests } = world.service;
   expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
-  expect(world.service.requests).toBe(requests);
+});
+
+test.each([
+  ['the journal', () => ({}), 'input.csv.shortlink-journal', SHORT],
+  ['a filled file', () => ({ ...filled(), baseUrl: SHORT }), 'input.csv', SHORT],
+])(
+  'where another database has the address of the service, links of %s are refused by name',
+  async (_, settings, name, at) => {
+    world.service.features = ['lookup'];
+    await world.import(settings());
+    if (name === 'input.csv') loseJournal();
+    moveOn(['lookup']);
+    const refused = async () => {
+      const message = expect.stringContaining(
+        `${name} names links at ${at}, such as ${at}/0000001`,
+      );
+      await expect(world.import(settings())).rejects.toMatchObject({ code: 'input', message });
+      await expect(world.import({ ...settings(), dryRun: true })).rejects.toMatchObject({
+        message,
+      });
+    };
+    await refused();
+    world.write('input.csv', `${world.read('input.csv')}new,https://example.com/new\n`);
+    await refused();
+    expect(world.service.asked).toEqual([]);
+  },
+);
+
+test.each([
+  ['the journal', false],
+  ['results', true],
+])(
+  'in another database, all rows are created again where the user says so, in spite of %s',
+  async (_, isLost) => {
+    world.service.features = ['lookup'];
+    await world.import();
+    if (isLost) loseJournal();
+    moveOn(['lookup']);
+    expect(await world.import({ restart: true })).toMatchObject({ created: 3 });
+    expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
+  },
+);
+
+test('a journal is not refused for some links that the service has no more', async () => {
+  world.service.features = ['lookup'];
+  await world.import();
+  world.service.made.splice(0, 2);
+  expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
 });
 
 test('links at the address of the service itself need no proof, beside others of which one is known', async () => {
@@ -89,14 +134,15 @@ test('a service that can not be asked is trusted', async () => {
   expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
 });
 
-test('nobody is asked where the journal knows links of the service, or its own host is in their addresses', async () => {
+test('one request asks whose links are, and none where the service can not be asked', async () => {
   world.service.features = ['lookup'];
   await world.import(filled());
   const { requests } = world.service;
   expect(await world.import(filled())).toMatchObject({ existing: 3 });
-  loseJournal();
-  expect(await world.import({ ...filled(), baseUrl: SHORT })).toMatchObject({ existing: 3 });
-  expect(world.service.requests).toBe(requests);
+  expect(world.service.requests).toBe(requests + 1);
+  world.service.features = undefined;
+  expect(await world.import(filled())).toMatchObject({ existing: 3 });
+  expect(world.service.requests).toBe(requests + 1);
 });
 
 test('results of the service that the journal knows are none of another one', async () => {
@@ -131,5 +177,7 @@ test('of millions of links, a few of each address are kept to be asked for', () 
       named.add('input.csv', { code: `${n}`, short_url, made_for: '' });
     }
   }
-  expect(named.notAt('https://s0.example/')).toHaveLength(99 * 20);
+  expect(named.samplesFor('https://s.example').map(({ length }) => length)).toEqual(
+    Array(100).fill(20),
+  );
 });

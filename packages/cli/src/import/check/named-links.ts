@@ -1,3 +1,4 @@
+import type { RequestOptions } from '@shortlink/sdk';
 import { inputError } from '@shortlink/tables/basics';
 import type { OwnLink } from '../map/result-columns.ts';
 import type { ImportDeps } from '../types.ts';
@@ -8,47 +9,56 @@ const SAMPLES = 20;
 /** A service has an address of its own, and custom domains. */
 const MAX_ADDRESSES = 100;
 
-interface NamedLink extends OwnLink {
+export interface NamedLink extends OwnLink {
   /** The file that names it. */
   name: string;
 }
 
-/** Some of the links that an input and files of earlier imports name, by their addresses: enough to find out whose they are. */
+/** Some of the links that files name, by their addresses: enough to find out whose they are. */
 export class NamedLinks {
   readonly #samples = new Map<string, NamedLink[]>();
 
   add(name: string, link: OwnLink | undefined): void {
     if (link === undefined) return;
-    const address = link.short_url.slice(0, link.short_url.lastIndexOf('/'));
+    const address = addressOf(link);
     const samples = this.#samples.get(address);
     if (samples !== undefined && samples.length < SAMPLES) samples.push({ ...link, name });
     else if (samples === undefined && this.#samples.size < MAX_ADDRESSES)
       this.#samples.set(address, [{ ...link, name }]);
   }
 
-  /** Those that are not on the host of the service itself. */
-  notAt(baseUrl: string): NamedLink[] {
+  /** A list of links for each address. One that begins with the address of the service itself may be older than its others: all are in its list. */
+  samplesFor(baseUrl: string): readonly (readonly NamedLink[])[] {
     const { origin } = new URL(baseUrl);
-    return [...this.#samples].flatMap(([address, links]) => (address === origin ? [] : links));
+    const lists = [...this.#samples];
+    return lists.map(([address, links]) =>
+      address === origin ? links.concat(...lists.map(([, others]) => others)) : links,
+    );
   }
+}
 
-  /**
-   * Asks the service whether it knows these links: those of a test service would keep their rows from being created. Throws an InputError
-   * where it knows none of an address.
-   */
-  async refuseUnknown(baseUrl: string, { client, signal }: ImportDeps): Promise<void> {
-    const links = this.notAt(baseUrl);
-    // A spreadsheet takes some cells with codes for numbers.
-    const codes = links.map(({ short_url }) => short_url.slice(short_url.lastIndexOf('/') + 1));
-    const results = await client.links.lookup({ codes }, { signal });
-    const known = new Set(links.filter((_, index) => (results[index]?.links.length ?? 0) > 0));
-    for (const [address, [first, ...rest]] of this.#samples) {
-      if (first === undefined || !links.includes(first)) continue;
-      if ([first, ...rest].some((link) => known.has(link))) continue;
-      throw inputError(
-        `${first.name} names links at ${address}, such as ${first.short_url}, and ${baseUrl} knows none of them`,
-        'Is the address of the service right (--base-url)? To create the links here too: move that file away if it has earlier results, and clear its code, short_url, status and error if it is the input.',
-      );
-    }
+const addressOf = ({ short_url }: OwnLink) => short_url.slice(0, short_url.lastIndexOf('/'));
+
+/**
+ * Asks the service whether it knows these links: those of a test service, of another account, or of a database that was there before would keep
+ * their rows from being created. Throws an InputError where it knows none of a list.
+ */
+export async function refuseUnknown(
+  lists: readonly (readonly NamedLink[])[],
+  baseUrl: string,
+  { client, signal }: ImportDeps,
+  options?: RequestOptions,
+): Promise<void> {
+  const links = lists.flat();
+  // A spreadsheet takes some cells with codes for numbers.
+  const codes = links.map(({ short_url }) => short_url.slice(short_url.lastIndexOf('/') + 1));
+  const results = await client.links.lookup({ codes }, { signal, ...options });
+  const known = new Set(links.filter((_, index) => (results[index]?.links.length ?? 0) > 0));
+  for (const [first, ...others] of lists) {
+    if (first === undefined || [first, ...others].some((link) => known.has(link))) continue;
+    throw inputError(
+      `${first.name} names links at ${addressOf(first)}, such as ${first.short_url}, and ${baseUrl} knows none of them`,
+      'Is the address of the service right (--base-url), and the key that of their account? To create the links here too: --restart, and clear code, short_url, status and error where the input itself has them.',
+    );
   }
 }

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
+import type { OwnLink } from '../map/result-columns.ts';
 import type { LinkResult, MadeResult } from '../types.ts';
 import {
   addEntries,
@@ -194,11 +195,17 @@ export class Journal {
     return this.batches().some(isAlive);
   }
 
+  /** Links of this service: a few of the first batch that has some, and of the last. */
+  someLinks(): OwnLink[] {
+    const batches = this.batches().filter(({ created }) => created > 0);
+    const ends = new Set([...batches.slice(0, 1), ...batches.slice(-1)]);
+    return [...ends].flatMap((batch) => [...createdOf(this.eachLink(batch)).take(10)]);
+  }
+
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
-    const batch = this.batches().find(({ created }) => created > 0);
-    const links = batch === undefined ? [] : [...this.eachLink(batch)];
-    const url = URL.parse(links.map(({ result }) => urlOf(result)).find(Boolean) ?? '');
+    const [link] = this.someLinks();
+    const url = URL.parse(link?.short_url ?? '');
     return url === null ? [] : [url.origin];
   }
 
@@ -293,6 +300,11 @@ export class Journal {
       this.#nextLink += begun.size;
     } else changeBatch(this.batch(batch ?? 0), record);
   }
+}
+
+function* createdOf(links: Iterable<JournalLink>): Generator<OwnLink> {
+  for (const { result } of links)
+    if (result?.status === 'created') yield { ...result, made_for: '' };
 }
 
 export function urlOf(result: LinkResult | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { Usage } from '@shortlink/sdk';
+import type { RequestOptions, Usage } from '@shortlink/sdk';
 import { InputError, inputError, type Row } from '@shortlink/tables/basics';
 import { plural } from '../../format.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
@@ -7,6 +7,7 @@ import { filesBeside, readBeside, renamedHint } from '../check/beside.ts';
 import type { Checked, ImportSource } from '../check/check-input.ts';
 import { announce } from '../check/compare-rows.ts';
 import { planSending, retrieveUsage } from '../check/forecast.ts';
+import { refuseUnknown } from '../check/named-links.ts';
 import type { Comparison } from '../check/read-evidence.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -44,17 +45,26 @@ export interface ServiceTraits {
   idempotency: boolean;
 }
 
-async function traitsOf(settings: ImportSettings, deps: ImportDeps): Promise<ServiceTraits> {
-  const usage = await retrieveUsage(deps);
+/** Where nothing is to be created, nobody needs the service, or waits for it. */
+const AT_ONCE: RequestOptions = { maxRetries: 0 };
+
+async function traitsOf(
+  settings: ImportSettings,
+  deps: ImportDeps,
+  options?: RequestOptions,
+): Promise<ServiceTraits> {
+  const usage = await retrieveUsage(deps, options);
   const lists = (feature: string) => usage?.features?.includes(feature) === true;
   const { idempotency = lists('idempotency'), restart } = settings;
   return { usage, canAsk: lists('lookup') && !restart, idempotency };
 }
 
-/** Whether rows or files name links of which nothing says that they are links of this service. */
-function asksWhose({ evidence, journal, settings: { baseUrl, restart } }: Ask): boolean {
-  const isKnown = restart || baseUrl === NO_SERVICE || journal.hasLinks();
-  return !isKnown && evidence.named.notAt(baseUrl).length > 0;
+/** Some of the links that files name, in lists: of each the service has to know one. What the journal knows is one list. */
+function linksToProve({ evidence, journal, settings: { baseUrl, restart } }: Ask) {
+  if (restart || baseUrl === NO_SERVICE) return [];
+  if (!journal.hasLinks()) return evidence.named.samplesFor(baseUrl);
+  const links = journal.someLinks().map((link) => ({ ...link, name: journal.path }));
+  return links.length > 0 ? [links] : [];
 }
 
 const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
@@ -63,8 +73,8 @@ const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency:
 export async function traitsIfNeeded(ask: Ask, found: Comparison) {
   const { settings, deps } = ask;
   if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
-  const isAsked = (settings.inPlace && found.hasFormer) || asksWhose(ask);
-  return isAsked ? await traitsOf(settings, deps).catch(() => NO_TRAITS) : NO_TRAITS;
+  const isAsked = (settings.inPlace && found.hasFormer) || linksToProve(ask).length > 0;
+  return isAsked ? await traitsOf(settings, deps, AT_ONCE).catch(() => NO_TRAITS) : NO_TRAITS;
 }
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
@@ -73,11 +83,11 @@ export async function findOut(
   { canAsk, usage }: ServiceTraits,
   found: Comparison,
 ): Promise<Comparison> {
-  const { evidence, journal, settings, deps } = ask;
+  const { journal, settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
-  if (canAsk && asksWhose(ask)) {
-    await evidence.named.refuseUnknown(settings.baseUrl, deps).catch((error) => {
-      // Where nothing is to be created, nobody needs the service.
+  const unproved = canAsk ? linksToProve(ask) : [];
+  if (unproved.length > 0) {
+    await refuseUnknown(unproved, settings.baseUrl, deps, isOpen ? {} : AT_ONCE).catch((error) => {
       if (isOpen || isRefusal(error)) throw error;
     });
   }
