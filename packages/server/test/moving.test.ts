@@ -435,6 +435,31 @@ test.each([
   expect(operator.err.join('\n')).toContain(text);
 });
 
+test('an export in another encoding, or with a rare delimiter, is read as the operator says', async () => {
+  const operator = await Operator.open(MEMORY, 'bit.example');
+  const text = `link!long_url!title\nbit.example/a!${TARGET}!Caf\u00e9\n`;
+  const file = await fileOf('b.csv', Buffer.from(text, 'latin1'));
+  expect(await operator.import(file)).toBe(1);
+  expect(operator.err.at(-1)).toMatch(
+    /is not UTF-8\. Save the file as UTF-8, or name its encoding: --encoding windows-1252$/,
+  );
+  for (const wrong of [
+    ['--encoding', 'latin-9000'],
+    ['--delimiter', ';;'],
+  ])
+    expect(await operator.import(file, ...wrong)).toBe(2);
+  const written = ['--encoding', 'windows-1252', '--delimiter', '!'];
+  expect(await operator.import(file, ...written), operator.err.join('\n')).toBe(0);
+  expect(await operator.links()).toMatchObject([{ title: 'Caf\u00e9', target_url: TARGET }]);
+});
+
+test('what to do about a file is not said with options of another program', async () => {
+  const operator = await Operator.open(MEMORY);
+  const file = await fileOf('b.csv', 'https://example.com/a,b\nhttps://example.com/c\n');
+  expect(await operator.import(file)).toBe(1);
+  expect(operator.err.at(-1)).toMatch(/^error: .*"https:\/\/example\.com\/a,b" holds ","$/);
+});
+
 test('the longest title and the longest tags are kept', async () => {
   const operator = await Operator.open(MEMORY, 'bit.example');
   const [title, tag] = ['x'.repeat(255), 'y'.repeat(64)];

@@ -9,6 +9,7 @@ export {
   temporaryError,
 } from './errors.ts';
 export { LineSplitter } from './lines.ts';
+export { DELIMITER, ENCODING } from './option-values.ts';
 export {
   type AddedColumns,
   type BookCell,

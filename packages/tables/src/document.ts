@@ -29,9 +29,10 @@ export interface Page {
  */
 export async function readDocument(
   input: Input,
+  encoding?: string,
 ): Promise<({ links: object[] } & Page) | undefined> {
   const { name } = input;
-  const text = await documentText(input);
+  const text = await documentText(input, encoding);
   // An account without links is exported as no lines.
   if (text === '') return { links: [], hasNext: false };
   if (text === undefined) return undefined;
@@ -68,11 +69,14 @@ function pageIn(document: unknown): Page {
 }
 
 /** All of a text that could be a JSON document; undefined for any other, and for long lines, of which little is read. */
-async function documentText({ path, name, size, packing }: Input): Promise<string | undefined> {
+async function documentText(
+  { path, name, size, packing }: Input,
+  encoding: string | undefined,
+): Promise<string | undefined> {
   if (packing === 'xlsx') return undefined;
   const pieces: string[] = [];
   let length = 0;
-  for await (const piece of decodeFile(path, { name, packing })) {
+  for await (const piece of decodeFile(path, { name, packing, encoding })) {
     const text = length === 0 ? piece.trimStart() : piece;
     if (length === 0 && /^[^[{]/.test(text)) return undefined;
     pieces.push(text);

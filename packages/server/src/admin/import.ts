@@ -6,9 +6,12 @@ import type { Domain } from '../store/store.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
 import { SOURCES, type SourceName } from './moving/services.ts';
+import { parseDelimiter, parseEncoding } from './parse-options.ts';
 
 interface ImportOptions {
   account: string;
+  delimiter?: string;
+  encoding?: string;
   from: SourceName | 'auto';
   host?: Map<string, string>;
   dryRun?: boolean;
@@ -34,10 +37,13 @@ export function registerImport(links: AdminCommand): void {
       'a host of the export, and the one of yours that takes its addresses; may be repeated',
       collectHost,
     )
+    .option('--delimiter <character>', 'between cells (default: found by looking)', parseDelimiter)
+    .option('--encoding <name>', 'such as windows-1252 (default: UTF-8 or UTF-16)', parseEncoding)
     .option('--dry-run', 'check everything, and write nothing')
     .onStore(async (work, files: string[], options: ImportOptions) => {
       const { store, settings, publicUrl } = work;
-      const { account: accountId, from, host: renamed = new Map(), dryRun = false } = options;
+      const { account: accountId, from, host: hosts = new Map(), dryRun = false } = options;
+      const { delimiter, encoding } = options;
       const domains = await store.listDomains({ removed: true });
       const hostname = normalizeHost(new URL(publicUrl).host) ?? '';
       // A custom domain of the account may be the public host, too, and one that it had may be another account's by now.
@@ -55,14 +61,18 @@ export function registerImport(links: AdminCommand): void {
       const { importLinks } = await import('./moving/import-links.ts');
       try {
         const counts = await importLinks(work, files, {
-          ...{ accountId, from, dryRun, hosts: renamed, toAdd: `add it with domains add${setIt}` },
+          ...{ accountId, from, dryRun, hosts, written: { delimiter, encoding } },
+          toAdd: `add it with domains add${setIt}`,
           domains: [...domains.filter(isServed), ...own, ofDefault, ...own.filter(isServed)],
           rules: linkRules(work, domains),
         });
         return { json: { ...counts, dry_run: dryRun } };
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        throw new CommandFailed(error.message, { problems: [] });
+        const { message, hint = '' } = error;
+        // Some name options that only the command line for clients has.
+        const isForUs = hint !== '' && !/--(?!delimiter|encoding)/.test(hint);
+        throw new CommandFailed(isForUs ? `${message}. ${hint}` : message, { problems: [] });
       }
     });
 }

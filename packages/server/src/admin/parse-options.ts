@@ -1,4 +1,5 @@
 import * as wire from '@shortlink/sdk/wire';
+import { DELIMITER, ENCODING } from '@shortlink/tables/basics';
 import { InvalidArgumentError } from 'commander';
 import { parseDomainHostname } from '../domain/hostnames.ts';
 import { UUID } from '../domain/ids.ts';
@@ -15,6 +16,9 @@ const accepting =
   <T>(accepted: string, parse: Kind<T>['parse']) =>
   (text: string): T =>
     accept(parse(text), accepted);
+
+export const parseDelimiter = accepting(DELIMITER.expected, DELIMITER.read);
+export const parseEncoding = accepting(ENCODING.expected, ENCODING.read);
 
 const MAX_NAME_LENGTH = 200;
 

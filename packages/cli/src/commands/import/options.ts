@@ -1,4 +1,4 @@
-import { INPUT_FORMATS, LINK_FIELDS } from '@shortlink/tables/basics';
+import { DELIMITER, ENCODING, INPUT_FORMATS, LINK_FIELDS } from '@shortlink/tables/basics';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ImportSettings, ON_SIMILAR, ON_UNKNOWN, OUTPUT_FORMATS } from '../../import/types.ts';
 import {
@@ -73,13 +73,13 @@ export const tableOptions = (map: string, fields: readonly string[]) => [
   option(
     '--delimiter <character>',
     'between cells, such as ";" or tab (default: found by looking)',
-    { parse: parseDelimiter },
+    { parse: parseAs(DELIMITER) },
   ),
   option('--tag-separator <text>', 'between tags in a cell (default: any of , ; |)', {
     parse: parseTagSeparator,
   }),
   option('--encoding <name>', 'such as windows-1252 (default: UTF-8, or UTF-16 by its BOM)', {
-    parse: parseEncoding,
+    parse: parseAs(ENCODING),
   }),
   option('--sheet <name>', 'sheet of an .xlsx workbook (default: the visible one that has links)'),
   option('--skip-lines <n>', 'lines above the header that are left out', {
@@ -211,25 +211,15 @@ function mapParser<F extends string>(fields: readonly F[]) {
   };
 }
 
-function parseDelimiter(value: string): string {
-  if (value === 'tab' || value === '\\t') return '\t';
-  if (value.length !== 1 || /["\r\n]/.test(value)) {
-    throw new InvalidArgumentError('It must be one character, or the word tab.');
-  }
-  return value;
-}
+const parseAs =
+  ({ expected, read }: typeof DELIMITER) =>
+  (value: string): string => {
+    const known = read(value);
+    if (known === undefined) throw new InvalidArgumentError(`It must be ${expected}.`);
+    return known;
+  };
 
 function parseTagSeparator(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
-}
-
-function parseEncoding(value: string): string {
-  try {
-    return new TextDecoder(value).encoding;
-  } catch {
-    throw new InvalidArgumentError(
-      'It must be a name of the Encoding Standard, such as utf-8, utf-16le, windows-1252 or shift_jis.',
-    );
-  }
 }

@@ -33,6 +33,7 @@ export interface ImportSettings extends Pick<Reading, 'accountId' | 'hosts' | 'r
   from: SourceName | 'auto';
   /** Checks everything, and writes nothing. */
   dryRun: boolean;
+  written: Parameters<typeof openSource>[2];
 }
 
 export type ImportCounts = Record<'created' | 'extended' | 'exists', number>;
@@ -47,7 +48,7 @@ export async function importLinks(
   settings: ImportSettings,
 ): Promise<ImportCounts> {
   const sources: Source[] = [];
-  for (const name of names) sources.push(await openSource(name, work));
+  for (const name of names) sources.push(await openSource(name, work, settings.written));
   const { empty = [], full = [] } = Object.groupBy(sources, ({ columns, page }) =>
     columns.size === 0 && page !== undefined ? 'empty' : 'full',
   );

@@ -7,6 +7,7 @@ import {
   readDocument,
   readRows,
 } from '@shortlink/tables';
+import type { TableSettings } from '@shortlink/tables/basics';
 import { isObject } from '../../domain/validate-link.ts';
 import { CommandFailed, type Work } from '../command.ts';
 import { unguarded } from './own-format.ts';
@@ -32,11 +33,14 @@ export interface Source {
   page?: Page & { count: number };
 }
 
+/** How a table is written, where looking at it doesn't show that. */
+type Written = Pick<TableSettings, 'delimiter' | 'encoding'>;
+
 /** Opens an export, until the command ends: a table in any format that the reader of tables knows, or the JSON of an API. */
-export async function openSource(file: string, { stdin, err, atEnd }: Work): Promise<Source> {
-  const input = await openInput(file, stdin);
-  atEnd(input.dispose);
-  return (await openDocument(input)) ?? openTable(input, err);
+export async function openSource(file: string, work: Work, how: Written = {}): Promise<Source> {
+  const input = await openInput(file, work.stdin);
+  work.atEnd(input.dispose);
+  return (await openDocument(input, how)) ?? openTable(input, work.err, how);
 }
 
 const SURPLUS = 'it has more cells than there are columns';
@@ -44,8 +48,9 @@ const CUT =
   'it has fewer cells than there are columns, and no line end: the file is cut off, or its last line has to be completed';
 const UNENDED = 'has no line end: make sure that the file is not cut off';
 
-async function openTable(input: Input, say: (line: string) => void): Promise<Source> {
-  const layout = await detectTable(input, { map: {}, needsTarget: false, inputFormat: 'auto' });
+async function openTable(input: Input, say: Work['err'], how: Written): Promise<Source> {
+  const auto = { map: {}, needsTarget: false, inputFormat: 'auto' } as const;
+  const layout = await detectTable(input, { ...auto, ...how });
   const { columns } = layout.plan;
   const places = new Map(columns.map((column, at) => [columnKey(column), at]));
   const isTwice = (key: string, at: number) => key !== '' && places.get(key) !== at;
@@ -81,8 +86,8 @@ async function openTable(input: Input, say: (line: string) => void): Promise<Sou
   };
 }
 
-async function openDocument(input: Input) {
-  const document = await readDocument(input);
+async function openDocument(input: Input, { encoding }: Written) {
+  const document = await readDocument(input, encoding);
   if (document === undefined) return undefined;
   const keys = new Map<string, string>();
   const { links, ...others } = document;
