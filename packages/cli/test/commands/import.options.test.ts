@@ -144,13 +144,28 @@ describe('several files', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('not twice, not with stdin, not the results of another', async () => {
+  test('without what an import of them has written: `*.csv` is the same files a second time', async () => {
+    const { run, input, other, bodies } = await two(
+      `${GOOD}nope,C\n`,
+      'url\nhttps://example.com/c\n',
+    );
+    const all = [other, '--max-rejects', 'all'];
+    expect((await run(all)).exitCode).toBe(3);
+    const sent = bodies().length;
+    const written = [`${input}.results.csv`, `${input}.rejects.csv`, `${other}.results.csv`];
+    const again = await run([...written, ...all]);
+    expect(again).toMatchObject({ exitCode: 3, stdout: '' });
+    for (const file of written)
+      expect(again.stderr).toContain(`${file} is not imported: the import`);
+    expect(bodies()).toHaveLength(sent);
+    // Named alone, it is a file like others.
+    expect((await cli(['import', `${input}.results.csv`])).stderr).not.toContain('is not imported');
+  });
+
+  test('not twice, and not with stdin', async () => {
     const { run, input } = await two(GOOD, GOOD);
     expect((await run([input])).stderr).toMatch(/given twice/);
     expect((await run(['-'])).stderr).toMatch(/imported alone/);
-    expect((await run([`${input}.results.csv`])).stderr).toMatch(
-      /the input and --output of .* are the same file/,
-    );
     for (const role of ['rejects', 'shortlink-journal']) {
       const known = `${input}.${role === 'rejects' ? 'rejects.csv' : role}`;
       const { stderr } = await run(['--known', known]);

@@ -16,7 +16,8 @@ import { stopSignals, watchImports } from './watch-import.ts';
  * Imports one file after the other, once all of them were looked at. A file that ends early ends the run: the same reason would stop the next
  * one too, or needs a decision of the user.
  */
-export async function importFiles({ files, options }: ImportInput, context: Context) {
+export async function importFiles({ files, leftOut, options }: ImportInput, context: Context) {
+  for (const why of leftOut) context.printer.warn(why);
   const { dryRun, expectNoChanges, stateDir, rpm: requestsPerMinute, maxWait } = options;
   // A path that can't be written stops the run at once, and a summary of an earlier run is gone.
   if (options.summary !== undefined) await writeSummary(options.summary, '');

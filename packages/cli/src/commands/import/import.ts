@@ -12,6 +12,8 @@ type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 export interface ImportInput {
   files: FileSettings[];
+  /** Why some of the named files are none of them. */
+  leftOut: string[];
   options: ImportOptions;
 }
 
@@ -45,9 +47,23 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
     const name = stream === STANDARD_STREAM ? 'Standard input (-)' : `The pipe ${stream}`;
     throw usageError(`${name} is imported alone.`);
   }
-  const settings = files.map((file) => fileSettings(file, options));
-  refuseSharedFiles(settings, options.summary);
-  return { files: settings, options };
+  const all = files.map((file) => fileSettings(file, options));
+  const writers = writersOf(all);
+  const writerOf = ({ file }: FileSettings) => writers.get(identityOf(file));
+  const { own = [], given = [] } = Object.groupBy(all, (one) => (writerOf(one) ? 'own' : 'given'));
+  refuseSharedFiles(given, options.summary);
+  const why = (one: FileSettings) =>
+    `${one.file} is not imported: the import of ${writerOf(one)} writes it.`;
+  return { files: given, leftOut: own.map(why), options };
+}
+
+/** By the files with usual names, the inputs that they are written for: `import *.csv` a second time finds the results of the first. */
+function writersOf(all: readonly FileSettings[]): Map<string, string> {
+  const writers = all.flatMap(({ file, output, rejects, usualNames }) => {
+    const paths = [usualNames?.output ? output : '', usualNames?.rejects ? rejects : ''];
+    return paths.filter(Boolean).map((path) => [identityOf(path), file] as const);
+  });
+  return new Map(writers);
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {
@@ -115,7 +131,7 @@ export function identityOf(path: string): string {
   return resolve(path);
 }
 
-/** No file of ours may be an input, nor another file of ours: `import *.csv` a second time finds the results of the first. */
+/** No file of ours may be an input, nor another file of ours. */
 function refuseSharedFiles(all: readonly FileSettings[], summary: string | undefined): void {
   const roles = new Map<string, string>();
   if (summary === STANDARD_STREAM)
