@@ -47,9 +47,10 @@ export async function refuseUnknown(
   lists: readonly (readonly NamedLink[])[],
   baseUrl: string,
   { client, signal }: ImportDeps,
-  options?: RequestOptions,
+  options: RequestOptions,
 ): Promise<void> {
   const links = lists.flat();
+  if (links.length === 0) return;
   // A spreadsheet takes some cells with codes for numbers.
   const codes = links.map(({ short_url }) => short_url.slice(short_url.lastIndexOf('/') + 1));
   const results = await client.links.lookup({ codes }, { signal, ...options });

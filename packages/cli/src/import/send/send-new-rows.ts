@@ -12,7 +12,7 @@ import type { Comparison } from '../check/read-evidence.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import { type Forecast, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
+import { type Forecast, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -48,17 +48,6 @@ export interface ServiceTraits {
 /** Where nothing is to be created, nobody needs the service, or waits for it. */
 const AT_ONCE: RequestOptions = { maxRetries: 0 };
 
-async function traitsOf(
-  settings: ImportSettings,
-  deps: ImportDeps,
-  options?: RequestOptions,
-): Promise<ServiceTraits> {
-  const usage = await retrieveUsage(deps, options);
-  const lists = (feature: string) => usage?.features?.includes(feature) === true;
-  const { idempotency = lists('idempotency'), restart } = settings;
-  return { usage, canAsk: lists('lookup') && !restart, idempotency };
-}
-
 /** Some of the links that files name, in lists: of each the service has to know one. What the journal knows is one list. */
 function linksToProve({ evidence, journal, settings: { baseUrl, restart } }: Ask) {
   if (restart || baseUrl === NO_SERVICE) return [];
@@ -69,12 +58,27 @@ function linksToProve({ evidence, journal, settings: { baseUrl, restart } }: Ask
 
 const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency: false };
 
-/** What the service is like: asked where rows may be sent to it, or, if it can be reached, where it may say whose links are. */
-export async function traitsIfNeeded(ask: Ask, found: Comparison) {
+/**
+ * What the service is like: asked where rows may be sent to it, or, if it can be reached, where it may say whose links are. Throws an
+ * InputError where it knows none of those that files name.
+ */
+export async function traitsIfNeeded(ask: Ask, found: Comparison): Promise<ServiceTraits> {
   const { settings, deps } = ask;
-  if (found.new + found.unknown > 0) return await traitsOf(settings, deps);
-  const isAsked = (settings.inPlace && found.hasFormer) || linksToProve(ask).length > 0;
-  return isAsked ? await traitsOf(settings, deps, AT_ONCE).catch(() => NO_TRAITS) : NO_TRAITS;
+  const isOpen = found.new + found.unknown > 0;
+  const unproved = linksToProve(ask);
+  if (!isOpen && unproved.length === 0 && !(settings.inPlace && found.hasFormer)) return NO_TRAITS;
+  const options = isOpen ? {} : AT_ONCE;
+  try {
+    const usage = await retrieveUsage(deps, options);
+    const lists = (feature: string) => usage?.features?.includes(feature) === true;
+    const { idempotency = lists('idempotency'), restart } = settings;
+    const canAsk = lists('lookup') && !restart;
+    if (canAsk) await refuseUnknown(unproved, settings.baseUrl, deps, options);
+    return { usage, canAsk, idempotency };
+  } catch (error) {
+    if (isOpen || isRefusal(error)) throw error;
+    return NO_TRAITS;
+  }
 }
 
 /** Finds out from the service, or else from files beside the input, which of the rows that seem to be new have links. */
@@ -85,12 +89,6 @@ export async function findOut(
 ): Promise<Comparison> {
   const { journal, settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
-  const unproved = canAsk ? linksToProve(ask) : [];
-  if (unproved.length > 0) {
-    await refuseUnknown(unproved, settings.baseUrl, deps, isOpen ? {} : AT_ONCE).catch((error) => {
-      if (isOpen || isRefusal(error)) throw error;
-    });
-  }
   // Where a service leaves counts out, they are 0 here. Each account has a key, by which it is asked.
   const isEmpty = usage?.links.used === 0 && usage.api_keys.used > 0 && found.unknown === 0;
   if (canAsk && !isEmpty && (isOpen || (settings.inPlace && found.hasFormer))) {
