@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads';
-import type { Variant } from './command-line.ts';
 import type { RunScript } from './coverage.ts';
 import type { Patch } from './patches.ts';
 import type { Chunk, ChunkReport, COVERAGE, END, WorkerData } from './worker.ts';
@@ -13,12 +12,11 @@ export class Player {
 
   /**
    * @param module - what plays a seed
-   * @param variant - what is left out of the scenarios, if anything
    * @param isCounted - whether the statements that are executed are counted
    */
-  constructor(module: URL, patches: readonly Patch[], variant?: Variant, isCounted = false) {
+  constructor(module: URL, patches: readonly Patch[], isCounted = false) {
     this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { module: module.href, patches, variant, isCounted } satisfies WorkerData,
+      workerData: { module: module.href, patches, isCounted } satisfies WorkerData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
   }

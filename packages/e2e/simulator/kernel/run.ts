@@ -83,7 +83,7 @@ async function playSeeds(
   const chunks = Array.from({ length: Math.ceil(seeds / CHUNK_SEEDS) }, (_, index) => index);
   const players = Array.from(
     { length: workers },
-    () => new Player(module, [], variant, coverage !== undefined),
+    () => new Player(module, [], coverage !== undefined),
   );
   const free = [...players];
   let said = 0;
@@ -92,7 +92,7 @@ async function playSeeds(
     if (player === undefined) return;
     const first = from + index * CHUNK_SEEDS;
     const count = Math.min(CHUNK_SEEDS, from + seeds - first);
-    const report = await player.play({ first, count, stopsAtFailure: false });
+    const report = await player.play({ first, count, stopsAtFailure: false, variant });
     free.push(player);
     total.seeds += report.seeds;
     total.amount += report.amount;

@@ -12,6 +12,8 @@ export interface Chunk {
   count: number;
   /** Whether the first failure is enough. */
   stopsAtFailure: boolean;
+  /** What is left out of the scenarios, if anything. */
+  variant?: Variant;
 }
 
 /** What became of a chunk. */
@@ -29,7 +31,6 @@ export interface ChunkReport {
 export interface WorkerData {
   module: string;
   patches: readonly Patch[];
-  variant: Variant | undefined;
   /** Whether the statements that are executed are counted. */
   isCounted: boolean;
 }
@@ -40,7 +41,7 @@ export const COVERAGE = 'coverage';
 /** A message after which nothing is played any more. */
 export const END = 'end';
 
-const { module, patches, variant, isCounted }: WorkerData = workerData;
+const { module, patches, isCounted }: WorkerData = workerData;
 
 // Nobody reads the stacks of errors that the programs expect, and making them takes a tenth of the time.
 Error.stackTraceLimit = 0;
@@ -48,7 +49,7 @@ const readCounts = isCounted ? countStatements() : undefined;
 const { load }: SimulatorModule = await import(module);
 const simulator = await load(patches);
 
-async function playChunk({ first, count, stopsAtFailure }: Chunk): Promise<ChunkReport> {
+async function playChunk({ first, count, stopsAtFailure, variant }: Chunk): Promise<ChunkReport> {
   const report: ChunkReport = { seeds: 0, amount: 0, failures: [], shares: {}, cpuUs: 0 };
   const before = process.threadCpuUsage();
   for (let seed = first; seed < first + count; seed += 1) {
