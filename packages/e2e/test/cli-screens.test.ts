@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isNight } from '../src/is-night.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
-import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
+import { CTRL_C, cliTerminal, OwnTerminal, Terminal } from '../src/terminal.ts';
 import { isPlayed, WIDTHS, type Width } from './screen-widths.ts';
 
 // What `shortlink` shows on a terminal of 40, 80 and 120 columns, kept in `screens/`: the diff of a changed message shows what people
@@ -97,6 +98,9 @@ function steady(screen: string): string {
   );
 }
 
+/** Each night, and where a single-file `shortlink` is tested, each screen is that of the program in a pseudo-terminal. */
+const ALL_REAL = isNight || process.env['SHORTLINK_E2E_BINARY'] !== undefined;
+
 const fileOf = (name: string) => fileURLToPath(new URL(`screens/${name}.txt`, import.meta.url));
 
 const headOf = (columns: Width) => `${'━'.repeat(columns)} ${columns}\n`;
@@ -120,23 +124,30 @@ async function expectScreens(
     files?: Record<string, string>;
     env?: Record<string, string>;
     batches?: number;
-    act?: (terminal: Terminal, columns: number) => Promise<unknown>;
+    /** Whether the program has a process of its own, and a real pseudo-terminal. */
+    isReal?: boolean;
+    act?: (terminal: Terminal | OwnTerminal, columns: number) => Promise<unknown>;
   } = {},
 ): Promise<void> {
   const screens: string[] = [];
+  const before = process.cwd();
   for (const columns of WIDTHS) {
     if (!isPlayed(columns)) {
       screens.push(headOf(columns) + (await recorded(name, columns)));
       continue;
     }
     folder = await mkdtemp(join(tmpdir(), 'shortlink-screen-'));
+    process.chdir(folder);
     batches = options.batches ?? Number.POSITIVE_INFINITY;
     try {
       for (const [file, text] of Object.entries(options.files ?? {})) {
         await writeFile(join(folder, file), text);
       }
       const all = { ...env, HOME: folder, ...options.env };
-      const terminal = cliTerminal(args, folder, all, columns);
+      const terminal =
+        options.isReal || ALL_REAL
+          ? cliTerminal(args, folder, all, columns)
+          : new OwnTerminal(args, all, columns);
       const shown = await (options.act?.(terminal, columns) ?? terminal.exitCode);
       const screen = typeof shown === 'string' ? shown : await terminal.screen();
       screens.push(`${headOf(columns)}${steady(screen)}\n`);
@@ -146,6 +157,7 @@ async function expectScreens(
         await terminal.exitCode;
       }
     } finally {
+      process.chdir(before);
       await rm(folder, { recursive: true, force: true });
     }
   }
@@ -157,7 +169,7 @@ const rows = (count: number) =>
 const LINKS = { 'links.csv': `URL,Title,Labels\n${rows(2_000)}` };
 
 /** The time left appears a moment later, and only where there is room for it. */
-const waitForLimit = async (terminal: Terminal, columns: number): Promise<string> => {
+const waitForLimit = async (terminal: Terminal | OwnTerminal, columns: number): Promise<string> => {
   const pattern = columns < 80 ? /25%.*rate limit/ : /25%.*rate limit.*left/;
   await terminal.until(pattern);
   // The line is drawn again and again, and what has arrived of it may end in its middle.
@@ -179,6 +191,7 @@ test('an import that is interrupted, with the command to continue', () =>
   expectScreens('import-interrupted', ['import', 'links.csv', '--concurrency', '1'], {
     files: LINKS,
     batches: 5,
+    isReal: true,
     act: async (terminal, columns) => {
       await waitForLimit(terminal, columns);
       terminal.type(CTRL_C);
@@ -224,6 +237,7 @@ test('a wrong key', () =>
 test('login', () =>
   expectScreens('login', ['auth', 'login'], {
     env: { SHORTLINK_BASE_URL: '', SHORTLINK_API_KEY: '' },
+    isReal: true,
     act: async (terminal) => {
       await terminal.until(/Base URL/);
       terminal.type(`${new URL(url).host}\r`);
