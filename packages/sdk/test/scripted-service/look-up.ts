@@ -17,17 +17,31 @@ export function lookUp(
     links?: { target_url: string; domain_id?: string; after?: string }[];
     codes?: string[];
   };
-  const find = (after: string | undefined, isAsked: (link: MadeLink) => boolean) => {
-    const all = made.filter(isAsked);
+  const find = (after: string | undefined, all: readonly MadeLink[]) => {
     const first = after === undefined ? 0 : all.findIndex(({ code }) => code === after) + 1;
     const some = all.slice(first, first + most);
     return { links: some.map((link) => linkOf(link, short)), more: all.length > first + most };
   };
+  const ofTargets = linksBy('target', made);
   const byTarget = links.map(({ target_url, domain_id, after }) =>
-    find(after, ({ target, domain }) => target === target_url && domain === domain_id),
+    find(
+      after,
+      (ofTargets.get(target_url) ?? []).filter(({ domain }) => domain === domain_id),
+    ),
   );
-  const byCode = codes.map((asked) => find(undefined, ({ code }) => code === asked));
+  const ofCodes = linksBy('code', codes.length > 0 ? made : []);
+  const byCode = codes.map((asked) => find(undefined, ofCodes.get(asked) ?? []));
   return { results: [...byTarget, ...byCode] };
+}
+
+function linksBy(key: 'target' | 'code', made: readonly MadeLink[]): Map<string, MadeLink[]> {
+  const found = new Map<string, MadeLink[]>();
+  for (const link of made) {
+    const same = found.get(link[key]);
+    if (same === undefined) found.set(link[key], [link]);
+    else same.push(link);
+  }
+  return found;
 }
 
 function linkOf(
