@@ -2,18 +2,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BATCH, GOOD } from './import-scene.ts';
-import { type RealOptions, startReal } from './real-process.ts';
+import { startReal } from './real-process.ts';
 import { stubService } from './stub-service.ts';
-import { testFolder } from './test-io.ts';
+import { type CliOptions, cli, testFolder } from './test-io.ts';
 
 const USAGE = 'GET /api/v1/usage';
 
-/** Runs the command in a real process with `--json`. Every line of its stderr must be an object that names its event. */
-async function events(argv: readonly string[], options: RealOptions = {}, input = '') {
-  const running = startReal([...argv, '--json'], options);
-  running.child.stdin.end(input);
-  const { exitCode } = await running.ended;
-  return { exitCode, stdout: running.stdout(), events: eventsOf(running.stderr()) };
+/** Runs the command with `--json`. Every line of its stderr must be an object that names its event. */
+async function events(argv: readonly string[], options: CliOptions = {}) {
+  const { exitCode, stdout, stderr } = await cli([...argv, '--json'], options);
+  return { exitCode, stdout, events: eventsOf(stderr) };
 }
 
 function eventsOf(stderr: string): Array<{ event: string; [name: string]: unknown }> {
@@ -158,15 +156,15 @@ test('a login says how it ended, and a warning is one', async () => {
   const service = await stubService();
   const env = { XDG_CONFIG_HOME: await testFolder() };
   const argv = ['auth', 'login', '--base-url', service.url.replace('http://', '')];
-  const key = service.env['SHORTLINK_API_KEY'] ?? '';
-  const done = await events(argv, { env: { ...env, SHORTLINK_API_KEY: 'another-key' } }, key);
+  const input = service.env['SHORTLINK_API_KEY'];
+  const done = await events(argv, { env: { ...env, SHORTLINK_API_KEY: 'another-key' }, input });
   expect(done.exitCode).toBe(0);
   expect(done.events.map(({ event }) => event)).toEqual(['note', 'note', 'note', 'warning']);
   expect(done.events[1]).toEqual({
     event: 'note',
     message: expect.stringContaining(`Logged in to ${service.url}`),
   });
-  const refused = await events(argv, { env }, 'a wrong key');
+  const refused = await events(argv, { env, input: 'a wrong key' });
   expect(refused.events.at(-1)).toMatchObject({ event: 'error', error: { code: 'usage' } });
 });
 
@@ -190,11 +188,9 @@ test('an output that can not be written is an error event', async () => {
     process.stdout._write = (chunk, encoding, done) => done(new Error('no space left'));
     process.stdout._writev = undefined;
   `)}`;
-  const { exitCode, events: printed } = await events(['completion', 'bash'], {
-    nodeArgs: ['--import', failing],
-  });
-  expect(exitCode).toBe(1);
-  expect(printed).toEqual([
+  const running = startReal(['completion', 'bash', '--json'], { nodeArgs: ['--import', failing] });
+  expect((await running.ended).exitCode).toBe(1);
+  expect(eventsOf(running.stderr())).toEqual([
     {
       event: 'error',
       version: 1,
