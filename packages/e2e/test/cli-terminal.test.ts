@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { workbook } from '../../tables/test/workbook-fixture.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
-import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
+import { CTRL_C, cliTerminal, OwnTerminal, Terminal } from '../src/terminal.ts';
 import { World } from '../src/world.ts';
 
 let world: World;
@@ -36,6 +36,10 @@ async function writeUrls(rows: number): Promise<void> {
 const shortlink = (args: readonly string[], more: Record<string, string> = {}) =>
   cliTerminal(args, world.folder, { ...env, ...more });
 
+/** The exit code of an import that is not what is tested, and so takes no process. */
+const importHere = (name: string) =>
+  new OwnTerminal(['import', world.path(name)], env, 120).exitCode;
+
 const statuses = async () => {
   const [, ...rows] = parseCsv(await readFile(world.path('urls.csv.results.csv'), 'utf8'));
   return rows.map((row) => row[3]);
@@ -55,19 +59,15 @@ test('progress: a bar that grows, rows, rate and time left, then one sentence', 
   // One line is redrawn again and again, in colour, and removed at the end.
   expect(await terminal.screen()).not.toContain('░');
   expect(terminal.raw).toContain('\x1b[32m✓');
+  // The cursor is shown again.
+  expect(terminal.raw.lastIndexOf('\x1b[?25h')).toBeGreaterThan(
+    terminal.raw.lastIndexOf('\x1b[?25l'),
+  );
   expect(terminal.raw.split('\n').length).toBeLessThan(30);
 });
 
-test('NO_COLOR: the same without a colour', async () => {
-  await writeUrls(10);
-  const terminal = shortlink(['import', 'urls.csv'], { NO_COLOR: '1' });
-  expect(await terminal.exitCode).toBe(0);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
-  expect(terminal.raw).not.toMatch(/\u001b\[[\d;]*m/);
-});
-
 test('Ctrl-C once: batches in flight end, the rest is unsent, and the same command creates it', async () => {
-  await writeUrls(3_000);
+  await writeUrls(1_000);
   const stopped = shortlink(['import', 'urls.csv', ...SLOWLY]);
   await stopped.until(/\d left/);
   stopped.type(CTRL_C);
@@ -82,16 +82,20 @@ test('Ctrl-C once: batches in flight end, the rest is unsent, and the same comma
   expect(new Set(first)).toEqual(new Set(['created', 'unsent']));
   expect(await linksUsed()).toBe(first.filter((status) => status === 'created').length);
 
-  const again = shortlink(['import', 'urls.csv']);
+  const again = shortlink(['import', 'urls.csv'], { NO_COLOR: '1' });
   await again.until(/new rows, [\d,]+ already imported/);
   expect(await again.exitCode).toBe(0);
-  expect(await linksUsed()).toBe(3_000);
+  expect(await linksUsed()).toBe(1_000);
+  // The same without a colour.
+  expect(again.text).toMatch(/✓ [\d,]+ links created/);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  expect(again.raw).not.toMatch(/\u001b\[[\d;]*m/);
 });
 
 test('Ctrl-C twice: ends at once, and what was in flight is followed by the next run', async () => {
-  await writeUrls(20_000);
-  const stopped = shortlink(['import', 'urls.csv']);
-  await stopped.until(/job [\d,]+ \/ 10,000/);
+  await writeUrls(4_000);
+  const stopped = shortlink(['import', 'urls.csv', '--batch-size', '2000']);
+  await stopped.until(/job [\d,]+ \/ 2,000/);
   // A server that answers nothing more: whoever waits for it does not end.
   const { child } = world.server;
   onTestFinished(() => void child.kill('SIGCONT'));
@@ -106,7 +110,7 @@ test('Ctrl-C twice: ends at once, and what was in flight is followed by the next
   const again = shortlink(['import', 'urls.csv', '--on-unknown', 'skip']);
   expect([0, 7]).toContain(await again.exitCode);
   const outcomes = await statuses();
-  expect(outcomes).toHaveLength(20_000);
+  expect(outcomes).toHaveLength(4_000);
   expect(outcomes.filter((outcome) => outcome !== 'created' && outcome !== 'unknown')).toEqual([]);
 });
 
@@ -122,8 +126,7 @@ test('| head: the import ends quietly, without a stack, and the journal has what
   expect(shell.text).toMatch(/ended with 0/);
   expect(shell.text).not.toMatch(/EPIPE|^\s+at /m);
   await shell.exitCode;
-  const again = shortlink(['import', 'urls.csv', '-o', 'urls.csv.results.csv']);
-  expect(await again.exitCode).toBe(0);
+  expect(await importHere('urls.csv')).toBe(0);
   expect(await linksUsed()).toBe(5_000);
 });
 
@@ -140,30 +143,27 @@ test('auth login: the key is not echoed, is checked, and is stored for its owner
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test.each([
-  ['reuse\r', 0, 1, /already imported|Already imported: 1 row/],
-  ['create\r', 0, 2, /✓ 1 link created/],
-  ['\r', 2, 1, /--on-similar reuse/],
-  ['nonsense\r', 2, 1, /--on-similar reuse/],
-  [CTRL_C, 130, 1, /Interrupted/],
-])('--on-similar is asked for: %j ends with %i and %i links', async (typed, code, links, words) => {
+test('--on-similar is asked for where standard input is a terminal', async () => {
   await writeFile(world.path('old.csv'), 'url,title\nhttps://example.com/a,Old\n');
-  expect(await shortlink(['import', 'old.csv']).exitCode).toBe(0);
-  await writeFile(world.path('links.csv'), 'url,title\nhttps://example.com/a,New\n');
-  const terminal = shortlink(['import', 'links.csv']);
-  await terminal.until(/could be theirs or others.*line 2: http/s);
-  await terminal.until(/Reuse these links, create others, or stop\? \[reuse\/create\/stop\] /);
-  terminal.type(typed);
-  expect(await terminal.exitCode).toBe(code);
-  expect(terminal.text).toMatch(words);
-  expect(await linksUsed()).toBe(links);
-});
-
-test('--on-similar is not asked for where standard input is no terminal', async () => {
-  await writeFile(world.path('old.csv'), 'url,title\nhttps://example.com/a,Old\n');
-  expect(await shortlink(['import', 'old.csv']).exitCode).toBe(0);
-  await writeFile(world.path('links.csv'), 'url,title\nhttps://example.com/a,New\n');
-  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import links.csv < /dev/null`;
+  expect(await importHere('old.csv')).toBe(0);
+  for (const [name, typed, code, links, words] of [
+    ['links.csv', '\r', 2, 1, /--on-similar reuse/],
+    ['links.csv', 'nonsense\r', 2, 1, /--on-similar reuse/],
+    ['links.csv', CTRL_C, 130, 1, /Interrupted/],
+    ['links.csv', 'reuse\r', 0, 1, /already imported|Already imported: 1 row/],
+    ['others.csv', 'create\r', 0, 2, /✓ 1 link created/],
+  ] as const) {
+    await writeFile(world.path(name), `url,title\nhttps://example.com/a,New in ${name}\n`);
+    const terminal = shortlink(['import', name]);
+    await terminal.until(/could be theirs or others.*line 2: http/s);
+    await terminal.until(/Reuse these links, create others, or stop\? \[reuse\/create\/stop\] /);
+    terminal.type(typed);
+    expect(await terminal.exitCode, terminal.text).toBe(code);
+    expect(terminal.text).toMatch(words);
+    expect(await linksUsed()).toBe(links);
+  }
+  await writeFile(world.path('more.csv'), 'url,title\nhttps://example.com/a,More\n');
+  const command = `"${commandOf(CLI_PROGRAM).join(`" "`)}" import more.csv < /dev/null`;
   const shell = new Terminal('bash', ['-c', command], world.folder, env);
   expect(await shell.exitCode).toBe(2);
   expect(shell.text).not.toContain('[reuse/create/stop]');
