@@ -5,7 +5,7 @@ import { runFuzz } from '../src/fuzz/run-fuzz.ts';
 import { databaseTools } from '../src/inner-server.ts';
 
 /** `pnpm --filter @shortlink/e2e fuzz` sends 100,000. */
-const REQUESTS = 1_500;
+const REQUESTS = 800;
 
 /** Fewer requests on PostgreSQL, where each takes several transactions. */
 const POSTGRES_REQUESTS = 250;
