@@ -1,6 +1,10 @@
+import { env } from 'node:process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ImportHarness } from './import-harness.ts';
+
+/** Each run imports three times. */
+const RUNS = env['SHORTLINK_TEST_NIGHT'] ? 200 : 12;
 
 /** What stands beside the URL of a row: nothing, fields, what another service has written, or what an import has. */
 const KINDS: Readonly<Record<string, (n: number) => Record<string, unknown>>> = {
@@ -122,7 +126,7 @@ test.each([false, true])(
   async (inPlace) => {
     await fc.assert(
       fc.asyncProperty(file, (mixed) => play(mixed, inPlace)),
-      { numRuns: 20, endOnFailure: true },
+      { numRuns: RUNS, endOnFailure: true },
     );
   },
   900_000,

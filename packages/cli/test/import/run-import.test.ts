@@ -257,10 +257,10 @@ describe('rows that cannot be sent', () => {
   });
 
   test('a great many of them between two good rows are held in order', async () => {
-    const bad = Array.from({ length: 60_000 }, (_, index) => `bad ${index} ${'x'.repeat(150)}`);
+    const bad = Array.from({ length: 6_000 }, (_, index) => `bad ${index} ${'x'.repeat(150)}`);
     world.write('input.csv', ['url', 'https://a.example', ...bad, 'https://b.example'].join('\n'));
     const summary = await world.import({ maxRejects: 'all' });
-    expect(summary).toMatchObject({ created: 2, rejected: 60_000 });
+    expect(summary).toMatchObject({ created: 2, rejected: 6_000 });
     expect(world.table().map((row) => row[0])).toEqual([
       'url',
       'https://a.example',

@@ -50,7 +50,7 @@ test('a run that cannot record what a job of the run before has created says so'
 test('responses that arrive while the disk is full are recorded, and the same command continues', async () => {
   const world = new ImportHarness();
   try {
-    world.writeRows(8_000);
+    world.writeRows(800);
     const begin = vi.spyOn(Journal.prototype, 'begin');
     const allFly = Promise.withResolvers<void>();
     world.service.hold = async () => {
@@ -61,15 +61,15 @@ test('responses that arrive while the disk is full are recorded, and the same co
       await allFly.promise;
       (contexts[0] as Journal).db.exec('PRAGMA max_page_count = 1');
     };
-    const summary = await world.import({ batchSize: 1_000 });
+    const summary = await world.import({ batchSize: 100 });
     expect(summary).toMatchObject({
-      ...{ created: 5_000, unknown: 0, unsent: 3_000 },
+      ...{ created: 500, unknown: 0, unsent: 300 },
       stopped: { reason: 'error', message: expect.stringContaining('the disk is full') },
     });
     begin.mockRestore();
     world.service.hold = async () => undefined;
-    expect(await world.import({ batchSize: 1_000 })).toMatchObject({ created: 3_000, unknown: 0 });
-    expect(world.created()).toEqual({ links: 8_000, duplicates: 0 });
+    expect(await world.import({ batchSize: 100 })).toMatchObject({ created: 300, unknown: 0 });
+    expect(world.created()).toEqual({ links: 800, duplicates: 0 });
   } finally {
     world.dispose();
   }
