@@ -72,6 +72,9 @@ function blocksOf(path: string, options: BlockOptions): AsyncGenerator<Buffer> {
   return options.packing === 'gzip' ? unpackedBlocks(path, options) : readBlocks(path, options);
 }
 
+/** Memory of blocks that nothing reads into any more: a run opens many small files, one after the other. */
+const FREE_BLOCKS: Buffer[] = [];
+
 /** The blocks of a file. The next one is read while this one is parsed. */
 async function* readBlocks(path: string, { onBytes }: BlockOptions): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
@@ -81,9 +84,10 @@ async function* readBlocks(path: string, { onBytes }: BlockOptions): AsyncGenera
     reading.catch(() => {});
     return reading;
   };
-  const size = CARRY_BYTES + BLOCK_BYTES;
-  let spare: Buffer = Buffer.allocUnsafe(size);
-  let reading = read(Buffer.allocUnsafe(size));
+  const takeBlock = () => FREE_BLOCKS.pop() ?? Buffer.allocUnsafe(CARRY_BYTES + BLOCK_BYTES);
+  const blocks = [takeBlock(), takeBlock()] as const;
+  let spare: Buffer = blocks[0];
+  let reading = read(blocks[1]);
   try {
     for (;;) {
       const { bytesRead, buffer } = await reading;
@@ -95,6 +99,7 @@ async function* readBlocks(path: string, { onBytes }: BlockOptions): AsyncGenera
     }
   } finally {
     await reading.catch(() => {});
+    FREE_BLOCKS.push(...blocks);
     await file.close();
   }
 }
