@@ -6,12 +6,14 @@ const PIECE_LENGTH = 16 * 1024;
 /** UTF-8 takes at most so many for a UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
+const FULL_BYTES = BUFFER_BYTES + PIECE_LENGTH * MAX_BYTES_PER_UNIT;
+
 /** Gathers text, and writes it as UTF-8 in large blocks. Bytes are written at once. */
 export class TextBuffer {
   readonly #write: (bytes: Uint8Array) => Promise<void>;
   #text = '';
-  /** Fresh memory each time costs more than the writing. */
-  #bytes = Buffer.allocUnsafe(BUFFER_BYTES + PIECE_LENGTH * MAX_BYTES_PER_UNIT);
+  /** Fresh memory each time costs more than the writing. Only what a first piece needs is taken at first: many results are small. */
+  #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
 
   /** @param write - writes bytes that are overwritten once its promise has ended */
@@ -40,7 +42,7 @@ export class TextBuffer {
     this.#text = '';
     const needed = this.#length + text.length * MAX_BYTES_PER_UNIT;
     if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(needed);
+      const larger = Buffer.allocUnsafe(this.#length === 0 ? needed : Math.max(needed, FULL_BYTES));
       this.#bytes.copy(larger, 0, 0, this.#length);
       this.#bytes = larger;
     }
