@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { workbook } from '../../tables/test/workbook-fixture.ts';
+import { cliHere } from '../src/cli-here.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { CLI_PROGRAM, commandOf } from '../src/programs.ts';
-import { CTRL_C, cliTerminal, OwnTerminal, Terminal } from '../src/terminal.ts';
+import { CTRL_C, cliTerminal, Terminal } from '../src/terminal.ts';
 import { World } from '../src/world.ts';
 
 let world: World;
@@ -36,9 +37,9 @@ async function writeUrls(rows: number): Promise<void> {
 const shortlink = (args: readonly string[], more: Record<string, string> = {}) =>
   cliTerminal(args, world.folder, { ...env, ...more });
 
-/** The exit code of an import that is not what is tested, and so takes no process. */
-const importHere = (name: string) =>
-  new OwnTerminal(['import', world.path(name)], env, 120).exitCode;
+/** The exit code of an import that is not what is tested. */
+const importHere = async (name: string) =>
+  (await cliHere(world, key, ['import', world.path(name)])).exitCode;
 
 const statuses = async () => {
   const [, ...rows] = parseCsv(await readFile(world.path('urls.csv.results.csv'), 'utf8'));

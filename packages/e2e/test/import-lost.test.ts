@@ -3,6 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { cliHere } from '../src/cli-here.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { World } from '../src/world.ts';
 
@@ -62,7 +63,7 @@ test.each<[string, Loss]>([
   const options = inPlace ? ['--in-place'] : [];
   const resultsOf = (input: string) => (inPlace ? input : `${input}.results.csv`);
   await writeRows(40);
-  const first = await world.cli(key, ['import', 'links.csv', ...options]);
+  const first = await cliHere(world, key, ['import', world.path('links.csv'), ...options]);
   expect(first.exitCode, first.stderr).toBe(0);
   const before = await linksIn(resultsOf('links.csv'));
 

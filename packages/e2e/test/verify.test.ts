@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../server/test/free-port.ts';
+import { cliHere } from '../src/cli-here.ts';
 import { parseCsv } from '../src/parse-csv.ts';
 import { World } from '../src/world.ts';
 
@@ -53,7 +54,9 @@ test(`${PLANTED} planted faults are found, and nothing else; no click is counted
     `${nobody}/page`,
   ];
   await writeFile(world.path('links.csv'), `url\n${targets.join('\n')}\n`);
-  expect(await world.cli(key, ['import', 'links.csv'])).toMatchObject({ exitCode: 0 });
+  expect(await cliHere(world, key, ['import', world.path('links.csv')])).toMatchObject({
+    exitCode: 0,
+  });
   const [header = [], ...rows] = parseCsv(
     await readFile(world.path('links.csv.results.csv'), 'utf8'),
   );
@@ -191,9 +194,8 @@ test('links of an old host are right on the new server before DNS leads to it', 
     world.path('links.csv'),
     'url\nhttps://example.com/ü?a=b%20c\nhttps://example.com/2\n',
   );
-  expect(await world.cli(key, ['import', 'links.csv', '--in-place'])).toMatchObject({
-    exitCode: 0,
-  });
+  const imported = await cliHere(world, key, ['import', world.path('links.csv'), '--in-place']);
+  expect(imported.exitCode, imported.stderr).toBe(0);
   const filled = await readFile(world.path('links.csv'), 'utf8');
   await writeFile(world.path('old.csv'), filled.replaceAll(world.server.url, 'http://old.example'));
   const resolve = ['--resolve', new URL(world.server.url).host];
@@ -211,8 +213,8 @@ test('links of a custom domain are right on their own host only', async () => {
     now: Date.now(),
   });
   await writeFile(world.path('links.csv'), 'url\nhttps://example.com/1\nhttps://example.com/2\n');
-  const imported = await world.cli(caller.key, [
-    ...['import', 'links.csv', '--in-place', '--domain', domain?.id ?? ''],
+  const imported = await cliHere(world, caller.key, [
+    ...['import', world.path('links.csv'), '--in-place', '--domain', domain?.id ?? ''],
   ]);
   expect(imported.exitCode, imported.stderr).toBe(0);
   const filled = await readFile(world.path('links.csv'), 'utf8');
