@@ -147,7 +147,7 @@ test('what the CLI lets pass the server takes, and what it rejects the server wo
         problem === undefined,
       );
     }),
-    { numRuns: isNight ? 5_000 : 2_000 },
+    { numRuns: isNight ? 5_000 : 1_000 },
   );
   expect(Math.min(seen.passed, seen.rejected)).toBeGreaterThan(100);
 });
@@ -167,6 +167,6 @@ test('the same of rows read from a file, quoted where they must be', () => {
         expect(cliRules.link(read)).toEqual(link);
       }
     }),
-    { numRuns: isNight ? 2_000 : 600 },
+    { numRuns: isNight ? 2_000 : 300 },
   );
 });
