@@ -63,15 +63,18 @@ async function sharesOf(
   scripts: readonly RunScript[],
   packages: readonly string[],
 ): Promise<Shares> {
+  const isRun = new Set(scripts.map(({ file }) => file));
   const files = new Map<string, Statements>();
   for (const name of packages) {
     for await (const path of glob(`${name}/src/**/*.ts`, { cwd: new URL(PACKAGES) })) {
       if (/\.(test|test-suite|d)\.ts$/.test(path)) continue;
+      if (isRun.has(path)) {
+        files.set(path, []);
+        continue;
+      }
       const text = await readFile(new URL(path, PACKAGES), 'utf8');
-      files.set(
-        path,
-        await statementsOf({ file: path, code: stripTypeScriptTypes(text), functions: [] }),
-      );
+      const code = stripTypeScriptTypes(text);
+      files.set(path, await statementsOf({ file: path, code, functions: [] }));
     }
   }
   for (const script of scripts) {
@@ -80,7 +83,7 @@ async function sharesOf(
     const now = await statementsOf(script);
     files.set(
       script.file,
-      now.map((isRun, index) => isRun || before[index] === true),
+      now.map((isExecuted, index) => isExecuted || before[index] === true),
     );
   }
   const folders = Map.groupBy(files, ([path]) => folderOf(path));
