@@ -288,7 +288,7 @@ describe("the client's totalTimeoutMs", () => {
   });
 });
 
-it('1,000 calls on one signal leave no listener, whether they succeed, are repeated or fail', async () => {
+it('200 calls on one signal leave no listener, whether they succeed, are repeated or fail', async () => {
   const { signal } = new AbortController();
   let calls = 0;
   const fetch = async () => {
@@ -297,10 +297,10 @@ it('1,000 calls on one signal leave no listener, whether they succeed, are repea
     return calls % 5 === 0 ? json({ error: 'no' }, 400) : json(LINK, 201);
   };
   const { links } = makeClient({ fetch }, { clock: new InstantClock() });
-  for (let n = 0; n < 1000; n += 1) {
+  for (let n = 0; n < 200; n += 1) {
     const totalTimeoutMs = n % 2 === 0 ? 0 : 60_000;
     await links.create(BODY, { signal, totalTimeoutMs }).catch(() => {});
   }
-  expect(calls).toBeGreaterThan(1000);
+  expect(calls).toBeGreaterThan(200);
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });

@@ -81,13 +81,13 @@ describe('gzip', () => {
   });
 
   test('many blocks, and a byte order mark', async () => {
-    const lines = Array.from({ length: 30_000 }, (_, index) => `https://a.example/${index}é,T`);
+    const lines = Array.from({ length: 10_000 }, (_, index) => `https://a.example/${index}é,T`);
     const { layout, rows } = await read(
       gzipSync(`\uFEFFurl;title\r\n${lines.join('\r\n').replaceAll(',', ';')}`),
       'x.csv.gz',
     );
-    expect(rows).toHaveLength(30_000);
-    expect(rows.at(-1)).toEqual({ line: 30_001, cells: ['https://a.example/29999é', 'T'] });
+    expect(rows).toHaveLength(10_000);
+    expect(rows.at(-1)).toEqual({ line: 10_001, cells: ['https://a.example/9999é', 'T'] });
     expect(layout.dialect).toMatchObject({ delimiter: ';', lineEnd: '\r\n', bom: true });
   });
 

@@ -384,11 +384,12 @@ describe('with a service that can be asked, nothing has to be remembered', () =>
   });
 
   test('is asked in requests of 10,000, and not at all where the account has no link', async () => {
-    world.write('input.csv', file(...Array.from({ length: 10_001 }, (_, n) => row(n))));
+    world.write('input.csv', file(row(0), row(10_000)));
     await world.import();
     expect(world.service.lookups).toEqual([]);
     loseAll();
-    expect(await world.import()).toMatchObject({ created: 0, existing: 10_001 });
+    world.write('input.csv', file(...Array.from({ length: 10_001 }, (_, n) => row(n))));
+    expect(await world.import()).toMatchObject({ created: 9_999, existing: 2 });
     expect(world.service.lookups.map((targets) => targets.length)).toEqual([10_000, 1]);
   });
 

@@ -300,7 +300,8 @@ describe('files beside an input', () => {
   });
 
   test('in a folder with too many of them are said not to be looked at', async () => {
-    for (let n = 0; n < 1_001; n += 1) world.write(`a${n}.csv`, 'a\n');
+    // Those without content are not opened.
+    for (let n = 0; n < 1_001; n += 1) world.write(`a${n}.csv`, n < 9 ? 'a\n' : '');
     await world.import({ ...week2(), onSimilar: 'reuse' });
     const message = expect.stringMatching(/ has 1,00\d tables, of which 1,000 were searched/);
     expect(world.events).toContainEqual({ type: 'warning', message });
