@@ -22,5 +22,6 @@ export async function createBackend(folder: string): Promise<Backend> {
     return { database, start: startServer, remove: async () => undefined };
   }
   const postgres = await startPostgres(['fsync=off']);
-  return { database: postgres.url, start: startCluster, remove: postgres.remove };
+  const start = (options: StartOptions) => (options.isAlone ? startServer : startCluster)(options);
+  return { database: postgres.url, start, remove: postgres.remove };
 }

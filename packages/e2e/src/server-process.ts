@@ -28,6 +28,8 @@ export interface StartOptions {
   args?: readonly string[] | undefined;
   /** Lets {@link ServerProcess.setClock} move its clock. @default false */
   hasMovableClock?: boolean | undefined;
+  /** One server, also where tests otherwise get three. @default false */
+  isAlone?: boolean | undefined;
 }
 
 /** Starts the server and resolves once it prints that it listens. */

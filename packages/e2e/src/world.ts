@@ -21,7 +21,7 @@ export interface KeyRow {
 }
 
 /** How the servers of a world are started. */
-export type WorldOptions = Pick<StartOptions, 'args' | 'hasMovableClock'>;
+export type WorldOptions = Pick<StartOptions, 'args' | 'hasMovableClock' | 'isAlone'>;
 
 /** The service on a fresh database, with a folder of its own, and what a test does with it. */
 export class World {
