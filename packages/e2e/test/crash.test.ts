@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { LEAST_OF_A_ROUND, runTorture } from '../src/torture/run-torture.ts';
 
-/** Each night plays 100, of which every tenth is a graceful stop. Three servers play fewer. */
-const ROUNDS = process.env['SHORTLINK_E2E_BACKEND'] === 'cluster' ? 2 : 4;
+/** Each night plays 100, of which every tenth is a graceful stop. */
+const ROUNDS = 2;
 
 test('kill -9 at random moments under creates, batches, jobs and redirects: nothing acknowledged is lost', async () => {
   const report = await runTorture(ROUNDS);

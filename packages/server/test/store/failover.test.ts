@@ -116,7 +116,8 @@ class Load {
   async #repeat(send: () => Promise<void>, n: number): Promise<void> {
     while (!this.#stopping) {
       await send();
-      await delay(n);
+      // Jobs of hundreds of links are to wait for others, but not for minutes.
+      await delay(20 + n);
     }
   }
 
