@@ -498,9 +498,8 @@ export function testMoving(useStore: UseStore): void {
       await store().exportLinks(accountId, async (some) => {
         seen.push(...some);
         if (seen.length !== 1_000) return;
-        for (const { code } of await store().listLinks({ accountId, limit: 1_000 })) {
-          await store().addClicks(new Map([[code, 1]]));
-        }
+        const listed = await store().listLinks({ accountId, limit: 1_000 });
+        await store().addClicks(new Map(listed.map(({ code }) => [code, 1])));
         await store().importLinks({ accountId, links: [imported('/late', { code: 'zzzzzzz' })] });
       });
       expect(new Set(seen.map(({ code }) => code)).size).toBe(1_500);
