@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startServer } from '../src/server-process.ts';
 import { World } from '../src/world.ts';
 
 let world: World;
@@ -47,31 +46,6 @@ test('a job continues where it was after SIGKILL in the middle of it, exactly', 
   expect(usage.json.links.used).toBe(batches.length * 10_000);
 });
 
-test('an acknowledged link is there after SIGKILL', async () => {
-  const codes: string[] = [];
-  let stopped = false;
-  const writers = Array.from({ length: 8 }, async (_, writer) => {
-    for (let count = 0; !stopped; count++) {
-      const target_url = `https://example.com/${writer}/${count}`;
-      const answer = await world
-        .request(key, 'POST', '/api/v1/links', { target_url })
-        .catch(() => undefined);
-      if (answer?.status === 201) codes.push(answer.json.code);
-      else if (answer === undefined) return;
-    }
-  });
-  await expect.poll(() => codes.length).toBeGreaterThan(100);
-  await world.server.stop('SIGKILL');
-  stopped = true;
-  await Promise.all(writers);
-
-  await world.restart();
-  for (const code of codes) {
-    const response = await fetch(`${world.server.url}/${code}`, { redirect: 'manual' });
-    expect(response.status, code).toBe(302);
-  }
-});
-
 test('SIGTERM finishes the requests in flight, keeps every click and exits 0', async () => {
   const { json: link } = await world.request(key, 'POST', '/api/v1/links', {
     target_url: 'https://example.com/',
@@ -95,12 +69,6 @@ test('SIGTERM finishes the requests in flight, keeps every click and exits 0', a
   expect(usage.json.links.used).toBeGreaterThanOrEqual(1 + acknowledged * 100);
   const after = await world.linkByCode(link.code);
   expect(after.click_count).toBe(50);
-});
-
-test('a second server on the same port says so in one line and exits 1', async () => {
-  await expect(
-    startServer({ database: `sqlite:${world.path('other.db')}`, port: world.server.port }),
-  ).rejects.toThrow(/ended with 1.*\n.*in use/);
 });
 
 test('the log is JSON lines and holds no key', async () => {
