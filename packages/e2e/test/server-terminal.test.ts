@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createKey } from '../src/inner-server.ts';
 import { SERVER_PROGRAM } from '../src/programs.ts';
 import { runProgram } from '../src/run-program.ts';
 import { admin } from '../src/server-process.ts';
@@ -14,16 +15,18 @@ let world: World;
 let accountId: string;
 beforeAll(async () => {
   world = await World.create();
-  const { id } = await admin<{ id: string }>(world.database, [
-    ...['accounts', 'create', '--name', 'Ärzteverband für Kurzverweise und Umleitungen e. V. 短縮'],
-    ...['--plan', 'custom', '--limit', 'rpm=unlimited'],
-  ]);
+  const store = await world.store();
+  const now = Date.now();
+  const name = 'Ärzteverband für Kurzverweise und Umleitungen e. V. 短縮';
+  const limits = { requests_per_minute: null };
+  const { id } = await store.createAccount({ name, plan: 'custom', limits, now });
   accountId = id;
-  const { key } = await admin<{ key: string }>(world.database, [
-    ...['keys', 'create', '--account', id],
-    ...['--name', 'the key of the nightly import of all departments'],
-    ...['--permission', 'shortlinks:write', '--permission', 'analytics:read'],
-  ]);
+  const { key } = await createKey(store, {
+    accountId,
+    name: 'the key of the nightly import of all departments',
+    permissions: ['shortlinks:write', 'analytics:read'],
+    now,
+  });
   const input = {
     target_url: `https://example.com/${'long/'.repeat(20)}`,
     title: '短縮 '.repeat(20),
@@ -151,20 +154,13 @@ describe.each(WIDTHS)('at %i columns', (columns) => {
   });
 });
 
-test('a second start --dev on the same database says how to get another key', async () => {
+test('a second start --dev on the same database says how to get another key; NO_COLOR: without a colour', async () => {
   await admin(database, ['accounts', 'create', '--init', '--name', 'x', '--plan', 'pro']);
-  const terminal = server(80, ['start', '--dev', '--port', '0']);
+  const terminal = server(80, ['start', '--dev', '--port', '0'], { NO_COLOR: '1' });
   await terminal.until(/Ctrl-C stops/);
   terminal.type(CTRL_C);
   expect(await terminal.exitCode).toBe(0);
   await expect(screen(terminal.text)).toMatchFileSnapshot(snapshot('start-dev-again'));
-});
-
-test('NO_COLOR: the same screens without a colour', async () => {
-  const terminal = server(80, ['start', '--dev', '--port', '0'], { NO_COLOR: '1' });
-  await terminal.until(/Ctrl-C stops/);
-  terminal.type(CTRL_C);
-  await terminal.exitCode;
   const help = server(80, ['--help'], { NO_COLOR: '1' });
   await help.exitCode;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
