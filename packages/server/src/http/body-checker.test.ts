@@ -35,6 +35,7 @@ const onThread = (body: unknown) =>
 const batch = (count: number) => JSON.stringify({ links: links(count) });
 
 describe('a large body comes to what a small one comes to', () => {
+  const check = open({ allow: [], deny: ['bad.example'] });
   test.each<[name: string, body: unknown, kind: BodyKind]>([
     ['100 links', { links: links(100) }, 'batch'],
     ['a job', { links: links(1_001) }, 'batch'],
@@ -52,7 +53,6 @@ describe('a large body comes to what a small one comes to', () => {
     ['no UTF-8', '"\ud800"', 'batch'],
   ])('%s', async (_, body, kind) => {
     domains = [{ hostname: 'go.example' }];
-    const check = open({ allow: [], deny: ['bad.example'] });
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const small = await check(text, { kind });
     const large = await check(onThread(text), { kind });
@@ -61,7 +61,6 @@ describe('a large body comes to what a small one comes to', () => {
   });
 
   test('with the domains of the service as they are at the time', async () => {
-    const check = open();
     const body = onThread({ links: links(1, 'https://go.example/') });
     expect(await check(body)).toHaveProperty('input');
     domains = [{ hostname: 'go.example' }];
