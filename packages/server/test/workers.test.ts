@@ -198,8 +198,9 @@ test('a wrong setting is named once, as without workers', async () => {
   expect(await outcomes[1]).toEqual(await outcomes[0]);
 });
 
-/** Each night for a minute. Longer with `SHORTLINK_WORKERS_SECONDS=600`. */
 const isNight = process.env['SHORTLINK_TEST_NIGHT'] !== undefined;
+
+/** Each night for a minute. Longer with `SHORTLINK_WORKERS_SECONDS=600`. */
 const SECONDS = Number(process.env['SHORTLINK_WORKERS_SECONDS'] ?? (isNight ? 60 : 2));
 
 /** So that the links that an account may have are not all created before a process is killed, and other tests get on. */
