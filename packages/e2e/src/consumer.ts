@@ -24,7 +24,11 @@ export interface Consumer extends AsyncDisposable {
 export async function createConsumer(...others: string[]): Promise<Consumer> {
   const folder = await mkdtemp(join(tmpdir(), 'shortlink-consumer-'));
   try {
-    await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: SDK });
+    // npm would look through all that is installed for the SDK's own tests.
+    const source = join(folder, 'source');
+    await cp(SDK, source, { recursive: true, filter: (path) => !path.endsWith('/node_modules') });
+    await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: source });
+    await rm(source, { recursive: true });
     const name = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
     if (name === undefined) throw new Error('npm pack left no tarball');
     await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
