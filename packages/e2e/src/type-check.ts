@@ -1,5 +1,10 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import ts from 'typescript';
+import { execPath } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { compiler } from './compilers.ts';
+import { runProgram } from './run-program.ts';
 
 /** A program that is in no file. */
 export interface Snippet {
@@ -10,43 +15,41 @@ export interface Snippet {
   line: number;
 }
 
-const OPTIONS: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2023,
-  lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
-  module: ts.ModuleKind.ESNext,
-  moduleResolution: ts.ModuleResolutionKind.Bundler,
-  moduleDetection: ts.ModuleDetectionKind.Force,
-  types: [],
-  strict: true,
-  noEmit: true,
-  skipLibCheck: true,
+/** Packages of the workspace resolve there as they do for their users, msw too. */
+const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url));
+
+const CONFIG = {
+  compilerOptions: {
+    target: 'es2023',
+    lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable'],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    moduleDetection: 'force',
+    types: [],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+  },
 };
 
-/** The declarations of the language and of packages, which no snippet changes. */
-const declarations = new Map<string, ts.SourceFile | undefined>();
-
-/**
- * Type-checks snippets as if each were a module in `folder`, from where it resolves packages. Returns one line per
- * mistake, with the place in the file that the snippet is from.
- */
-export function typeCheck(snippets: readonly Snippet[], folder: string): string[] {
-  const byPath = new Map(snippets.map((snippet, n) => [join(folder, `snippet-${n}.ts`), snippet]));
-  const host = ts.createCompilerHost(OPTIONS);
-  const { getSourceFile, fileExists, readFile } = host;
-  host.fileExists = (path) => byPath.has(path) || fileExists(path);
-  host.readFile = (path) => byPath.get(path)?.code ?? readFile(path);
-  host.getSourceFile = (path, version, ...rest) => {
-    const snippet = byPath.get(path);
-    if (snippet !== undefined) return ts.createSourceFile(path, snippet.code, version, true);
-    if (!declarations.has(path)) declarations.set(path, getSourceFile(path, version, ...rest));
-    return declarations.get(path);
-  };
-  const program = ts.createProgram([...byPath.keys()], OPTIONS, host);
-  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
-    const text = ts.flattenDiagnosticMessageText(messageText, '\n');
-    const snippet = file && byPath.get(file.fileName);
-    if (file === undefined || snippet === undefined) return text;
-    const { line } = file.getLineAndCharacterOfPosition(start ?? 0);
-    return `${snippet.name}:${snippet.line + line}: ${text}`;
-  });
+/** Type-checks snippets as if each were a module. Resolves to one line per mistake, with the place in the file that the snippet is from. */
+export async function typeCheck(snippets: readonly Snippet[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'shortlink-types-'));
+  try {
+    await symlink(PACKAGES, join(folder, 'node_modules'));
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG));
+    for (const [n, { code }] of snippets.entries()) {
+      await writeFile(join(folder, `snippet-${n}.ts`), code);
+    }
+    const { stdout } = await runProgram(execPath, [compiler('7')], { cwd: folder });
+    const lines = stdout.split('\n').filter((text) => /^\S/.test(text));
+    return lines.map((text) =>
+      text.replace(/^snippet-(\d+)\.ts\((\d+),\d+\)/, (_, n, row) => {
+        const { name, line } = snippets[n] as Snippet;
+        return `${name}:${line + Number(row) - 1}`;
+      }),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
