@@ -61,7 +61,8 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
 function writersOf(all: readonly FileSettings[]): Map<string, string> {
   const writers = all.flatMap(({ file, output, rejects, usualNames }) => {
     const paths = [usualNames?.output ? output : '', usualNames?.rejects ? rejects : ''];
-    return paths.filter(Boolean).map((path) => [identityOf(path), file] as const);
+    const files = paths.filter((path) => path !== '' && path !== STANDARD_STREAM);
+    return files.map((path) => [identityOf(path), file] as const);
   });
   return new Map(writers);
 }

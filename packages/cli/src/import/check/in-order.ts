@@ -1,5 +1,5 @@
-import type { Batch, JournalLink } from '../journal/batches.ts';
-import { type Journal, urlOf } from '../journal/journal.ts';
+import { type Batch, type JournalLink, urlOf } from '../journal/batches.ts';
+import type { Journal } from '../journal/journal.ts';
 import { type LinkIdentity, madeFor } from '../map/link-identity.ts';
 import type { OwnLink } from '../map/result-columns.ts';
 import type { MadeResult } from '../types.ts';

@@ -9,9 +9,10 @@ const SAMPLES = 20;
 /** A service has an address of its own, and custom domains. */
 const MAX_ADDRESSES = 100;
 
-export interface NamedLink extends OwnLink {
+export interface NamedLink {
   /** The file that names it. */
   name: string;
+  short_url: string;
 }
 
 /** Some of the links that files name, by their addresses: enough to find out whose they are. */
@@ -20,11 +21,12 @@ export class NamedLinks {
 
   add(name: string, link: OwnLink | undefined): void {
     if (link === undefined) return;
+    const { short_url } = link;
     const address = addressOf(link);
     const samples = this.#samples.get(address);
-    if (samples !== undefined && samples.length < SAMPLES) samples.push({ ...link, name });
+    if (samples !== undefined && samples.length < SAMPLES) samples.push({ short_url, name });
     else if (samples === undefined && this.#samples.size < MAX_ADDRESSES)
-      this.#samples.set(address, [{ ...link, name }]);
+      this.#samples.set(address, [{ short_url, name }]);
   }
 
   /** A list of links for each address. One that begins with the address of the service itself may be older than its others: all are in its list. */
@@ -37,7 +39,8 @@ export class NamedLinks {
   }
 }
 
-const addressOf = ({ short_url }: OwnLink) => short_url.slice(0, short_url.lastIndexOf('/'));
+const addressOf = ({ short_url }: { short_url: string }) =>
+  short_url.slice(0, short_url.lastIndexOf('/'));
 
 /**
  * Asks the service whether it knows these links: those of a test service, of another account, or of a database that was there before would keep

@@ -79,6 +79,14 @@ export interface JournalLink extends LinkIdentity {
   result: LinkResult | undefined;
 }
 
+export function urlOf(result: LinkResult | undefined): string | undefined {
+  return result?.status === 'created' ? result.short_url : undefined;
+}
+
+export function urlsOf(links: IteratorObject<JournalLink>): IteratorObject<string> {
+  return links.map(({ result }) => urlOf(result)).filter((url) => url !== undefined);
+}
+
 /** What a record says of a link: nothing, that it doesn't exist, why it may exist, why it was refused, or that it was created. */
 export type Entry = null | 0 | [error: string] | [error: string, failed: 1] | Created;
 type Created<Made = number | null> = [code: string, short_url: string, made?: Made];

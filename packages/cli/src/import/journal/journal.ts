@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CreateLinkBody } from '@shortlink/sdk';
 import { type LinkIdentity, linkOfPair } from '../map/link-identity.ts';
-import type { OwnLink } from '../map/result-columns.ts';
 import type { LinkResult, MadeResult } from '../types.ts';
 import {
   addEntries,
@@ -24,6 +23,7 @@ import {
   resultsRecord,
   serviceOf,
   undecided,
+  urlsOf,
   withShortReason,
 } from './batches.ts';
 import { readableError } from './database.ts';
@@ -195,17 +195,16 @@ export class Journal {
     return this.batches().some(isAlive);
   }
 
-  /** Links of this service: a few of the first batch that has some, and of the last. */
-  someLinks(): OwnLink[] {
+  /** Short URLs of this service: a few of the first batch that has some, and of the last. */
+  someUrls(): string[] {
     const batches = this.batches().filter(({ created }) => created > 0);
     const ends = new Set([...batches.slice(0, 1), ...batches.slice(-1)]);
-    return [...ends].flatMap((batch) => [...createdOf(this.eachLink(batch)).take(10)]);
+    return [...ends].flatMap((batch) => [...urlsOf(this.eachLink(batch)).take(10)]);
   }
 
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
   origins(): string[] {
-    const [link] = this.someLinks();
-    const url = URL.parse(link?.short_url ?? '');
+    const url = URL.parse(this.someUrls()[0] ?? '');
     return url === null ? [] : [url.origin];
   }
 
@@ -263,10 +262,9 @@ export class Journal {
     for (const record of this.#log.read()) this.#apply(record);
   }
 
-  #urlsFoundElsewhere(): Set<string | undefined> {
+  #urlsFoundElsewhere(): Set<string> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
-    const links = found.flatMap((batch) => [...this.eachLink(batch)]);
-    return new Set(links.map(({ result }) => urlOf(result)));
+    return new Set(found.flatMap((batch) => [...urlsOf(this.eachLink(batch))]));
   }
 
   #entries({ size, decided }: Batch): Entry[] {
@@ -300,13 +298,4 @@ export class Journal {
       this.#nextLink += begun.size;
     } else changeBatch(this.batch(batch ?? 0), record);
   }
-}
-
-function* createdOf(links: Iterable<JournalLink>): Generator<OwnLink> {
-  for (const { result } of links)
-    if (result?.status === 'created') yield { ...result, made_for: '' };
-}
-
-export function urlOf(result: LinkResult | undefined): string | undefined {
-  return result?.status === 'created' ? result.short_url : undefined;
 }

@@ -52,7 +52,7 @@ const AT_ONCE: RequestOptions = { maxRetries: 0 };
 function linksToProve({ evidence, journal, settings: { baseUrl, restart } }: Ask) {
   if (restart || baseUrl === NO_SERVICE) return [];
   if (!journal.hasLinks()) return evidence.named.samplesFor(baseUrl);
-  const links = journal.someLinks().map((link) => ({ ...link, name: journal.path }));
+  const links = journal.someUrls().map((short_url) => ({ short_url, name: journal.path }));
   return links.length > 0 ? [links] : [];
 }
 
