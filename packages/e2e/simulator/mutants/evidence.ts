@@ -5,8 +5,8 @@ export const EVIDENCE: readonly Mutant[] = [
   mutant(
     'service not asked which links exist',
     `${SEND}/send-new-rows.ts`,
-    "canAsk: lists('lookup') && !restart",
-    "canAsk: lists('look-up') && !restart",
+    "canAsk = lists('lookup') && !restart",
+    "canAsk = lists('look-up') && !restart",
   ),
   mutant(
     'rows not compared again after a failed look-up',
