@@ -93,11 +93,34 @@ test.each([
   },
 );
 
-test('a journal is not refused for some links that the service has no more', async () => {
+test('a journal is not refused for links that the service has no more, while it knows others', async () => {
   world.service.features = ['lookup'];
   await world.import();
-  world.service.made.splice(0, 2);
-  expect(await world.import()).toMatchObject({ existing: 3, created: 0 });
+  world.writeRows(6);
+  await world.import();
+  for (const links of [2, 1]) {
+    world.service.made.splice(0, links);
+    expect(await world.import()).toMatchObject({ existing: 6, created: 0 });
+  }
+});
+
+test('a run with nothing to do does not wait for a service that is away', async () => {
+  world.service.features = ['lookup'];
+  await world.import();
+  world.maxRetries = 3;
+  const away = { type: 'answer', status: 503, body: { error: 'no' } } as const;
+  let asked = 0;
+  world.service.onLookup = () => {
+    asked += 1;
+    return away;
+  };
+  expect(await world.import()).toMatchObject({ existing: 3, stopped: undefined });
+  world.service.usage = () => {
+    asked += 1;
+    return away;
+  };
+  expect(await world.import()).toMatchObject({ existing: 3, stopped: undefined });
+  expect(asked).toBe(2);
 });
 
 test('links at the address of the service itself need no proof, beside others of which one is known', async () => {
