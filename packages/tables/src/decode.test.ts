@@ -84,6 +84,27 @@ test('lines of any length come whole, and what comes in one piece ends with a li
   for (const piece of pieces) expect(piece.endsWith('\n')).toBe(true);
 });
 
+test('files that are read at the same time, or of which no more is read, mix nothing', async () => {
+  const textOf = (letter: string) => `${letter.repeat(79)}\n`.repeat(5_000);
+  const files = Array.from('abcdef', (letter) => ({ letter, file: join(directory, letter) }));
+  for (const { letter, file } of files) writeFileSync(file, textOf(letter));
+  const options = { name: 'x.csv' };
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all(
+      files.map(async ({ letter, file }, at) => {
+        const left = decodeFile(file, options);
+        await left.next();
+        // Its next block is still being read when the memory of it is given back.
+        const isLeft = left.return(undefined);
+        let text = '';
+        for await (const piece of decodeFile(files.at(at - 1)?.file ?? '', options)) text += piece;
+        expect(text === textOf(files.at(at - 1)?.letter ?? ''), `beside ${letter}`).toBe(true);
+        await isLeft;
+      }),
+    );
+  }
+});
+
 describe('bytes that are not in the encoding', () => {
   test('name the line and the byte', async () => {
     const bytes = Buffer.concat([
