@@ -121,6 +121,22 @@ test('a run with nothing to do does not wait for a service that is away', async 
   };
   expect(await world.import()).toMatchObject({ existing: 3, stopped: undefined });
   expect(asked).toBe(2);
+  // Nor for one that never answers.
+  world.service.usage = undefined;
+  world.service.onLookup = () => {
+    world.stop.abort();
+    return undefined;
+  };
+  expect(await world.import()).toMatchObject({ existing: 3 });
+});
+
+test('links are refused or not in whatever order they stand', async () => {
+  world.service.features = ['lookup'];
+  world.writeRows(60);
+  await world.import(filled());
+  loseJournal();
+  world.service.made.splice(0, 30);
+  expect(await world.import(filled())).toMatchObject({ existing: 60, created: 0 });
 });
 
 test('links at the address of the service itself need no proof, beside others of which one is known', async () => {

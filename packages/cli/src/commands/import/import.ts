@@ -49,22 +49,18 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
   }
   const all = files.map((file) => fileSettings(file, options));
   const writers = writersOf(all);
-  const writerOf = ({ file }: FileSettings) => writers.get(identityOf(file));
+  const writerOf = ({ file }: FileSettings) => writers.get(resolve(file));
   const { own = [], given = [] } = Object.groupBy(all, (one) => (writerOf(one) ? 'own' : 'given'));
   refuseSharedFiles(given, options.summary);
   const why = (one: FileSettings) =>
-    `${one.file} is not imported: the import of ${writerOf(one)} writes it.`;
+    `${one.file} is not imported: it has the results of ${writerOf(one)}.`;
   return { files: given, leftOut: own.map(why), options };
 }
 
-/** By the files with usual names, the inputs that they are written for: `import *.csv` a second time finds the results of the first. */
+/** By results with the usual name, the inputs that they are of: `import *.csv` a second time finds those of the first. */
 function writersOf(all: readonly FileSettings[]): Map<string, string> {
-  const writers = all.flatMap(({ file, output, rejects, usualNames }) => {
-    const paths = [usualNames?.output ? output : '', usualNames?.rejects ? rejects : ''];
-    const files = paths.filter((path) => path !== '' && path !== STANDARD_STREAM);
-    return files.map((path) => [identityOf(path), file] as const);
-  });
-  return new Map(writers);
+  const usual = all.filter(({ usualNames, output }) => usualNames?.output && output !== '-');
+  return new Map(usual.map(({ file, output }) => [resolve(output), file]));
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {

@@ -26,10 +26,7 @@ const NOT_OFFERED: readonly number[] = [400, 403, 404, 405, 406, 410, 501];
  * What the account has left, and what the service offers; undefined where it has no such endpoint. Throws a ShortlinkError when it can't be
  * known: without a look-up that the service has, links would be created twice.
  */
-export async function retrieveUsage(
-  { client, signal }: ImportDeps,
-  more?: RequestOptions,
-): Promise<Usage | undefined> {
+export async function retrieveUsage({ client, signal }: ImportDeps, more?: RequestOptions) {
   const options = { signal, timeoutMs: USAGE_TIMEOUT_MS, ...more };
   const retrieve = () => client.usage.retrieve(options);
   let isService = false;

@@ -21,12 +21,12 @@ export class NamedLinks {
 
   add(name: string, link: OwnLink | undefined): void {
     if (link === undefined) return;
-    const { short_url } = link;
-    const address = addressOf(link);
-    const samples = this.#samples.get(address);
-    if (samples !== undefined && samples.length < SAMPLES) samples.push({ short_url, name });
-    else if (samples === undefined && this.#samples.size < MAX_ADDRESSES)
-      this.#samples.set(address, [{ short_url, name }]);
+    const address = addressOf(link.short_url);
+    const samples = this.#samples.get(address) ?? [];
+    // The first ones stay, and the last one makes room for another: a file may begin with old links.
+    samples.splice(SAMPLES - 1);
+    samples.push({ name, short_url: link.short_url });
+    if (this.#samples.size < MAX_ADDRESSES) this.#samples.set(address, samples);
   }
 
   /** A list of links for each address. One that begins with the address of the service itself may be older than its others: all are in its list. */
@@ -39,8 +39,7 @@ export class NamedLinks {
   }
 }
 
-const addressOf = ({ short_url }: { short_url: string }) =>
-  short_url.slice(0, short_url.lastIndexOf('/'));
+const addressOf = (url: string) => url.slice(0, url.lastIndexOf('/'));
 
 /**
  * Asks the service whether it knows these links: those of a test service, of another account, or of a database that was there before would keep
@@ -61,8 +60,8 @@ export async function refuseUnknown(
   for (const [first, ...others] of lists) {
     if (first === undefined || [first, ...others].some((link) => known.has(link))) continue;
     throw inputError(
-      `${first.name} names links at ${addressOf(first)}, such as ${first.short_url}, and ${baseUrl} knows none of them`,
-      'Is the address of the service right (--base-url), and the key that of their account? To create the links here too: --restart, and clear code, short_url, status and error where the input itself has them.',
+      `${first.name} names links at ${addressOf(first.short_url)}, such as ${first.short_url}, and ${baseUrl} knows none of them`,
+      'Was its database replaced? Is its address right (--base-url), and the key that of their account? To create the links here too: --restart, without --known, and without code, short_url, status and error where the input itself has them.',
     );
   }
 }

@@ -83,9 +83,12 @@ export function urlOf(result: LinkResult | undefined): string | undefined {
   return result?.status === 'created' ? result.short_url : undefined;
 }
 
-export function urlsOf(links: IteratorObject<JournalLink>): IteratorObject<string> {
-  return links.map(({ result }) => urlOf(result)).filter((url) => url !== undefined);
-}
+export const urlsOf = (links: IteratorObject<JournalLink>): string[] =>
+  [...links.map(({ result }) => urlOf(result))].filter((url) => url !== undefined);
+
+/** The first ones of a list, and the last. */
+export const endsOf = <T>(list: readonly T[], most: number): T[] =>
+  list.filter((_, at) => at < most || at >= list.length - most);
 
 /** What a record says of a link: nothing, that it doesn't exist, why it may exist, why it was refused, or that it was created. */
 export type Entry = null | 0 | [error: string] | [error: string, failed: 1] | Created;

@@ -11,6 +11,7 @@ import {
   chunks,
   type Decision,
   type Entry,
+  endsOf,
   entryOf,
   isAlive,
   isLink,
@@ -198,8 +199,7 @@ export class Journal {
   /** Short URLs of this service: a few of the first batch that has some, and of the last. */
   someUrls(): string[] {
     const batches = this.batches().filter(({ created }) => created > 0);
-    const ends = new Set([...batches.slice(0, 1), ...batches.slice(-1)]);
-    return [...ends].flatMap((batch) => [...urlsOf(this.eachLink(batch)).take(10)]);
+    return endsOf(batches, 1).flatMap((batch) => endsOf(urlsOf(this.eachLink(batch)), 5));
   }
 
   /** Addresses that short URLs of this service begin with, as far as the journal knows. */
@@ -264,7 +264,7 @@ export class Journal {
 
   #urlsFoundElsewhere(): Set<string> {
     const found = this.batches().filter(({ sentAt }) => sentAt === '');
-    return new Set(found.flatMap((batch) => [...urlsOf(this.eachLink(batch))]));
+    return new Set(found.flatMap((batch) => urlsOf(this.eachLink(batch))));
   }
 
   #entries({ size, decided }: Batch): Entry[] {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { RequestOptions, Usage } from '@shortlink/sdk';
+import type { Usage } from '@shortlink/sdk';
 import { InputError, inputError, type Row } from '@shortlink/tables/basics';
 import { plural } from '../../format.ts';
 import { type Ask, askService, decideSimilar } from '../check/ask-service.ts';
@@ -12,7 +12,7 @@ import type { Comparison } from '../check/read-evidence.ts';
 import { wasCut } from '../journal/database.ts';
 import type { Journal } from '../journal/journal.ts';
 import { ownLink } from '../map/result-columns.ts';
-import { type Forecast, type ImportSettings, NO_SERVICE } from '../types.ts';
+import { type Forecast, type ImportDeps, type ImportSettings, NO_SERVICE } from '../types.ts';
 import type { SentBatch } from './batch-recorder.ts';
 import { type SendResult, sendRows } from './send-rows.ts';
 import { settleOpenBatches } from './settle-open.ts';
@@ -45,8 +45,9 @@ export interface ServiceTraits {
   idempotency: boolean;
 }
 
-/** Where nothing is to be created, nobody needs the service, or waits for it. */
-const AT_ONCE: RequestOptions = { maxRetries: 0 };
+/** Where nothing is to be created, nobody needs the service: a run asks it once, for so long at most. */
+const MAX_ASK_MS = 2_000;
+const asked = new WeakSet<ImportDeps['client']>();
 
 /** Some of the links that files name, in lists: of each the service has to know one. What the journal knows is one list. */
 function linksToProve({ evidence, journal, settings: { baseUrl, restart } }: Ask) {
@@ -65,9 +66,11 @@ const NO_TRAITS: ServiceTraits = { usage: undefined, canAsk: false, idempotency:
 export async function traitsIfNeeded(ask: Ask, found: Comparison): Promise<ServiceTraits> {
   const { settings, deps } = ask;
   const isOpen = found.new + found.unknown > 0;
-  const unproved = linksToProve(ask);
+  const unproved = isOpen || !asked.has(deps.client) ? linksToProve(ask) : [];
   if (!isOpen && unproved.length === 0 && !(settings.inPlace && found.hasFormer)) return NO_TRAITS;
-  const options = isOpen ? {} : AT_ONCE;
+  asked.add(deps.client);
+  const stops = [deps.signal, deps.stopSignal, AbortSignal.timeout(MAX_ASK_MS)];
+  const options = isOpen ? {} : { maxRetries: 0, signal: AbortSignal.any(stops) };
   try {
     const usage = await retrieveUsage(deps, options);
     const lists = (feature: string) => usage?.features?.includes(feature) === true;
