@@ -68,7 +68,7 @@ export async function traitsIfNeeded(ask: Ask, found: Comparison): Promise<Servi
   const isOpen = found.new + found.unknown > 0;
   const unproved = isOpen || !asked.has(deps.client) ? linksToProve(ask) : [];
   if (!isOpen && unproved.length === 0 && !(settings.inPlace && found.hasFormer)) return NO_TRAITS;
-  asked.add(deps.client);
+  if (unproved.length > 0) asked.add(deps.client);
   const stops = [deps.signal, deps.stopSignal, AbortSignal.timeout(MAX_ASK_MS)];
   const options = isOpen ? {} : { maxRetries: 0, signal: AbortSignal.any(stops) };
   try {
