@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Shortlink } from '@shortlink/sdk';
 import { CsvReader } from '../../../tables/src/read-csv.ts';
 import { runImport } from '../../src/import/run-import.ts';
 import type { ImportEvent, ImportSettings, ImportSummary } from '../../src/import/types.ts';
@@ -46,6 +47,9 @@ export class ImportHarness {
     this.write('input.csv', text);
   }
 
+  /** Of several imports, as a command makes it. @default one for each */
+  client: Shortlink | undefined;
+
   settings(changes: Partial<ImportSettings> = {}): ImportSettings {
     const file = changes.file ?? this.path('input.csv');
     const base = file === '-' ? this.path('stdin') : file;
@@ -79,10 +83,9 @@ export class ImportHarness {
     this.stop = new AbortController();
     this.hardStop = new AbortController();
     return await runImport(this.settings(changes), {
-      client: this.service.client({
-        idempotency: changes.idempotency,
-        maxRetries: this.maxRetries,
-      }),
+      client:
+        this.client ??
+        this.service.client({ idempotency: changes.idempotency, maxRetries: this.maxRetries }),
       stdin: (async function* () {
         yield* stdin;
       })(),

@@ -130,6 +130,26 @@ test('a run with nothing to do does not wait for a service that is away', async 
   expect(await world.import()).toMatchObject({ existing: 3 });
 });
 
+test('for all files of a run, the service is asked once, and where there is something to prove', async () => {
+  world.service.features = ['lookup'];
+  world.write('new.csv', 'url\nhttps://example.com/new\n');
+  world.write('more.csv', 'url\nhttps://example.com/more\n');
+  const more = { file: world.path('more.csv') };
+  await world.import();
+  await world.import(more);
+  world.client = world.service.client();
+  const { requests } = world.service;
+  expect(await world.import()).toMatchObject({ existing: 3 });
+  expect(await world.import(more)).toMatchObject({ existing: 1 });
+  expect(world.service.requests).toBe(requests + 1);
+  moveOn(['lookup']);
+  world.client = world.service.client();
+  expect(await world.import({ file: world.path('new.csv') })).toMatchObject({ created: 1 });
+  // Its code is one that the other service has used as well.
+  world.service.made.splice(0);
+  await expect(world.import()).rejects.toMatchObject({ code: 'input' });
+});
+
 test('links are refused or not in whatever order they stand', async () => {
   world.service.features = ['lookup'];
   world.writeRows(60);

@@ -1,4 +1,5 @@
 import { PLANS, type Plan, type PlanLimits } from '@shortlink/sdk/wire';
+import type { Command } from 'commander';
 import type { Account } from '../store/store.ts';
 import { type AdminCommand, found, type Printed } from './command.ts';
 import { collectLimit, limitsByFlag, parseName, parsePlan } from './parse-options.ts';
@@ -69,7 +70,7 @@ export function registerAccounts(program: AdminCommand): void {
       update.error('error: nothing to change: give --name, --plan or --limit');
     }
     const held = plan ?? found(await store.findAccount(id), 'account', id).plan;
-    requireCustom(update, { limit: limits, plan: held });
+    requireCustom(update, { ...options, plan: held });
     const change = { name, plan, limits };
     return printed(await store.updateAccount({ id, change }), id);
   });
@@ -87,10 +88,7 @@ export function registerAccounts(program: AdminCommand): void {
   }
 }
 
-function requireCustom(
-  command: Pick<AdminCommand, 'error'>,
-  { plan, limit }: { plan?: Plan; limit?: object | undefined },
-): void {
+function requireCustom(command: Command, { plan, limit }: Partial<AccountOptions>): void {
   if (limit === undefined || plan === 'custom') return;
   command.error(`error: --limit needs --plan custom: the limits of the plan ${plan} are fixed`);
 }

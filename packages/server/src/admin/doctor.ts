@@ -33,8 +33,6 @@ export function registerDoctor(program: AdminCommand): void {
 /** What was looked at, what was found, and what to do unless that is fine. */
 type Finding = [check: string, found: string, todo?: string | undefined];
 
-const unless = (isFine: boolean, todo: string) => (isFine ? undefined : todo);
-
 async function checkDatabase(work: DatabaseWork): Promise<Finding[]> {
   const name = databaseName(work.settings.database);
   try {
@@ -50,7 +48,7 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
   const { version, newest, isPooled, clockAheadMs, connections, disk, domains = [] } = facts;
   const schema = `version ${version}, this program has ${newest}`;
   const migrate = 'run shortlink-server migrate, or start the server';
-  yield ['schema', schema, unless(version === newest, migrate)];
+  yield ['schema', schema, version === newest ? undefined : migrate];
   if (connections !== undefined) {
     // Each worker has two at least.
     const each = Math.max(settings.databaseConnections, 2 * settings.workers);
@@ -58,19 +56,19 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
     const used = `${connections.used} of ${connections.most} in use; an instance has ${each} at most, so that ${instances} fit`;
     const raise = `a deployment doubles the instances: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
     yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`];
-    yield ['connections', used, unless(instances >= MIN_INSTANCES, raise)];
+    yield ['connections', used, instances >= MIN_INSTANCES ? undefined : raise];
   }
   if (clockAheadMs !== undefined) {
     const difference = Math.abs(clockAheadMs);
     const found = `${difference} ms ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database`;
     const todo = 'let NTP set the clocks: limits begin at other times on each instance';
-    yield ['clock', found, unless(difference <= MAX_CLOCK_DIFFERENCE_MS, todo)];
+    yield ['clock', found, difference <= MAX_CLOCK_DIFFERENCE_MS ? undefined : todo];
   }
   if (disk !== undefined) {
     const [free, used] = [disk.free / 1e9, disk.used / 1e9];
     const found = `${free.toFixed(1)} GB free, the database has ${used.toFixed(1)} GB`;
     const todo = 'make space: a backup or a migration needs as much as the database has';
-    yield ['disk', found, unless(free >= used + MIN_FREE_GB, todo)];
+    yield ['disk', found, free >= used + MIN_FREE_GB ? undefined : todo];
   }
   const warning = sharedHostWarning(publicUrl, domains);
   if (warning !== undefined) {
@@ -89,5 +87,5 @@ async function checkPublicUrl({ settings, publicUrl: url }: DatabaseWork): Promi
   const isOurs = response?.status === 401 && response.headers.has(HEADERS.requestId);
   const found = isOurs ? 'leads to a server' : `${response?.status ?? 'no response'}`;
   const todo = 'check DNS, certificate and proxy, and that the server runs';
-  return ['public URL', `${url}: ${found}`, unless(isOurs, todo)];
+  return ['public URL', `${url}: ${found}`, isOurs ? undefined : todo];
 }

@@ -141,10 +141,7 @@ function endOf({ expires_at, replaced_by }: ApiKey, now: number): string {
 }
 
 /** Makes an account without limits, and a key, on a database without accounts. Else returns the account that it made before, or the oldest. */
-export async function createDevAccount(
-  store: Store,
-  now: number,
-): Promise<{ id: string; key: string | undefined }> {
+export async function createDevAccount(store: Store, now: number) {
   const accounts = await store.listAccounts();
   const known = accounts.find(({ name }) => name === 'dev') ?? accounts[0];
   if (known !== undefined) return { id: known.id, key: undefined };

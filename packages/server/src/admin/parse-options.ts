@@ -19,7 +19,6 @@ const accepting =
 
 export const parseDelimiter = accepting(DELIMITER.expected, DELIMITER.read);
 export const parseEncoding = accepting(ENCODING.expected, ENCODING.read);
-
 const MAX_NAME_LENGTH = 200;
 
 /** A name that people read: not empty, not endless, one line. */
@@ -49,10 +48,7 @@ export function limitsByFlag(limits: wire.PlanLimits): Record<string, number | n
   );
 }
 
-export function collectLimit(
-  text: string,
-  before: Partial<wire.PlanLimits> = {},
-): Partial<wire.PlanLimits> {
+export function collectLimit(text: string, before: Partial<wire.PlanLimits> = {}) {
   const [, name, value] = /^(\w+)=(\d{1,15}|unlimited)$/.exec(text) ?? [];
   const [, field] = accept(
     Object.entries(LIMIT_NAMES).find(([known]) => known === name),

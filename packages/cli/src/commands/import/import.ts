@@ -12,7 +12,7 @@ type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 export interface ImportInput {
   files: FileSettings[];
-  /** Why some of the named files are none of them. */
+  /** What to say of each file that was named and is not imported. */
   leftOut: string[];
   options: ImportOptions;
 }
@@ -57,7 +57,7 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
   return { files: given, leftOut: own.map(why), options };
 }
 
-/** By results with the usual name, the inputs that they are of: `import *.csv` a second time finds those of the first. */
+/** Maps each file of results with the usual name to its input: `import *.csv` a second time finds those of the first. */
 function writersOf(all: readonly FileSettings[]): Map<string, string> {
   const usual = all.filter(({ usualNames, output }) => usualNames?.output && output !== '-');
   return new Map(usual.map(({ file, output }) => [resolve(output), file]));

@@ -24,12 +24,12 @@ export class NamedLinks {
     const address = addressOf(link.short_url);
     const samples = this.#samples.get(address) ?? [];
     // The first ones stay, and the last one makes room for another: a file may begin with old links.
-    samples.splice(SAMPLES - 1);
+    if (samples.length === SAMPLES) samples.pop();
     samples.push({ name, short_url: link.short_url });
     if (this.#samples.size < MAX_ADDRESSES) this.#samples.set(address, samples);
   }
 
-  /** A list of links for each address. One that begins with the address of the service itself may be older than its others: all are in its list. */
+  /** One list for each address. At that of the service itself, a file may name old links beside others that it knows, so this list has all of them. */
   samplesFor(baseUrl: string): readonly (readonly NamedLink[])[] {
     const { origin } = new URL(baseUrl);
     const lists = [...this.#samples];

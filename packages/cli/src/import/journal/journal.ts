@@ -108,7 +108,9 @@ export class Journal {
     const { results, ids, isFinal } = decision;
     const entries = undecided(size);
     const made = this.#made.get(id);
-    const found = firstLink < this.firstNewLink ? this.#urlsFoundElsewhere() : new Set();
+    const isLate = firstLink < this.firstNewLink;
+    const elsewhere = isLate ? this.batches().filter(({ sentAt }) => sentAt === '') : [];
+    const found = new Set(elsewhere.flatMap((other) => urlsOf(this.eachLink(other))));
     results.forEach((result, index) => {
       const at = ids === undefined ? index : (ids[index] ?? 0) - firstLink;
       // What became of a request of an earlier run may have been found elsewhere before its response: that is no second link.
@@ -260,11 +262,6 @@ export class Journal {
     this.#batches.clear();
     this.#nextLink = 1;
     for (const record of this.#log.read()) this.#apply(record);
-  }
-
-  #urlsFoundElsewhere(): Set<string> {
-    const found = this.batches().filter(({ sentAt }) => sentAt === '');
-    return new Set(found.flatMap((batch) => urlsOf(this.eachLink(batch))));
   }
 
   #entries({ size, decided }: Batch): Entry[] {

@@ -45,7 +45,7 @@ export interface ServiceTraits {
   idempotency: boolean;
 }
 
-/** Where nothing is to be created, nobody needs the service: a run asks it once, for so long at most. */
+/** Where nothing is to be created, nobody needs the service: a run waits so long for it at most, and asks only once whose links files name. */
 const MAX_ASK_MS = 2_000;
 const asked = new WeakSet<ImportDeps['client']>();
 

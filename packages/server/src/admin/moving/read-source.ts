@@ -33,11 +33,8 @@ export interface Source {
   page?: Page & { count: number };
 }
 
-/** How a table is written, where looking at it doesn't show that. */
-type Written = Pick<TableSettings, 'delimiter' | 'encoding'>;
-
 /** Opens an export, until the command ends: a table in any format that the reader of tables knows, or the JSON of an API. */
-export async function openSource(file: string, work: Work, how: Written = {}): Promise<Source> {
+export async function openSource(file: string, work: Work, how: Partial<TableSettings> = {}) {
   const input = await openInput(file, work.stdin);
   work.atEnd(input.dispose);
   return (await openDocument(input, how)) ?? openTable(input, work.err, how);
@@ -48,7 +45,7 @@ const CUT =
   'it has fewer cells than there are columns, and no line end: the file is cut off, or its last line has to be completed';
 const UNENDED = 'has no line end: make sure that the file is not cut off';
 
-async function openTable(input: Input, say: Work['err'], how: Written): Promise<Source> {
+async function openTable(input: Input, say: Work['err'], how: Partial<TableSettings>) {
   const auto = { map: {}, needsTarget: false, inputFormat: 'auto' } as const;
   const layout = await detectTable(input, { ...auto, ...how });
   const { columns } = layout.plan;
@@ -65,9 +62,9 @@ async function openTable(input: Input, say: Work['err'], how: Written): Promise<
   });
   return {
     name: input.name,
-    unit: 'line',
+    unit: 'line' as const,
     columns: new Set(places.keys()),
-    async *read() {
+    async *read(): AsyncGenerator<SourceRow[]> {
       for await (const rows of readRows(input, layout)) {
         yield rows.map(({ line, cells, object, problem, isUnended }) => {
           if (problem !== undefined) {
@@ -86,12 +83,12 @@ async function openTable(input: Input, say: Work['err'], how: Written): Promise<
   };
 }
 
-async function openDocument(input: Input, { encoding }: Written) {
+async function openDocument(input: Input, { encoding }: Partial<TableSettings>) {
   const document = await readDocument(input, encoding);
   if (document === undefined) return undefined;
   const keys = new Map<string, string>();
   const { links, ...others } = document;
-  const rows = links.map((link, at) => ({ line: at + 1, values: flat(link, keys) }));
+  const rows: SourceRow[] = links.map((link, at) => ({ line: at + 1, values: flat(link, keys) }));
   return {
     ...{ name: input.name, unit: 'entry' as const },
     page: { count: links.length, ...others },
