@@ -2,6 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 
 /** A process that responds to one message at a time. */
@@ -154,6 +155,16 @@ export function cpuTimeMs(pid: number): number {
     return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
   } catch {
     return Number.NaN;
+  }
+}
+
+/** Gives a process more (down to -20) or less (up to 19) of the processors than others; false where this user may not. */
+export function setNice(pid: number, nice: number): boolean {
+  try {
+    setPriority(pid, nice);
+    return true;
+  } catch {
+    return false;
   }
 }
 

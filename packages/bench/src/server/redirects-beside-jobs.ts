@@ -1,3 +1,4 @@
+import { setNice } from '../frame/processes.ts';
 import { interleave, type Sample } from '../frame/rounds.ts';
 import { medianOf, type Section, type SectionContext, scaled } from '../frame/section.ts';
 import { measureLoad, rawRequest, startLoad } from '../load/load.ts';
@@ -33,12 +34,15 @@ export async function measureRedirectsBesideJobs(context: SectionContext): Promi
   const target = await startOurs(context);
   const [floor] = await startFloors(context);
   if (floor === undefined) throw new Error('no floor was started');
+  // The wait of the process that measures isn't the server's, and who imports has a machine of its own.
+  const maySetNice = setNice(load.pid, -20);
   const body = batchBody(BATCH);
   const [ours, bare] = [await redirectsOf(target, context), await redirectsOf(floor, context)];
 
   async function measureBusy(redirects: typeof ours): Promise<Sample> {
     let links = 0;
     let isOver = false;
+    if (maySetNice) setNice(process.pid, 19);
     const import_ = (async () => {
       while (!isOver) links += (await createBatch(target, body)).length;
     })();
@@ -47,6 +51,7 @@ export async function measureRedirectsBesideJobs(context: SectionContext): Promi
       isOver = true;
     });
     await import_;
+    if (maySetNice) setNice(process.pid, 0);
     const seconds = (performance.now() - startedAt) / 1000;
     const { 'CPU µs/request': _both, ...figures } = sample;
     return { ...figures, 'links/s': links / seconds };
@@ -62,7 +67,7 @@ export async function measureRedirectsBesideJobs(context: SectionContext): Promi
   );
   return {
     title: 'Redirects while batches run',
-    about: `${PER_SECOND} GETs a second, come what may, over ${CONNECTIONS} connections; beside them batches of ${BATCH.toLocaleString('en-US')} links, one after the other. What bare node:http takes then is what the machine takes.`,
+    about: `${PER_SECOND} GETs a second, come what may, over ${CONNECTIONS} connections; beside them batches of ${BATCH.toLocaleString('en-US')} links, one after the other. Where the user may set priorities, who measures goes before the server, and who sends batches after it. What bare node:http takes then is what the machine takes.`,
     rows,
     checks: [
       {
