@@ -44,7 +44,7 @@ export default defineConfig({
       liveExamples(markdown);
     },
     anchor: { slugify: idOf },
-    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     languageAlias: { promql: 'txt' },
   },
   themeConfig: {

@@ -34,8 +34,8 @@ const LINKS = sidebar
  * theme, or is written the same way on other pages. The dark theme is seen on the first three.
  */
 const CHECKED = [
-  ...['/', '/sdk/exactly-once', '/reference/cli'],
-  ...['/start/sdk', '/importing/ci', '/troubleshooting', '/reference/library/sdk/links'],
+  ...['/', '/sdk/exactly-once', '/importing/ci'],
+  ...['/start/sdk', '/reference/cli', '/troubleshooting', '/reference/library/sdk/links'],
 ];
 
 const DESK = { width: 1280, height: 844 };

@@ -89,7 +89,7 @@ describe.each([
 
   test('costs little more to check than a path of the same length', () => {
     const plain = leastTime(() => checkTarget(ordinary, anyHost));
-    expect(leastTime(() => checkTarget(target, anyHost))).toBeLessThan(15 * plain);
+    expect(leastTime(() => checkTarget(target, anyHost))).toBeLessThan(15 * plain + 0.01);
   });
 });
 

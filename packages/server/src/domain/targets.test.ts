@@ -274,5 +274,5 @@ test('a query of thousands of parameters costs little more to add to a thousand 
   const target = `https://e.com/?${'b&'.repeat(1_000)}`;
   const query = 'a&'.repeat(4_000);
   const plain = leastTime(() => [...new URLSearchParams(query)]);
-  expect(leastTime(() => withQuery(target, query))).toBeLessThan(10 * plain + 1);
+  expect(leastTime(() => withQuery(target, query))).toBeLessThan(10 * plain + 0.1);
 });
