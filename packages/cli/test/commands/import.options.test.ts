@@ -1,6 +1,7 @@
 import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { workbook } from '../../../tables/test/workbook-fixture.ts';
 import { BATCH, GOOD, scene, urls } from '../import-scene.ts';
 import { cli } from '../test-io.ts';
 
@@ -211,6 +212,28 @@ test.each([
   expect(result.exitCode).toBe(2);
   expect(result.stderr).toMatch(words);
   expect(service.requests).toEqual([]);
+});
+
+test('each sheet that is named has results, rejects and a journal of its own', async () => {
+  const row = (name: string) => [`https://example.com/${name}`];
+  const { run, folder, bodies, input } = await scene('', 'book.xlsx');
+  const sheets = { A: [['url'], row('a'), ['bad']], 'B/C': [['url'], row('b'), row('c')] };
+  await writeFile(input, workbook(sheets));
+  const first = await run(['--sheet', 'A', '--max-rejects', 'all']);
+  expect(first.exitCode, first.stderr).toBe(3);
+  const second = await run(['--sheet', 'B/C']);
+  expect(second.exitCode, second.stderr).toBe(0);
+  expect(second.stderr).not.toContain('rows that were removed');
+  expect((await readdir(folder)).sort()).toEqual([
+    'book.xlsx',
+    'book.xlsx.A.rejects.csv',
+    'book.xlsx.A.results.xlsx',
+    'book.xlsx.A.shortlink-journal',
+    'book.xlsx.B_C.results.xlsx',
+    'book.xlsx.B_C.shortlink-journal',
+  ]);
+  await run(['--sheet', 'A', '--max-rejects', 'all']);
+  expect(bodies()).toHaveLength(2);
 });
 
 test('-o FILE.xlsx and --output-format xlsx make a workbook', async () => {

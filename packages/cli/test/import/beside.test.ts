@@ -160,6 +160,19 @@ describe('links that another file in the folder names', () => {
     expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
   });
 
+  test('by the journal of another sheet of the input, which was not renamed', async () => {
+    const sheet = (name: string) => ({
+      journal: world.path(`input.csv.${name}.shortlink-journal`),
+      output: world.path(`input.csv.${name}.results.csv`),
+    });
+    world.write('input.csv', file(row(1)));
+    await world.import(sheet('A'));
+    await expect(world.import(sheet('B'))).rejects.toMatchObject({
+      message: expect.stringContaining('input.csv.A.shortlink-journal'),
+      hint: expect.not.stringContaining('--journal'),
+    });
+  });
+
   test('by the journal of a file that was renamed, with which it can be continued', async () => {
     world.write('input.csv', file(row(1), row(2)));
     world.service.traits.syncLinks = 1;

@@ -67,6 +67,16 @@ test('the results of a workbook are its sheet with our columns', async () => {
   expect(bad?.slice(5, 9)).toEqual([null, null, 'rejected', 'no target URL']);
 });
 
+test.each(['Links of the spring campaign, second half', 'A/B', "'A'", 'History'])(
+  'a sheet whose name Excel does not take (%s) has results',
+  async (name) => {
+    world.write('links.xlsx', workbook({ [name]: [['url'], [`${URL}/1`]] }));
+    expect(await world.import(settings())).toMatchObject({ created: 1, stopped: undefined });
+    expect(await sheetOf(RESULTS)).toMatchObject({ name: 'Links' });
+    expect(await world.import(settings())).toMatchObject({ existing: 1, stopped: undefined });
+  },
+);
+
 test('the same of a workbook that LibreOffice has written', async () => {
   // A title above the table, a linked cell, a date, a total, a sheet before it and a hidden one behind it.
   copyFileSync(new globalThis.URL('libreoffice.xlsx', import.meta.url), world.path('links.xlsx'));

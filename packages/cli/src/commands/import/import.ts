@@ -86,9 +86,10 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
-/** Where the names of the files of an input begin: beside it; for standard input and pipes, in the current folder. */
-function baseOf(file: string, { stateDir }: ImportOptions): string {
-  const name = isStream(file) ? 'stdin' : file;
+/** What the names of the files of an input, or of a sheet of it, begin with: beside it; for standard input and pipes, in the current folder. */
+function baseOf(file: string, { stateDir, sheet }: ImportOptions): string {
+  const part = sheet === undefined ? '' : `.${sheet.replaceAll(/[\\/:*?"<>|]/g, '_')}`;
+  const name = isStream(file) ? 'stdin' : file + part;
   return stateDir === undefined ? name : join(stateDir, basename(name));
 }
 

@@ -90,11 +90,11 @@ async function placeOf(path: string): Promise<string> {
   return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
-/** How to go on with the journal of a file that was renamed, among these names: it can settle what it has left open. */
+/** How to go on with the journal of a file that was renamed, among these names, some of other sheets: it can settle what it has left open. */
 export async function renamedHint(names: readonly string[], file: string): Promise<string> {
   for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL_NAME.test(one))) {
     const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL_NAME, ''));
-    if (await isFilled(owner)) continue;
+    if ((await isFilled(owner)) || name.startsWith(`${basename(file)}.`)) continue;
     const path = join(dirname(file), name);
     return ` If that file was renamed to this one: --journal ${path.includes(' ') ? JSON.stringify(path) : path}`;
   }

@@ -9,6 +9,9 @@ type SheetCell = string | number | boolean | null;
 /** What a cell can hold: Excel takes a file with a longer one for damaged. */
 const MAX_CHARACTERS = 32_767;
 
+/** A name of a sheet that Excel takes. Other programs write longer ones, and more characters. */
+const SHEET_NAME = /^(?!'|history$)[^[\]:*?/\\]{1,31}(?<!')$/i;
+
 /** In digits. */
 const URL_WIDTH = 50;
 const WIDTH = 18;
@@ -42,7 +45,7 @@ export async function* resultsWorkbook(
   );
   try {
     yield* writeXlsxStream(rows(), {
-      name: sheet?.name ?? 'Links',
+      name: sheet?.name.match(SHEET_NAME)?.[0] ?? 'Links',
       columns: widths.map((width, index) => {
         const numFmt = index < columns.length ? formats.get(index) : undefined;
         return numFmt === undefined ? { width } : { width, numFmt };
