@@ -167,6 +167,7 @@ describe('links that another file in the folder names', () => {
     });
     world.write('input.csv', file(row(1)));
     await world.import(sheet('A'));
+    rmSync(sheet('A').output);
     await expect(world.import(sheet('B'))).rejects.toMatchObject({
       message: expect.stringContaining('input.csv.A.shortlink-journal'),
       hint: expect.not.stringContaining('--journal'),
