@@ -11,10 +11,10 @@ const directory = mkdtempSync(join(tmpdir(), 'shortlink-decode-'));
 const path = join(directory, 'input');
 afterAll(() => rmSync(directory, { recursive: true }));
 
-async function decode(bytes: Uint8Array, encoding?: string): Promise<string> {
+async function decode(bytes: Uint8Array, encoding?: string, name = 'x.csv'): Promise<string> {
   writeFileSync(path, bytes);
   let text = '';
-  for await (const piece of decodeFile(path, { name: 'x.csv', encoding })) text += piece;
+  for await (const piece of decodeFile(path, { name, encoding })) text += piece;
   return text;
 }
 
@@ -115,6 +115,15 @@ describe('bytes that are not in the encoding', () => {
       message: 'x.csv, line 2, byte 35: E9 2C 0A is not UTF-8',
       hint: expect.stringContaining('--encoding windows-1252'),
       code: 'input',
+    });
+  });
+
+  test('of a file with the name of a workbook say that it is none', async () => {
+    await expect(
+      decode(Buffer.from([0xfb, 0x84, 0x0a]), undefined, 'b.xlsx'),
+    ).rejects.toMatchObject({
+      message: 'b.xlsx is no workbook, and its line 1, byte 0: FB 84 0A is not UTF-8',
+      hint: expect.stringContaining('damaged or encrypted'),
     });
   });
 

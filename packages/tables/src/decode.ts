@@ -211,8 +211,13 @@ async function invalidBytesError(
   const bad = [...bytes.subarray(good, good + SHOWN_BYTES)].map((byte) =>
     byte.toString(16).toUpperCase().padStart(2, '0'),
   );
-  return inputError(
-    `${name}, line ${line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`,
-    `Save the file as UTF-8, or name its encoding: --encoding ${bytes.includes(0) ? 'utf-16le' : 'windows-1252'}`,
-  );
+  const place = `line ${line}, byte ${careful + good}: ${bad.join(' ')} is not ${encoding.toUpperCase()}`;
+  const how = `--encoding ${bytes.includes(0) ? 'utf-16le' : 'windows-1252'}`;
+  if (/\.(?:xls\w?|ods)$/i.test(name)) {
+    return inputError(
+      `${name} is no workbook, and its ${place}`,
+      `It is damaged or encrypted, so get it again. If it is a table as text: ${how}`,
+    );
+  }
+  return inputError(`${name}, ${place}`, `Save the file as UTF-8, or name its encoding: ${how}`);
 }
