@@ -111,11 +111,17 @@ describe('the other fields', () => {
   });
 
   test.each<[string, string[], string]>([
-    ['a title too long', [URL, 'x'.repeat(256)], 'title is 256 characters long'],
+    ['a title too long', [URL, 'x'.repeat(256)], 'x…" is 256 characters long'],
     ['NUL in a title', [URL, 'a\0b'], 'NUL or broken'],
-    ['half a character in a title', [URL, 'a\ud83d'], 'title holds NUL or broken'],
+    ['half a character in a title', [URL, 'a\ud83d'], 'title "a\\ud83d" holds NUL or broken'],
     ['half a character in a tag', [URL, '', 'a,\ude00b'], 'tag "\\ude00b" holds NUL or broken'],
-    ['half a character in a domain', [URL, '', '', 'd\ud83d'], 'domain_id holds NUL or broken'],
+    ['a failed formula as the title', [URL, '#N/A'], 'title "#N/A" is a failed formula'],
+    ['a failed formula as a tag', [URL, '', 'a,#REF!'], 'tag "#REF!" is a failed formula'],
+    [
+      'half a character in a domain',
+      [URL, '', '', 'd\ud83d'],
+      'domain_id "d\\ud83d" holds NUL or broken',
+    ],
     ['too many tags', [URL, '', Array.from({ length: 21 }, (_, i) => i).join()], '21 tags'],
     ['a tag too long', [URL, '', 'x'.repeat(MAX_TAG_LENGTH + 1)], 'characters long, at most'],
     [

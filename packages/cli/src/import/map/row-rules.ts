@@ -117,16 +117,11 @@ function linkProblem(link: CreateLinkBody, row: Row): string | undefined {
   const { target_url, title, tags, domain_id } = link;
   const problem = targetProblem(target_url);
   if (problem !== undefined) return totalProblem(row, target_url) ?? problem;
-  if (title !== undefined) {
-    if (isLongerThan(MAX_TITLE_LENGTH, title)) {
-      return `title is ${characterCount(title)} characters long, at most ${MAX_TITLE_LENGTH} are allowed`;
-    }
-    if (!isCleanText(title)) return `title holds NUL or broken characters: ${shown(title)}`;
-  }
-  if (domain_id !== undefined && !isCleanText(domain_id)) {
-    return 'domain_id holds NUL or broken characters';
-  }
-  return tags && tagsProblem(tags);
+  return (
+    textProblem('title', title, MAX_TITLE_LENGTH) ??
+    textProblem('domain_id', domain_id, Number.POSITIVE_INFINITY) ??
+    tagsProblem(tags)
+  );
 }
 
 /** An object in JSON where text belongs would become text that nobody wrote. */
@@ -177,10 +172,7 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
     const { length } = cells;
     const isCut = length > 1 && length < width && !lacksLast(cells);
     if (isOneColumn && (length > width || isCut)) return true;
-    for (let index = width; index < length; index += 1) {
-      if (cells[index] !== '') return true;
-    }
-    return false;
+    return length > width && cells.slice(width).some((cell) => cell !== '');
   };
   const misplaced = (row: Row, cells: readonly string[]) => {
     const stray = strayText(row, layout);
@@ -197,18 +189,24 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
   };
 }
 
-function tagsProblem(tags: readonly string[]): string | undefined {
+function tagsProblem(tags: readonly string[] = []): string | undefined {
   if (tags.length > MAX_TAGS) return `${tags.length} tags, at most ${MAX_TAGS} are allowed`;
   for (const tag of tags) {
-    if (isLongerThan(MAX_TAG_LENGTH, tag)) {
-      return `tag ${shown(tag)} is ${characterCount(tag)} characters long, at most ${MAX_TAG_LENGTH} are allowed`;
-    }
-    if (!isCleanText(tag)) return `tag ${shown(tag)} holds NUL or broken characters`;
+    const problem = textProblem('tag', tag, MAX_TAG_LENGTH);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-/** The service can't store NUL or half of a surrogate pair and give it back. */
-function isCleanText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
+/** What spreadsheets show where a formula has failed. Nobody could correct the title of the link. */
+const FAILED = /^#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!|ERROR!)$/;
+
+function textProblem(field: string, text = '', max: number): string | undefined {
+  let problem: string | undefined;
+  if (isLongerThan(max, text))
+    problem = `is ${characterCount(text)} characters long, at most ${max} are allowed`;
+  else if (FAILED.test(text)) problem = 'is a failed formula: correct it, or clear the cell';
+  // The service can't store NUL or half of a surrogate pair and give it back.
+  else if (!text.isWellFormed() || text.includes('\0')) problem = 'holds NUL or broken characters';
+  return problem && `${field} ${shown(text)} ${problem}`;
 }
