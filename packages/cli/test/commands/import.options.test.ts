@@ -162,6 +162,23 @@ describe('several files', () => {
     expect((await cli(['import', `${input}.x`])).exitCode).toBe(2);
   });
 
+  test('without the rejects of another, which stay as somebody has corrected them', async () => {
+    const { run, input, other, bodies } = await two(
+      `${GOOD}nope,C\n`,
+      'url\nhttps://example.com/c\n',
+    );
+    const args = [other, '--max-rejects', 'all'];
+    expect((await run(args)).exitCode).toBe(3);
+    const sent = bodies().length;
+    const rejects = `${input}.rejects.csv`;
+    await writeFile(rejects, 'url,title,line,reason\nhttps://example.com/right,C,4,wrong\n');
+    const again = await run([rejects, ...args]);
+    expect(again.exitCode, again.stderr).toBe(3);
+    expect(again.stderr).toContain(`${rejects} is not imported: it has the rejects of ${input}.`);
+    expect(bodies()).toHaveLength(sent);
+    expect(await readFile(`${rejects}.old`, 'utf8')).toContain('example.com/right');
+  });
+
   test('not twice, and not with stdin', async () => {
     const { run, input } = await two(GOOD, GOOD);
     expect((await run([input])).stderr).toMatch(/given twice/);

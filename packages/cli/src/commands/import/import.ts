@@ -52,15 +52,18 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
   const writerOf = ({ file }: FileSettings) => writers.get(resolve(file));
   const { own = [], given = [] } = Object.groupBy(all, (one) => (writerOf(one) ? 'own' : 'given'));
   refuseSharedFiles(given, options.summary);
-  const why = (one: FileSettings) =>
-    `${one.file} is not imported: it has the results of ${writerOf(one)}.`;
+  const why = (one: FileSettings) => `${one.file} is not imported: it has the ${writerOf(one)}.`;
   return { files: given, leftOut: own.map(why), options };
 }
 
-/** Maps each file of results with the usual name to its input: `import *.csv` a second time finds those of the first. */
+/** Maps each file with a usual name to what it holds: `import *.csv` a second time finds what the first has written. */
 function writersOf(all: readonly FileSettings[]): Map<string, string> {
-  const usual = all.filter(({ usualNames, output }) => usualNames?.output && output !== '-');
-  return new Map(usual.map(({ file, output }) => [resolve(output), file]));
+  const writers = new Map<string, string>();
+  for (const { file, output, rejects, usualNames } of all) {
+    if (usualNames?.rejects) writers.set(resolve(rejects), `rejects of ${file}`);
+    if (usualNames?.output && output !== '-') writers.set(resolve(output), `results of ${file}`);
+  }
+  return writers;
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {
@@ -144,11 +147,8 @@ function refuseSharedFiles(all: readonly FileSettings[], summary: string | undef
       [`--journal${of}`, journal],
     ] as const) {
       if (typeof path !== 'string') continue;
-      if (path === STANDARD_STREAM && (path === rejects || path === journal)) {
-        throw usageError(
-          `${path === rejects ? '--rejects' : '--journal'} must be a file, not standard output.`,
-        );
-      }
+      if (path === STANDARD_STREAM && /^--[rj]/.test(role))
+        throw usageError(`${role} must be a file, not standard output.`);
       const identity = path === STANDARD_STREAM ? `${path} ${role === INPUT}` : identityOf(path);
       const other = roles.get(identity);
       if (other === INPUT && role === INPUT) throw usageError(`${path} is given twice.`);

@@ -198,7 +198,7 @@ function tagsProblem(tags: readonly string[] = []): string | undefined {
   return undefined;
 }
 
-/** What spreadsheets show where a formula has failed. Nobody could correct the title of the link. */
+/** What spreadsheets show where a formula has failed. An import can't correct the title of a link. */
 const FAILED = /^#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!|ERROR!)$/;
 
 function textProblem(field: string, text = '', max: number): string | undefined {
