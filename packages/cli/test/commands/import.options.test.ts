@@ -179,6 +179,16 @@ describe('several files', () => {
     expect(await readFile(`${rejects}.old`, 'utf8')).toContain('example.com/right');
   });
 
+  test('without what Excel keeps beside a workbook that is open', async () => {
+    const { run, folder, bodies } = await two(GOOD, 'url\nhttps://example.com/c\n');
+    const lock = join(folder, '~$one.xlsx');
+    await writeFile(lock, `\u0005Ada${' '.repeat(51)}A\0d\0a\0`);
+    const result = await run([lock]);
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(result.stderr).toContain('is not imported: it has the lock of an open workbook');
+    expect(bodies()).toHaveLength(1);
+  });
+
   test('not twice, and not with stdin', async () => {
     const { run, input } = await two(GOOD, GOOD);
     expect((await run([input])).stderr).toMatch(/given twice/);

@@ -160,6 +160,14 @@ describe('links that another file in the folder names', () => {
     expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
   });
 
+  test('but not by what Excel keeps beside a workbook that is open', async () => {
+    const name = `\x05Ada${' '.repeat(51)}`;
+    const lock = [Buffer.from(name, 'latin1'), Buffer.from(name, 'utf16le')];
+    world.write('~$input.csv.results.xlsx', Buffer.concat(lock));
+    world.write('input.csv', file(row(1)));
+    expect(await world.import()).toMatchObject({ created: 1 });
+  });
+
   test('by the journal of another sheet of the input, which was not renamed', async () => {
     const sheet = (name: string) => ({
       journal: world.path(`input.csv.${name}.shortlink-journal`),

@@ -60,6 +60,7 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
 function writersOf(all: readonly FileSettings[]): Map<string, string> {
   const writers = new Map<string, string>();
   for (const { file, output, rejects, usualNames } of all) {
+    if (/^~\$.*xls/i.test(basename(file))) writers.set(resolve(file), 'lock of an open workbook');
     if (usualNames?.rejects) writers.set(resolve(rejects), `rejects of ${file}`);
     if (usualNames?.output && output !== '-') writers.set(resolve(output), `results of ${file}`);
   }
