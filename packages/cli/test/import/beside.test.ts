@@ -160,10 +160,14 @@ describe('links that another file in the folder names', () => {
     expect(await world.import({ ...other, onSimilar: 'create' })).toMatchObject({ created: 1 });
   });
 
-  test('but not by what Excel keeps beside a workbook that is open', async () => {
+  test('but not by what Excel and macOS keep beside a workbook', async () => {
     const name = `\x05Ada${' '.repeat(51)}`;
     const lock = [Buffer.from(name, 'latin1'), Buffer.from(name, 'utf16le')];
     world.write('~$input.csv.results.xlsx', Buffer.concat(lock));
+    world.write(
+      '._input.csv.results.xlsx',
+      Buffer.from('\0\x05\x16\x07\0\x02\0\0Mac OS X', 'latin1'),
+    );
     world.write('input.csv', file(row(1)));
     expect(await world.import()).toMatchObject({ created: 1 });
   });

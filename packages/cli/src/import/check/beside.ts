@@ -17,8 +17,8 @@ import { headOf, isFilled, readLinks } from './read-links.ts';
 /** The journal of standard input, which is there only where the import of the same rows was not completed. */
 const STDIN_JOURNAL = /^stdin-[0-9a-f]+\.shortlink-journal$/;
 
-/** Files that may be results, whatever their names, and those that an import has kept because a person had changed them; no locks of Excel. */
-const TABLE = /^(?!~\$).*\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
+/** Files that may be results, whatever their names, and those that an import has kept because a person had changed them; not what Excel and macOS keep beside. */
+const TABLE = /^(?!~\$|\._).*\.(?:csv|tsv|txt|jsonl|ndjson|xlsx)(?:\.gz)?(?:\.old\d*|\.bak|~)?$/i;
 
 /** The end of the names of a journal and of results. Before it stands the name of their input. */
 const BESIDE_INPUT = /\.(?:shortlink-journal|results\.\w+)$/;
