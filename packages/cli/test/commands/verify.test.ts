@@ -965,6 +965,18 @@ describe('reports', () => {
 });
 
 const LOST = 'http://localhost:1/a';
+test('each sheet that is named has a report of its own', async () => {
+  const rows = [
+    ['short_url', 'url'],
+    [LOST, LOST],
+  ];
+  const input = await file('book.xlsx', workbook({ May: rows, June: rows }) as unknown as string);
+  for (const sheet of ['May', 'June'])
+    await cli(['verify', input, '--sheet', sheet, '--max-retries', '0']);
+  for (const sheet of ['May', 'June'])
+    expect(await readFile(`${input}.${sheet}.verify.csv`, 'utf8')).toContain(LOST);
+});
+
 test.each<[string, string | Buffer, number]>([
   ['a table', `short_url,target_url\n${LOST},https://example.com\n`, 3],
   ['a table without a short URL', 'short_url,target_url\n,https://example.com\n', 2],

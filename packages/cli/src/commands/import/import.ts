@@ -90,10 +90,14 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
-/** What the names of the files of an input, or of a sheet of it, begin with: beside it; for standard input and pipes, in the current folder. */
+/** What the names of the files of an input begin with; each sheet that is named has its own. */
+export function nameFor(file: string, sheet: string | undefined): string {
+  return sheet === undefined ? file : `${file}.${sheet.replaceAll(/[\\/:*?"<>|]/g, '_')}`;
+}
+
+/** The same with its folder: beside the input; for standard input and pipes, the current folder. */
 function baseOf(file: string, { stateDir, sheet }: ImportOptions): string {
-  const part = sheet === undefined ? '' : `.${sheet.replaceAll(/[\\/:*?"<>|]/g, '_')}`;
-  const name = isStream(file) ? 'stdin' : file + part;
+  const name = isStream(file) ? 'stdin' : nameFor(file, sheet);
   return stateDir === undefined ? name : join(stateDir, basename(name));
 }
 

@@ -11,7 +11,7 @@ import {
   parseNameOf,
   STANDARD_STREAM,
 } from '../declare.ts';
-import { identityOf } from '../import/import.ts';
+import { identityOf, nameFor } from '../import/import.ts';
 import { tableOptions } from '../import/options.ts';
 
 export const TABLE_FIELDS = [
@@ -98,7 +98,7 @@ function parseVerify(files: readonly string[], options: VerifyOptions): VerifyIn
     );
   }
   const settings = files.map((file) => {
-    const usual = isStream(file) ? STANDARD_STREAM : `${file}.verify.csv`;
+    const usual = isStream(file) ? STANDARD_STREAM : `${nameFor(file, rest.sheet)}.verify.csv`;
     const path = output ?? usual;
     if (path !== STANDARD_STREAM && inputs.has(identityOf(path))) {
       throw usageError(`The report and an input are the same file: ${path}`);

@@ -191,11 +191,7 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
 
 function tagsProblem(tags: readonly string[] = []): string | undefined {
   if (tags.length > MAX_TAGS) return `${tags.length} tags, at most ${MAX_TAGS} are allowed`;
-  for (const tag of tags) {
-    const problem = textProblem('tag', tag, MAX_TAG_LENGTH);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  return tags.map((tag) => textProblem('tag', tag, MAX_TAG_LENGTH)).find(Boolean);
 }
 
 /** What spreadsheets show where a formula has failed. An import can't correct the title of a link. */
