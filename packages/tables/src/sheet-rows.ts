@@ -143,8 +143,9 @@ class SheetReader extends TextReader {
     const { value, formula } = this;
     if (SUM.test(formula)) row.isSum = true;
     const address = HYPERLINK.exec(formula)?.[1]?.replaceAll('""', '"');
-    // Some programs write formulas without their results.
-    const text = this.#shown() || address || (formula && `=${formula}`);
+    // Some programs write formulas without their results, and without a type. A result that is a text may be empty.
+    const unknown = type === 'str' || formula === '' ? '' : `=${formula}`;
+    const text = this.#shown() || address || unknown;
     if (text === '') return;
     this.#length += text.length;
     if (column >= MAX_COLUMNS || this.#length > MAX_ROW_LENGTH) {

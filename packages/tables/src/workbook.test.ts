@@ -186,6 +186,24 @@ describe('cells are what a person sees, and would type', () => {
     ]);
   });
 
+  test('a formula whose result is an empty text is an empty cell, also where nothing else is in its row', async () => {
+    const empty = { formula: 'IF(A2="","","x")', value: '', isText: true };
+    const { cells } = await read(
+      workbook({
+        Links: [
+          ['url', 'title'],
+          [A, empty],
+          [empty, empty],
+          [B, 'two'],
+        ],
+      }),
+    );
+    expect(cells).toEqual([
+      [A, ''],
+      [B, 'two'],
+    ]);
+  });
+
   test('a cell that is merged downwards stands in each of its rows', async () => {
     const { cells } = await read(
       workbook(

@@ -16,7 +16,7 @@ export type SheetCell =
   | { rich: string[] }
   /** Days since 1900. */
   | { date: number }
-  | { formula: string; value: string }
+  | { formula: string; value: string; isText?: boolean }
   | { error: string };
 
 interface WorkbookOptions {
@@ -117,7 +117,7 @@ function sheetRow(cells: readonly SheetCell[], row: number, parts: Parts): strin
     if ('rich' in cell) return shared(cell.rich.map((run) => `<r>${plain(run)}</r>`).join(''));
     if ('date' in cell) return `<c ${at} s="1"><v>${cell.date}</v></c>`;
     if ('error' in cell) return `<c ${at} t="e"><v>${cell.error}</v></c>`;
-    const type = /^\d*$/.test(cell.value) ? '' : ' t="str"';
+    const type = /^\d*$/.test(cell.value) && cell.isText !== true ? '' : ' t="str"';
     return `<c ${at}${type}><f>${xmlText(cell.formula)}</f><v>${xmlText(cell.value)}</v></c>`;
   });
   return `<row r="${row}">${written.join('')}</row>`;
