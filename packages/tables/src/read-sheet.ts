@@ -35,6 +35,7 @@ export async function unpackSheet(
     if (book.textsPath !== undefined) await readTexts(book, book.textsPath, texts);
     const rows: Rows = (sheet) => sheetRows(opened, sheet, texts);
     const chosen = await chooseSheet(book, rows, name, settings);
+    book.uncalculated = 0;
     const target = join(scratch, 'rows');
     await writeRows(book, rows(chosen), target, settings.skipLines);
     return { path: target, ...describe(book, chosen) };
@@ -83,12 +84,17 @@ async function writeRows(
   }
 }
 
-function describe({ sheets }: Workbook, chosen: Sheet) {
+function describe({ sheets, uncalculated }: Workbook, chosen: Sheet) {
   const visible = sheets.filter(({ isVisible }) => isVisible);
   const others = sheets.filter((sheet) => sheet !== chosen);
   const sheet = { name: chosen.name, number: visible.indexOf(chosen) + 1, of: visible.length };
   const notes =
     others.length > 0 ? [`Other sheets, which --sheet chooses: ${describeSheets(others)}.`] : [];
+  if (uncalculated > 0) {
+    notes.push(
+      `Cells with formulas without results, which are read as texts: ${uncalculated}. Open the workbook in a spreadsheet program, and save it.`,
+    );
+  }
   return { sheet, notes };
 }
 

@@ -147,6 +147,7 @@ class SheetReader extends TextReader {
     const unknown = type === 'str' || formula === '' ? '' : `=${formula}`;
     const text = this.#shown() || address || unknown;
     if (text === '') return;
+    if (text === unknown) this.book.uncalculated += 1;
     this.#length += text.length;
     if (column >= MAX_COLUMNS || this.#length > MAX_ROW_LENGTH) {
       throw this.book.tooMuch(`has a row ${row.line} with too many or too long cells`);

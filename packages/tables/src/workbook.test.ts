@@ -186,6 +186,21 @@ describe('cells are what a person sees, and would type', () => {
     ]);
   });
 
+  test('formulas without results are texts, and are said to be', async () => {
+    const formula = { formula: 'UPPER("x")', value: '' };
+    const link = { formula: `HYPERLINK("${B}")`, value: '' };
+    const { cells, notes } = await read(
+      workbook({ Links: [['url', 'title'], [A, formula], [link]] }),
+    );
+    expect(cells).toEqual([
+      [A, '=UPPER("x")'],
+      [B, ''],
+    ]);
+    expect(notes).toEqual([
+      'Cells with formulas without results, which are read as texts: 1. Open the workbook in a spreadsheet program, and save it.',
+    ]);
+  });
+
   test('a formula whose result is an empty text is an empty cell, also where nothing else is in its row', async () => {
     const empty = { formula: 'IF(A2="","","x")', value: '', isText: true };
     const { cells } = await read(

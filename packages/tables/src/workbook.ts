@@ -45,6 +45,8 @@ export class Workbook {
   /** Format codes of cells, by their style. */
   readonly formats: string[] = [];
   is1904 = false;
+  /** Cells that were read whose formulas have no results. */
+  uncalculated = 0;
   /** Path of the texts that cells refer to by number. */
   textsPath: string | undefined;
   readonly #zip: ZipFile;
