@@ -155,6 +155,11 @@ describe('several files', () => {
     for (const file of results)
       expect(again.stderr).toContain(`${file} is not imported: it has the results of`);
     expect(bodies()).toHaveLength(sent);
+    const { stdout } = await run([...results, other, '--json']);
+    expect(JSON.parse(stdout).warnings).toEqual([
+      `${results[0]} is not imported: it has the results of ${input}.`,
+      `${results[1]} is not imported: it has the results of ${other}.`,
+    ]);
     // Named alone, it is a file like others; and no file is its own results.
     expect((await cli(['import', results[0] ?? ''])).stderr).not.toContain('is not imported');
     await symlink(input, `${input}.x.results.csv`);

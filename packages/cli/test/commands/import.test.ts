@@ -105,6 +105,7 @@ test('--json prints one object with the documented fields', async () => {
       },
     ],
     not_imported: [],
+    warnings: [],
   });
 });
 

@@ -52,7 +52,8 @@ export async function importFiles({ files, leftOut, options }: ImportInput, cont
   const notImported = files.map(({ file }) => file).filter((file) => !done.has(file));
   if (notImported.length > 0) context.printer.warn(`Not imported: ${notImported.join(', ')}`);
   let exitCode = worstOf(outcomes.map((outcome) => outcome.exitCode));
-  const summary = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
+  const counted = importJson(outcomes, exitCode, notImported, options.summary !== undefined);
+  const summary = { ...counted, warnings: leftOut };
   if (options.summary !== undefined) {
     await writeSummary(options.summary, toSafeJson(summary, 2)).catch(({ message }: Error) => {
       context.printer.error({ code: 'system', message, exitCode: EXIT_CODES.error });
