@@ -295,6 +295,7 @@ describe('files beside an input', () => {
     forget();
     world.write('notes.txt', Buffer.from('Tür and Tor\n\0\0', 'latin1'));
     world.write('other.csv', 'a,b\n"1,2\n');
+    world.write('stray-quote.csv', 'url,b\nhttps://example.com/1,"a"b\n');
     world.write('links-of-bitly.csv', 'long,short_link\nhttps://example.com/1,https://bit.ly/1\n');
     expect(await world.import(week2())).toMatchObject({ created: 2 });
   });

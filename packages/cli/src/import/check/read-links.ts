@@ -59,7 +59,9 @@ export async function readLinks(
     if (detected === undefined) return LEAST_COLUMNS;
     const missing = missingColumns(detected);
     const isOther = missing.length > 0 && !isInput;
-    const named = isOther && mayBeOther ? await otherColumn(input, detected, origins) : undefined;
+    const search = isOther && mayBeOther ? otherColumn(input, detected, origins) : undefined;
+    // Without `origins`, an error is about short URLs that would be replaced.
+    const named = await (origins === undefined ? search : search?.catch(ignoreOther));
     const isPart = mayBeOther && detected.plan.columns.includes('made_for');
     if (isOther && named === undefined && !isPart) return missing;
     const layout = named === undefined ? detected : { ...detected, resultColumns: named };
