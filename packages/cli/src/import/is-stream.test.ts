@@ -11,7 +11,10 @@ test('standard input, open files of this process and pipes are streams; files, a
   execFileSync('sh', ['-c', 'mkfifo "$0"', at('pipe')]);
   symlinkSync(at('pipe'), at('link'));
   writeFileSync(at('-'), '');
-  for (const file of ['-', '/dev/stdin', '/dev/fd/63', '/proc/self/fd/0', at('pipe'), at('link')]) {
+  for (const file of [
+    ...['-', '/dev/stdin', '/dev/stdout', '/dev/stderr', '/dev/fd/63', '/proc/self/fd/0'],
+    ...[at('pipe'), at('link')],
+  ]) {
     expect([file, isStream(file)]).toEqual([file, true]);
   }
   for (const file of ['', './-', at('-'), folder, at('none'), 'dev/stdin', '/dev/fd']) {

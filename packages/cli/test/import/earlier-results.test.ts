@@ -1,6 +1,8 @@
-import { rmSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ImportSettings } from '../../src/import/types.ts';
+import { testFolder } from '../test-io.ts';
 import { ImportHarness } from './import-harness.ts';
 
 let world: ImportHarness;
@@ -381,4 +383,16 @@ test('a code that begins like a formula is the same wherever it is read', async 
   expect(world.read(RESULTS)).toContain(
     "https://example.com/1,'-ab,https://s.example/-ab,created,",
   );
+});
+
+test('what the shell has opened to append to is no record: each run adds its results', async () => {
+  const log = join(await testFolder(), 'log.csv');
+  const opened = openSync(log, 'a');
+  onTestFinished(() => closeSync(opened));
+  for (const n of [1, 2, 3]) {
+    world.write('input.csv', file(...[1, 2, 3].slice(0, n).map((at) => row(at))));
+    const summary = await world.import({ output: `/dev/fd/${opened}` });
+    expect(summary).toMatchObject({ created: 1, existing: n - 1 });
+  }
+  expect(readFileSync(log, 'utf8').match(/^url,title/gm)).toHaveLength(3);
 });

@@ -42,7 +42,7 @@ export async function filesBeside(
   { onEvent }: Pick<ImportDeps, 'onEvent'>,
 ) {
   const real = await realpath(file).catch(() => file);
-  const written = [output, rejects].filter((path) => path !== '-');
+  const written = [output, rejects].filter((path) => !isStream(path));
   const ours = await Promise.all([journal.path, file, real, ...written].map(placeOf));
   const own = new Set([...ours, ...(await Promise.all([...known, ...others].map(placeOf)))]);
   const folders = new Set(ours.map((path) => dirname(path)));

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { inputError } from '@shortlink/tables/basics';
 import { plural, present } from '../../format.ts';
+import { isStream } from '../is-stream.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Layout } from '../layout.ts';
 import { LEAST_COLUMNS } from '../map/result-columns.ts';
@@ -49,7 +50,7 @@ export async function gatherEvidence(
 
 /** The fingerprint of the results that are there, where they are not those that the journal knows to be written last. */
 async function unknownRecord(journal: Journal, { output, inPlace, restart }: ImportSettings) {
-  if (inPlace || restart || output === '-' || !(await isFilled(output))) return undefined;
+  if (inPlace || restart || isStream(output) || !(await isFilled(output))) return undefined;
   const record = await fingerprint(output);
   return isOfOthers(journal) || !journal.hasWritten(record) ? record : undefined;
 }
