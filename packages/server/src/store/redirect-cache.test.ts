@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   type CachedLink,
   GENERATION_CHARS,
@@ -245,6 +245,7 @@ test('while the store is away or hangs, links in memory are served for an hour w
     asked += 1;
     return new Promise(() => undefined);
   };
+  expect(OUTAGE_MAX_AGE_MS).toBe(60 * 60 * 1_000);
   clock.now += OUTAGE_MAX_AGE_MS - 1;
   expect(await cache.find('a')).toBe(redirect);
   expect(asked).toBe(0);
@@ -278,6 +279,24 @@ test('a link that was forgotten is served as it was when the store fails, or doe
   await expect(cache.find('gone')).rejects.toThrow('down');
   clock.now += OUTAGE_MAX_AGE_MS;
   await expect(cache.find('a')).rejects.toThrow('down');
+});
+
+test('a visitor of a link that was forgotten waits 300 ms for a store that hangs, and no longer', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { cache, links, store } = setUp();
+  links.set('a', redirect);
+  await cache.find('a');
+  cache.apply(['a']);
+  store.findRedirect = () => new Promise(() => undefined);
+  let served: Redirect | undefined;
+  void cache.find('a').then((found) => {
+    served = found;
+  });
+  await vi.advanceTimersByTimeAsync(299);
+  expect(served).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(served).toBe(redirect);
 });
 
 test('nothing is served from memory before the store was asked what changed', async () => {
