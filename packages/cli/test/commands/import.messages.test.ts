@@ -56,7 +56,9 @@ describe('waits for a quota', () => {
 
   test('one that --max-wait does not allow is announced before anything is sent', async () => {
     const { run, service } = await scene(GOOD);
-    service.answer(USAGE_ROUTE, { status: 200, body: usage }, { status: 200, body: usage });
+    service.answer(USAGE_ROUTE, ...Array.from({ length: 3 }, () => ({ status: 200, body: usage })));
+    const usual = await run(['--dry-run']);
+    expect(usual.stderr.replaceAll(/\s+/g, ' ')).toContain('and --max-wait allows 1 min 30 s, so');
     const short = await run(['--max-wait', '2m', '--dry-run']);
     expect(short.stderr.replaceAll(/\s+/g, ' ')).toContain(
       'wait of about 5 h, and --max-wait allows 2 min, so the run will stop there. To ride it out: --max-wait 6h',
