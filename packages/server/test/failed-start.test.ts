@@ -60,6 +60,33 @@ test.each([[[]], [['--workers', '2']]])(
 const isRoot = process.getuid?.() === 0;
 const mayBeNobody = isRoot && (await mayBeEnteredByAll(import.meta.dirname));
 
+test.runIf(isRoot && mayBeNobody)(
+  'a database that root made in a folder of its own is named with its owner by whoever may not use it',
+  async () => {
+    const path = join(folder(), 'x.db');
+    await migrateSqlite(path);
+    const nobody = { uid: 65_534 };
+    const failureOf = async (...command: string[]) => {
+      const { child, ended } = run(command, {}, nobody);
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+      });
+      const { code, stderr } = await ended;
+      expect(code, command[0]).toBe(1);
+      return printed + stderr;
+    };
+    await chmod(folder(), 0o777);
+    const owner = `The database ${path} can not be read and written by this user: it belongs to the user 0`;
+    expect(await failureOf('start', '--port', '0')).toContain(owner);
+    expect(await failureOf('doctor')).toContain(owner);
+    await chmod(folder(), 0o700);
+    const hidden = `There is no database ${path}, or this user may not enter its folder`;
+    expect(await failureOf('doctor')).toContain(hidden);
+    expect(await failureOf('accounts', 'list')).toContain(hidden);
+  },
+);
+
 test.skipIf(isRoot && !mayBeNobody)(
   'a database that can only be read ends the start, and doctor says so',
   async () => {
@@ -68,7 +95,7 @@ test.skipIf(isRoot && !mayBeNobody)(
     await chmod(folder(), 0o777);
     await chmod(path, isRoot ? 0o444 : 0o400);
     const user = isRoot ? { uid: 65_534 } : {};
-    const message = `The database ${path} can be read, but not written`;
+    const message = `The database ${path} can not be read and written by this user`;
     for (const command of [
       ['start', '--port', '0'],
       ['accounts', 'create', '--init', '--name=x', '--plan=pro'],

@@ -389,7 +389,9 @@ describe('a command that is no start', () => {
       args[1] === 'create'
         ? '  With --init, it is made here, and its schema brought up to date.\n'
         : '';
-    expect(stderr).toBe(`database: ${path()}\nerror: There is no database ${path()}.\n${hint}`);
+    expect(stderr).toBe(
+      `database: ${path()}\nerror: There is no database ${path()}, or this user may not enter its folder.\n${hint}`,
+    );
     expect(await readdir(folder())).toEqual([]);
   });
 
@@ -416,7 +418,7 @@ describe('a command that is no start', () => {
         todo: JSON.parse(out)[0].todo,
       };
     };
-    const todo = `There is no database ${path()}. Check SHORTLINK_DATABASE_URL.`;
+    const todo = `There is no database ${path()}, or this user may not enter its folder. Check SHORTLINK_DATABASE_URL.`;
     expect(await doctor()).toEqual({ code: 1, checks: ['database', 'public URL'], todo });
     expect(await readdir(folder())).toEqual([]);
     await migrateSqlite(path());

@@ -106,7 +106,7 @@ test('a backup into a folder that does not exist says so', async () => {
 test('a database that does not exist is not made, nor is its copy', async () => {
   await expect(backupSqlite(path(), copyPath())).rejects.toMatchObject({
     reason: 'too_old',
-    message: `There is no database ${path()}.`,
+    message: `There is no database ${path()}, or this user may not enter its folder.`,
   });
   await expect(stat(path())).rejects.toThrow('ENOENT');
   await expect(stat(copyPath())).rejects.toThrow('ENOENT');

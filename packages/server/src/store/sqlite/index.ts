@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { shortUrlMaker } from '../links.ts';
 import type { MigrationReport } from '../migration.ts';
@@ -29,9 +29,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
   if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
   if (!mayMigrate) checkExists(path);
+  else if (existsSync(path)) checkWritable(path);
   const reader = openFile({ path, busyTimeoutMs, mayMigrate });
   try {
-    if (mayMigrate) checkWritable(path);
     prepare(reader);
     reader.exec('PRAGMA query_only = ON');
     const writer = new ThreadWriter({ path, publicUrl, busyTimeoutMs });
@@ -51,7 +51,8 @@ export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
   checkWritable(path);
-  using db = new Database({ path, readOnly: true });
+  // One that may only read would leave the files beside a database that nobody has open.
+  using db = new Database({ path, prepare: (db) => db.exec('PRAGMA query_only = ON') });
   const { bavail, bsize } = statfsSync(dirname(path));
   const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;
   const disk = { used: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import {
   chmod,
+  chown,
   mkdir,
   readdir,
   readFile,
@@ -17,7 +18,7 @@ import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-s
 import { sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
 import { backupSqlite, inspectSqlite, migrateSqlite, openSqliteStore } from './index.ts';
-import { migrate } from './migrate.ts';
+import { migrate, migrations } from './migrate.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
 
@@ -126,6 +127,24 @@ test('a look at a database, such as a copy of a backup, changes nothing and find
   expect(await readFile(copy)).toEqual(before);
   expect((await stat(copy)).mode & 0o777).toBe(0o640);
 });
+
+test('a look at a database that nobody has open leaves no files beside it', async () => {
+  await migrateSqlite(path());
+  expect(inspectSqlite(path()).version).toBe(migrations.at(-1)?.version);
+  expect(await readdir(dirname(path()))).toEqual(['shortlink.db']);
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'a database that root makes belongs to the owner of its folder, and one that exists keeps its own',
+  async () => {
+    await chown(dirname(path()), 65_534, 65_533);
+    await migrateSqlite(path());
+    expect(await stat(path())).toMatchObject({ uid: 65_534, gid: 65_533 });
+    await chown(path(), 0, 0);
+    await migrateSqlite(path());
+    expect(await stat(path())).toMatchObject({ uid: 0, gid: 0 });
+  },
+);
 
 test('a file that is no database is refused as before', async () => {
   await writeFile(path(), 'no database, but text that is longer than its header'.repeat(20));

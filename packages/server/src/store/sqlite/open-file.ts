@@ -1,5 +1,5 @@
-import { accessSync, appendFileSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { accessSync, chmodSync, chownSync, constants, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
 import { migrations, schemaVersion } from './migrate.ts';
@@ -13,26 +13,24 @@ export function absolutePath(path: string): string {
 }
 
 export function checkExists(path: string): void {
-  if (!existsSync(path)) throw new StoreError('too_old', `There is no database ${path}.`);
+  if (attempt(() => statSync(path)) !== undefined) return;
+  const message = `There is no database ${path}, or this user may not enter its folder.`;
+  throw new StoreError('too_old', message);
 }
 
 /** A server that can't write would go on redirecting, and lose every click. */
 export function checkWritable(path: string): void {
-  try {
-    accessSync(path, constants.W_OK);
-  } catch (cause) {
-    const message = `The database ${path} can be read, but not written by this user.`;
-    throw new StoreError('read_only', message, { cause });
-  }
+  const { R_OK, W_OK } = constants;
+  if (attempt(() => accessSync(path, R_OK | W_OK) === undefined)) return;
+  const owner = `it belongs to the user ${statSync(path).uid}`;
+  const message = `The database ${path} can not be read and written by this user: ${owner}.`;
+  throw new StoreError('read_only', message);
 }
 
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that can't be used stays as it is. */
 export function openFile(file: { path: string; busyTimeoutMs: number; mayMigrate?: boolean }) {
   const { path, busyTimeoutMs, mayMigrate } = file;
-  // One that exists is not opened: on Unix, closing it would drop every lock that this process has on it, and another program could remove the
-  // write-ahead log of a database that is open.
-  if (path !== ':memory:' && !existsSync(path))
-    attempt(() => appendFileSync(path, '', { mode: 0o600 }));
+  if (path !== ':memory:') attempt(() => makeFile(path));
   const prepare = (db: Database) => {
     schemaVersion(db, migrations, mayMigrate);
     for (const file of [path, `${path}-wal`, `${path}-shm`]) attempt(() => makePrivate(file));
@@ -50,6 +48,14 @@ function attempt<T>(act: () => T): T | undefined {
     // What is wrong with a file that can't be opened is reported by SQLite. One that belongs to somebody else stays as it is.
     return undefined;
   }
+}
+
+function makeFile(path: string): void {
+  // One that exists is not opened: on Unix, closing it would drop every lock of this process, and others could remove the log of an open database.
+  writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+  // What root makes belongs to the owner of the folder, as whom the server may run.
+  const { uid, gid } = statSync(dirname(path));
+  chownSync(path, uid, gid);
 }
 
 function makePrivate(file: string): void {
