@@ -181,6 +181,10 @@ describe('accounts', () => {
     await run('accounts', 'list');
     expect(out).toHaveLength(2);
     expect(out[0]).toMatch(/^id +name +plan +status +limits$/);
+    columns = 80;
+    await run('accounts', 'list');
+    expect(out.join('\n')).toContain('batch=100');
+    expect(Math.max(...out.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 });
 
@@ -1031,6 +1035,11 @@ describe('doctor', () => {
       { ...postgres, connections: { most: 50, used: 1 } },
       'connections',
       /lower SHORTLINK_DATABASE_C/,
+    ],
+    [
+      { ...postgres, connections: { most: 97, used: 1, writable: false } },
+      'rights',
+      /own the database and its tables/,
     ],
   ])('of %j: says what to do about %s', async (found, check, todo) => {
     expect(await todos(found)).toMatchObject({ [check]: expect.stringMatching(todo) });

@@ -56,6 +56,8 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
     const used = `${connections.used} of ${connections.most} in use; an instance has ${each} at most, so that ${instances} fit`;
     const raise = `a deployment doubles the instances: lower SHORTLINK_DATABASE_CONNECTIONS, or raise max_connections, or the limit of this user or database`;
     yield ['pooler', `${isPooled ? 'in between' : 'none'}; time limits hold`];
+    const own = 'let this user own the database and its tables, to create links and count clicks';
+    if (connections.writable === false) yield ['rights', 'this user may not write', own];
     yield ['connections', used, instances >= MIN_INSTANCES ? undefined : raise];
   }
   if (clockAheadMs !== undefined) {

@@ -204,8 +204,8 @@ export interface DatabaseFacts {
   isPooled?: boolean;
   /** How far the clock of the database is ahead of ours, in milliseconds. */
   clockAheadMs?: number;
-  /** Connections that it grants to this user, and those in use by anybody. */
-  connections?: { most: number; used: number };
+  /** Connections that it grants to this user, those in use by anybody, and whether this user may write into its tables, or make them. */
+  connections?: { most: number; used: number; writable?: boolean };
   /** Bytes of the database with its write-ahead log, and those that are free on its disk. */
   disk?: { used: number; free: number };
   /** Custom domains; none of a schema that this program doesn't know. */

@@ -35,12 +35,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** An ordinary user sees how many sessions others have, but not of which kind each is. */
+/** Who may not write into the tables, or make them where there are none, can't serve. An ordinary user sees how many sessions others have, but not of which kind each is. */
 const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
   least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
     (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
-  (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`;
+  (SELECT sum(numbackends)::int FROM pg_stat_database) AS used,
+  (SELECT coalesce(bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), 'INSERT')),
+    has_schema_privilege(current_schema(), 'CREATE'), false) FROM pg_tables WHERE schemaname = current_schema()) AS writable`;
 
 /** Looks at a database without changing it. @throws StoreError also for one that can't be brought up to date */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {

@@ -370,6 +370,26 @@ test('a look at a database changes nothing, and finds its schema, clock and conn
   expect((await inspectPostgres(url)).domains).toEqual([domain]);
 });
 
+test('a look at a database says whether its user may write into the tables, and make them', async () => {
+  const url = await newDatabase();
+  const role = `weak_${new URL(url).pathname.slice(1)}`;
+  await execute(url, `CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+  const weak = Object.assign(new URL(url), { username: role, password: 'x' }).href;
+  const writable = async (by: string) => (await inspectPostgres(by)).connections?.writable;
+  try {
+    expect([await writable(url), await writable(weak)]).toEqual([true, false]);
+    await execute(url, `GRANT CREATE ON SCHEMA public TO ${role}`);
+    expect(await writable(weak)).toBe(true);
+    await migratePostgres(url);
+    await execute(url, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    expect([await writable(url), await writable(weak)]).toEqual([true, false]);
+    await execute(url, `GRANT INSERT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    expect(await writable(weak)).toBe(true);
+  } finally {
+    await execute(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
+});
+
 test('a look at a database of another program leaves no connection open, which would keep the process alive', async () => {
   const url = await newDatabase();
   await execute(url, 'CREATE TABLE other (id int)');
