@@ -17,7 +17,7 @@ const PLAIN = Object.fromEntries(
     .map((name) => [name, '']),
 );
 
-/** A table in at most `width` columns: the widest texts are cut. Where that would not be enough, one record after the other. */
+/** A table in at most `width` columns: the widest texts are cut. Where that is not enough, or would cut a list, one record after the other. */
 export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINITY): string[] {
   const [first] = rows;
   if (first === undefined) return ['(none)'];
@@ -28,7 +28,8 @@ export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINI
   if (excess <= 0) return whole;
   for (; excess > 0; excess -= 1) {
     const widest = Math.max(...widths);
-    if (widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
+    const isList = typeof Object.values(first)[widths.indexOf(widest)] === 'object';
+    if (isList || widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
     widths[widths.indexOf(widest)] = widest - 1;
   }
   return draw(lines, widths);
