@@ -20,11 +20,13 @@ export function checkExists(path: string): void {
 
 /** A server that can't write would go on redirecting, and lose every click. */
 export function checkWritable(path: string): void {
-  const { R_OK, W_OK } = constants;
-  if (attempt(() => accessSync(path, R_OK | W_OK) === undefined)) return;
-  const owner = `it belongs to the user ${statSync(path).uid}`;
-  const message = `The database ${path} can not be read and written by this user: ${owner}.`;
-  throw new StoreError('read_only', message);
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    const why = `it belongs to the user ${statSync(path).uid} (${cause instanceof Error && cause.message})`;
+    const message = `The database ${path} can not be read and written by this user: ${why}.`;
+    throw new StoreError('read_only', message, { cause });
+  }
 }
 
 /** Opens a connection to a database file, with the write-ahead log on, and makes the file its owner's alone. One that can't be used stays as it is. */
