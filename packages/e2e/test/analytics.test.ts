@@ -337,6 +337,7 @@ function usageOf({ used, endsAfter }: { used: number; endsAfter: number }) {
       api_keys: { used: 0, limit: 1 },
       batch_size: null,
       keys: [],
+      history: [],
     },
   };
 }
@@ -656,6 +657,19 @@ test('stands still while it is paused, and asks at once when that ends', async (
   expect(asked).toBe(1);
   await page.getByRole('button', { name: 'Resume updates' }).click();
   await expect.poll(() => asked).toBe(2);
+});
+
+test('a long title that is read from right to left keeps its beginning', async () => {
+  const { page } = await visit();
+  await stopTime(page);
+  const { json } = usageOf({ used: 1, endsAfter: 60_000 });
+  const link = { code: 'a', short_url: 'https://sho.rt/a', target_url: 'https://x.example' };
+  const title = 'مرحبا بالعالم '.repeat(15);
+  const top_links = [{ ...link, title, click_count: 1 }];
+  await page.route('**/api/v1/usage', (route) => route.fulfill({ json: { ...json, top_links } }));
+  await lookAt(page);
+  const direction = "getComputedStyle(document.querySelector('.top-links .cut')).direction";
+  expect(await page.evaluate(direction)).toBe('rtl');
 });
 
 test('counts days by the clock of the service, in UTC', async () => {

@@ -4,7 +4,6 @@ import { Keys } from './keys.js';
 import {
   dateOf,
   duration,
-  historyOf,
   lastDays,
   noticeOf,
   number,
@@ -36,7 +35,7 @@ export function Account({ usage, error, heading, now, aheadMs, askedAt, isBusy, 
   const { account_name, plan, links, top_links } = usage;
   const serviceNow = now + aheadMs;
   const today = dateOf(serviceNow);
-  const isEmpty = links.used === 0 && historyOf(usage).length === 0;
+  const isEmpty = links.used === 0 && usage.history.length === 0;
   const name = `${plan.charAt(0).toUpperCase()}${plan.slice(1)} plan`;
   const time = utcTime(new Date(askedAt + aheadMs).toISOString(), serviceNow);
   return html`<div id="usage">
@@ -119,7 +118,7 @@ class History extends StillComponent {
   state = { length: 30, isOpen: false };
 
   render({ usage, today }, { length, isOpen }) {
-    const days = lastDays(historyOf(usage), length, today);
+    const days = lastDays(usage.history, length, today);
     return html`<section id="history" class="card" aria-labelledby="history-heading">
       <div class="section-head">
         <h2 id="history-heading">History</h2>
@@ -157,7 +156,7 @@ function TopLinks({ links }) {
             const target = withoutScheme(target_url);
             // Where there is no column for targets, a link without a title shows its target below.
             return html`<tr key=${code}>
-            <td><a href=${short_url} target="_blank" rel="noreferrer">${withoutScheme(short_url)}</a><span class="cut ${title ? '' : 'narrow'}">${title || target}</span></td>
+            <td><a href=${short_url} target="_blank" rel="noreferrer">${withoutScheme(short_url)}</a><span dir="auto" class="cut ${title ? '' : 'narrow'}">${title || target}</span></td>
             <td class="wide"><span class="cut" title=${target_url}>${target}</span></td>
             <td>${number.format(click_count)}</td>
           </tr>`;

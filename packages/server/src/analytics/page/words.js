@@ -106,19 +106,5 @@ export function lastDays(history, length, today) {
   });
 }
 
-/** The days of the whole account. An older service has those of each key only. */
-export function historyOf({ history, keys }) {
-  if (history !== undefined) return history;
-  const byDate = new Map();
-  for (const { date, requests, refused, links } of keys.flatMap((key) => key.history)) {
-    const sum = byDate.get(date) ?? { date, requests: 0, refused: 0, links: 0 };
-    sum.requests += requests;
-    sum.refused += refused;
-    sum.links += links;
-    byDate.set(date, sum);
-  }
-  return [...byDate.values()];
-}
-
 /** The sum of one figure over days. */
 export const total = (days, part) => days.reduce((sum, day) => sum + day[part], 0);
