@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import fs, { statSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -11,9 +11,10 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { NOW, newCaller, newLink, PUBLIC_URL } from '../contract/fixtures.test-suite.ts';
 import { sql, sqlText } from '../queries/reading.ts';
 import { Database } from './database.ts';
@@ -143,6 +144,25 @@ test.runIf(process.getuid?.() === 0)(
     await chown(path(), 0, 0);
     await migrateSqlite(path());
     expect(await stat(path())).toMatchObject({ uid: 0, gid: 0 });
+  },
+);
+
+test.runIf(process.getuid?.() === 0)(
+  'nobody but root changes an owner, for which the unit of systemd would kill the server',
+  async () => {
+    await chown(dirname(path()), 65_534, 65_533);
+    const changed = vi.spyOn(fs, 'chownSync');
+    syncBuiltinESMExports();
+    process.seteuid?.(65_534);
+    try {
+      openFile({ path: path(), busyTimeoutMs: 1_000 }).close();
+    } finally {
+      process.seteuid?.(0);
+      changed.mockRestore();
+      syncBuiltinESMExports();
+    }
+    expect((await stat(path())).uid).toBe(65_534);
+    expect(changed).not.toHaveBeenCalled();
   },
 );
 

@@ -55,9 +55,9 @@ function attempt<T>(act: () => T): T | undefined {
 function makeFile(path: string): void {
   // One that exists is not opened: on Unix, closing it would drop every lock of this process, and others could remove the log of an open database.
   writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
-  // What root makes belongs to the owner of the folder, as whom the server may run.
+  // What root makes belongs to the owner of the folder, as whom the server may run. The unit of systemd kills a server that changes an owner.
   const { uid, gid } = statSync(dirname(path));
-  chownSync(path, uid, gid);
+  if (statSync(path).uid === 0 && uid !== 0) chownSync(path, uid, gid);
 }
 
 function makePrivate(file: string): void {
