@@ -1,4 +1,4 @@
-import fs, { statSync } from 'node:fs';
+import { chownSync, statSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -11,7 +11,6 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -22,6 +21,11 @@ import { backupSqlite, inspectSqlite, migrateSqlite, openSqliteStore } from './i
 import { migrate, migrations } from './migrate.ts';
 import { openFile } from './open-file.ts';
 import { useDatabasePath } from './temp-database.test-suite.ts';
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>();
+  return { ...fs, chownSync: vi.fn(fs.chownSync) };
+});
 
 const path = useDatabasePath();
 
@@ -151,18 +155,15 @@ test.runIf(process.getuid?.() === 0)(
   'nobody but root changes an owner, for which the unit of systemd would kill the server',
   async () => {
     await chown(dirname(path()), 65_534, 65_533);
-    const changed = vi.spyOn(fs, 'chownSync');
-    syncBuiltinESMExports();
+    vi.mocked(chownSync).mockClear();
     process.seteuid?.(65_534);
     try {
       openFile({ path: path(), busyTimeoutMs: 1_000 }).close();
     } finally {
       process.seteuid?.(0);
-      changed.mockRestore();
-      syncBuiltinESMExports();
     }
     expect((await stat(path())).uid).toBe(65_534);
-    expect(changed).not.toHaveBeenCalled();
+    expect(chownSync).not.toHaveBeenCalled();
   },
 );
 
