@@ -17,7 +17,7 @@ const PLAIN = Object.fromEntries(
     .map((name) => [name, '']),
 );
 
-/** A table in at most `width` columns: the widest texts are cut. Where that is not enough, or would cut a list, one record after the other. */
+/** A table in at most `width` columns: the widest texts are cut, but no lists. Where that is not enough, one record after the other. */
 export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINITY): string[] {
   const [first] = rows;
   if (first === undefined) return ['(none)'];
@@ -26,11 +26,11 @@ export function formatTable(rows: readonly Row[], width = Number.POSITIVE_INFINI
   const whole = draw(lines, widths);
   let excess = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length - width);
   if (excess <= 0) return whole;
+  const isList = Object.values(first).map((value) => value instanceof Object);
   for (; excess > 0; excess -= 1) {
-    const widest = Math.max(...widths);
-    const isList = typeof Object.values(first)[widths.indexOf(widest)] === 'object';
-    if (isList || widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
-    widths[widths.indexOf(widest)] = widest - 1;
+    const widest = Math.max(...widths.filter((_, at) => !isList[at]));
+    if (widest <= MIN_CUT_WIDTH) return rows.flatMap((row) => [...formatRecord(row), '']);
+    widths[widths.findIndex((one, at) => one === widest && !isList[at])] = widest - 1;
   }
   return draw(lines, widths);
 }
