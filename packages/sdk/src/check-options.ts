@@ -171,6 +171,9 @@ export function baseUrl(value: string | URL | undefined): string {
 const CONNECTION_HEADER =
   /^(?:(?:content-length|expect|keep-alive|transfer-encoding|upgrade):|connection: (?!(?:close|keep-alive)$))/i;
 
+/** Headers that are options. As a header, all creates of a client would have one idempotency key. */
+const OPTION_HEADER = /^(?:idempotency|x-api)-key$/i;
+
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */
 export function headers(headers: HeadersInput | undefined): Record<string, string> {
   // Without a prototype, so that a header may have any name.
@@ -185,6 +188,10 @@ export function headers(headers: HeadersInput | undefined): Record<string, strin
     }
     if (CONNECTION_HEADER.test(`${name}: ${value}`)) {
       refuse('headers', `without ${show(name)}, which belongs to the runtime`);
+    }
+    if (OPTION_HEADER.test(name)) {
+      const option = /^x/i.test(name) ? 'apiKey' : 'idempotency or idempotencyKey';
+      refuse('headers', `without ${show(name)}: use the option ${option}`);
     }
     checked[name.toLowerCase()] = value;
   }

@@ -72,7 +72,10 @@ export interface ShortlinkOptions {
    * retried too. An addition to the service: turn it on only where the server honours the header. @default false
    */
   idempotency?: boolean | undefined;
-  /** Added to every request. They can't replace `X-Api-Key`, `Accept` and `Content-Type`; a `User-Agent` replaces the client's own. */
+  /**
+   * Added to every request. They can't replace `Accept` and `Content-Type`; a `User-Agent` replaces the client's own. `X-Api-Key`
+   * and `Idempotency-Key` have options, and are refused here.
+   */
   headers?: HeadersInput | undefined;
   /** Called as requests, responses, retries and pauses happen. */
   hooks?: ShortlinkHooks | undefined;

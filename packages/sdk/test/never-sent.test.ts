@@ -159,3 +159,30 @@ describe('headers of the connection', () => {
     expect(makeClient({ headers: { connection: value } })).toBeDefined();
   });
 });
+
+// One key for all creates of a client: the second create would get the response to the first.
+describe('headers that have an option', () => {
+  const REFUSED = [
+    ['Idempotency-Key', 'use the option idempotency or idempotencyKey'],
+    ['IDEMPOTENCY-KEY', 'use the option idempotency'],
+    ['X-Api-Key', 'use the option apiKey'],
+    ['x-api-key', 'use the option apiKey'],
+  ] as const;
+
+  it.each(REFUSED)('%s is refused when the client is made', (name, words) => {
+    const make = () => makeClient({ headers: { [name]: 'my-secret' } });
+    expect(make).toThrow(expect.objectContaining({ name: 'InvalidOptionError' }));
+    expect(make).toThrow(words);
+    expect(make).not.toThrow('my-secret');
+    expect(() => makeClient({ headers: new Headers([[name, 'a']]) })).toThrow(words);
+  });
+
+  it.each(REFUSED)('%s is refused for a call, and nothing is sent', async (name, words) => {
+    const fetch = async () => expect.fail('a request was sent');
+    const { links, jobs } = makeClient({ fetch });
+    const headers = { [name]: 'a' };
+    await expect(links.create({ target_url: 'x' }, { headers })).rejects.toThrow(words);
+    await expect(jobs.wait('j', { headers })).rejects.toThrow(words);
+    expect(() => links.createMany([], { headers })).toThrow(words);
+  });
+});

@@ -31,17 +31,6 @@ describe('a call', () => {
     const waiting = links.create(body, { totalTimeoutMs: 10 });
     await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' });
   });
-
-  it("sends its own idempotency key, whatever the caller's headers say", async () => {
-    const fetch = vi.fn(async (_url: string, _init: { headers: Record<string, string> }) =>
-      json(LINK, 201),
-    );
-    const { links } = makeClient({ fetch });
-    const headers = { 'Idempotency-Key': 'of a header' };
-    await links.create(body, { headers, idempotency: 'of-the-call' });
-    const sent = new Headers(fetch.mock.calls[0]?.[1].headers);
-    expect(sent.get('idempotency-key')).toBe('of-the-call');
-  });
 });
 
 describe('a caller that keeps a journal', () => {
