@@ -60,7 +60,7 @@ export interface PageService extends TestSubject {
  * ```
  */
 export async function startPageService(options: PageServiceOptions = {}): Promise<PageService> {
-  const { baseUrl = 'https://shortlink.test', now = Date.now } = options;
+  const { baseUrl = 'https://shortlink.test', now = Date.now, database, wasm, ...rest } = options;
   const url = new URL(baseUrl).origin;
   let advancedMs = 0;
   const clock = {
@@ -69,9 +69,9 @@ export async function startPageService(options: PageServiceOptions = {}): Promis
       advancedMs += ms;
     },
   };
-  const { db, ...surroundings } = await openDatabase(clock.now(), options.database, options.wasm);
+  const { db, ...surroundings } = await openDatabase(clock.now(), database, wasm);
   const store = inlineStore(db, url);
-  const testOptions = { ...options, now: clock.now };
+  const testOptions = { ...rest, now: clock.now };
   const { subject, fetch: answer } = await startTestService(store, url, testOptions, surroundings);
   const fetch: PageService['fetch'] = async (input, init) => {
     const request = new Request(input, init);

@@ -33,10 +33,10 @@ export interface MswHandlers extends TestSubject {
  * ```
  */
 export async function createMswHandlers(options: MswHandlersOptions = {}): Promise<MswHandlers> {
-  const { baseUrl = 'https://shortlink.test' } = options;
+  const { baseUrl = 'https://shortlink.test', ...others } = options;
   const url = new URL(baseUrl).origin;
   const store = await openSqliteStore({ path: ':memory:', publicUrl: url });
-  const { subject, fetch } = await startTestService(store, url, options);
+  const { subject, fetch } = await startTestService(store, url, others);
   const handler = http.all(`${url}/*`, ({ request }) =>
     fetch(request).catch(() => HttpResponse.error()),
   );

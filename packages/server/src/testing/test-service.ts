@@ -96,6 +96,7 @@ export async function startTestService(
 /** The one account, as the options have it, and its one key. */
 async function prepareAccount(store: Store, options: TestServiceOptions) {
   const { plan = 'custom', permissions = DEFAULT_PERMISSIONS, now = Date.now } = options;
+  refuseOthers('option', Object.keys(options), ['plan', 'limits', 'permissions', 'faults', 'now']);
   refuseOthers('plan', [plan], Object.keys(PLAN_LIMITS));
   refuseOthers('permission', permissions, PERMISSIONS);
   const given = Object.entries(options.limits ?? {}).filter(([, limit]) => limit !== undefined);
@@ -106,13 +107,12 @@ async function prepareAccount(store: Store, options: TestServiceOptions) {
   }
   const planned = { plan, limits: { ...PLAN_LIMITS[plan], ...Object.fromEntries(given) } };
   const [known] = await store.listAccounts();
-  const { id: accountId } =
-    known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
-  await store.updateAccount({ id: accountId, change: planned });
-  for (const { id } of await store.listKeys(accountId)) await store.revokeKey(id, now());
+  const { id } = known ?? (await store.createAccount({ name: 'test', ...planned, now: now() }));
+  await store.updateAccount({ id, change: planned });
+  for (const old of await store.listKeys(id)) await store.revokeKey(old.id, now());
   const apiKey = generateApiKey();
-  const key = { accountId, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
+  const key = { accountId: id, name: 'test', permissions, hash: hashApiKey(apiKey), now: now() };
   const created = await store.createKey(key);
   if (!created.ok) throw new Error('The account may have no key: `limits.api_keys` is 0.');
-  return { accountId, apiKey };
+  return { accountId: id, apiKey };
 }
