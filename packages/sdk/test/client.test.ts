@@ -184,6 +184,27 @@ describe('the endpoints', () => {
   });
 });
 
+describe('a client that is made while a module is loaded', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  // As Cloudflare Workers do: nothing random, no timer and no request outside of a handler.
+  it('asks for nothing that workers refuse there', async () => {
+    const forbidden = () => {
+      throw new Error('Disallowed operation called within global scope.');
+    };
+    vi.spyOn(crypto, 'getRandomValues').mockImplementation(forbidden);
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(forbidden);
+    vi.spyOn(globalThis, 'fetch').mockImplementation(forbidden);
+    const shortlink = client({ idempotency: true, requestsPerMinute: 600 });
+    const other = shortlink.withOptions({ maxRetries: 1 });
+    vi.restoreAllMocks();
+    const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));
+    await shortlink.links.create({ target_url: 'x' });
+    await other.links.create({ target_url: 'x' });
+    expect(requests).toHaveLength(2);
+  });
+});
+
 describe('headers', () => {
   it("come from the client and from the call, which wins, and never replace the client's own", async () => {
     const { requests } = serve('post', '/api/v1/links', () => json(LINK, 201));

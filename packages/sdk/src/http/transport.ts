@@ -56,8 +56,8 @@ export interface TransportParts extends ClientSettings {
 export class HttpTransport {
   readonly #parts: TransportParts;
   readonly #userAgent = userAgent();
-  /** Random for each client, and then counted: random digits take long. */
-  readonly #idStart = randomHex().slice(12);
+  /** Random for each client, and then counted: random digits take long. Made at the first call: workers refuse it while a module loads. */
+  #idStart: string | undefined;
   #calls = 0;
 
   constructor(parts: TransportParts) {
@@ -102,6 +102,7 @@ export class HttpTransport {
     const setting = !isRead && settings.idempotency;
     const key = setting === true ? randomHex() : setting || undefined;
     this.#calls += 1;
+    this.#idStart ??= randomHex().slice(12);
     const id = this.#idStart + this.#calls.toString(16).padStart(12, '0');
     const skew = settings.clock.date() - settings.clock.now();
     return {
