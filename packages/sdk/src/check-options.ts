@@ -207,11 +207,14 @@ function hideUserInfo(url: string | URL): string {
 export function isLink<T>(value: T): value is T & object {
   if (typeof value !== 'object' || value === null) return false;
   if ('target_url' in value) return true;
-  return !(Array.isArray(value) || value instanceof URL || value instanceof Date);
+  // A piece of a file, or a link that was not awaited. Those of other realms, as in Jest, are instances of other classes.
+  const isOther = Array.isArray(value) || ArrayBuffer.isView(value) || 'then' in value;
+  return !(isOther || value instanceof URL || value instanceof Date);
 }
 
 export function notALink(option: string, value: unknown): InvalidOptionError {
-  const given = Array.isArray(value) ? 'a list' : show(value);
+  const isBytes = ArrayBuffer.isView(value);
+  const given = Array.isArray(value) ? 'a list' : isBytes ? 'bytes' : show(value);
   return new InvalidOptionError(option, `a link, such as { target_url }, not ${given}`);
 }
 

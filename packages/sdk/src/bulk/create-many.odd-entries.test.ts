@@ -31,6 +31,8 @@ describe('an entry of createMany that is no link', () => {
     ['a URL', new URL(target_url), target_url],
     ['a list', [target_url], 'a list'],
     ['a Date', new Date(0), String(new Date(0))],
+    ['a piece of a file', new TextEncoder().encode(target_url), 'bytes'],
+    ['a link that was not awaited', Promise.resolve({ target_url }), '[object Promise]'],
   ])('ends the run with words about what is expected: %s', async (_, entry, shown) => {
     const service = new FakeService();
     const { items, error } = await runCreateMany(service, [...links(2), odd(entry), ...links(1)]);

@@ -86,6 +86,11 @@ describe('wrong use is said before anything is sent', () => {
     ['nothing', undefined, 'link must be a link, such as { target_url }, not undefined'],
     ['null', null, 'link must be a link, such as { target_url }, not null'],
     ['a list', [LINK], 'link must be a link, such as { target_url }, not a list'],
+    [
+      'a promise',
+      Promise.resolve(LINK),
+      'link must be a link, such as { target_url }, not [object',
+    ],
   ])('create of %s', async (_, link, message) => {
     const { links, bodies } = clientOf({});
     const call = links.create(link as never);
