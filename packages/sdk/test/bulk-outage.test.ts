@@ -65,9 +65,18 @@ describe('createMany in an outage', () => {
     expect(counts).toEqual({ created: 0, failed: 0, unknown: 100 });
   });
 
-  it("asks for every batch with the client's idempotency, because it may be sent again", async () => {
+  it("ends with the client's idempotency too: nobody knows the keys to send a batch again", async () => {
     const { fetch, posts } = failingAfter(2, html);
     const { counts, error } = await run({ fetch, idempotency: true }, { batchSize: 100 });
+    expect(error).toMatchObject({ name: 'ResponseShapeError' });
+    expect(posts()).toBeLessThanOrEqual(2 + 4);
+    expect(counts).toEqual({ created: 200, failed: 0, unknown: (posts() - 2) * 100 });
+  });
+
+  it('asks for every batch with idempotencyKey, because a later run can send it again', async () => {
+    const { fetch, posts } = failingAfter(2, html);
+    const idempotencyKey = ({ first }: { first: number }) => `k${first}`;
+    const { counts, error } = await run({ fetch }, { batchSize: 100, idempotencyKey });
     expect(error).toBeUndefined();
     expect(posts()).toBe(300);
     expect(counts).toEqual({ created: 200, failed: 0, unknown: LINKS - 200 });

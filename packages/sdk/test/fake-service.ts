@@ -43,7 +43,6 @@ export class FakeService implements CreateManyDeps {
   readonly bodies: CreateBatchBody[] = [];
   readonly waits: WaitOptions[] = [];
   readonly jobs = new Map<string, BatchResultItem[]>();
-  hasIdempotency = false;
   waiting = 0;
   posting = 0;
   mostPosting = 0;

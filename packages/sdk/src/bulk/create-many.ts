@@ -52,7 +52,7 @@ export interface CreateManyOptions
    * What follows a batch whose outcome is unknown, such as one lost in an outage. `'stop'` finishes and yields what is in flight,
    * then throws the error: links that were not yielded were not sent. `'continue'` sends the others, each of which an outage may
    * leave unknown too. A batch that is only read from `resume` never stops the run, and neither does a job that failed.
-   * @default 'stop'; `'continue'` with an idempotency key, by `idempotencyKey` or the client's `idempotency`
+   * @default 'stop'; `'continue'` with `idempotencyKey`, because a later run can send the batch again
    */
   onUnknown?: 'stop' | 'continue' | undefined;
   /** Longest wait for one batch's job, in milliseconds from when it was accepted on. `0` is no limit. @default 3_600_000 */
@@ -157,8 +157,6 @@ export interface CreateManyDeps {
     watch: AttemptWatch,
   ): Promise<BatchResponse>;
   waitForJob(jobId: string, options: WaitOptions): Promise<Job>;
-  /** Whether the client gives each POST an idempotency key. */
-  readonly hasIdempotency: boolean;
 }
 
 /** Names of the options, to refuse others. A test compares them with the type. */
@@ -179,20 +177,20 @@ export function createMany<T extends LinkInput>(
 ): AsyncGenerator<BulkItem<T>, void, undefined> {
   const options = check.given(asGiven, BULK_OPTIONS);
   check.iterable('source', source);
-  return new BulkRun(deps, source, fillIn(options, deps.hasIdempotency)).items();
+  return new BulkRun(deps, source, fillIn(options)).items();
 }
 
 /** The options of a run, every default filled in. */
 export type RunOptions = ReturnType<typeof fillIn>;
 
-function fillIn(options: check.Given<CreateManyOptions>, hasIdempotency: boolean) {
+function fillIn(options: check.Given<CreateManyOptions>) {
   const hasOwnKeys = options.idempotencyKey !== undefined;
   const { batchSize = 'auto', resume = [] } = options;
   return {
     concurrency: 4,
     jobTimeoutMs: DEFAULT_JOB_TIMEOUT_MS,
     maxDelayMs: hasOwnKeys ? Number.POSITIVE_INFINITY : 1_000,
-    onUnknown: hasOwnKeys || hasIdempotency ? 'continue' : 'stop',
+    onUnknown: hasOwnKeys ? 'continue' : 'stop',
     ...options,
     batchSize: batchSize === 'auto' ? MAX_BATCH_LINKS : batchSize,
     resume: checkRecords(resume),

@@ -89,12 +89,10 @@ describe('createMany: an unknown outcome', () => {
   });
 
   it.each([
-    ['onUnknown', { onUnknown: 'continue' }, false],
-    ['idempotencyKey', { idempotencyKey: ({ first }: { first: number }) => `k${first}` }, false],
-    ["the client's idempotency", {}, true],
-  ] as const)('does not stop a run with %s', async (_, options, hasIdempotency) => {
+    ['onUnknown', { onUnknown: 'continue' }],
+    ['idempotencyKey', { idempotencyKey: ({ first }: { first: number }) => `k${first}` }],
+  ] as const)('does not stop a run with %s', async (_, options) => {
     const service = outage(1);
-    service.hasIdempotency = hasIdempotency;
     const { items, error } = await runCreateMany(service, links(6), { batchSize: 2, ...options });
     expect(error).toBeUndefined();
     expect(outcomes(items)).toBe('ccuuuu');
@@ -102,8 +100,8 @@ describe('createMany: an unknown outcome', () => {
 
   it("stops a run with a key where onUnknown is 'stop'", async () => {
     const service = outage(1);
-    service.hasIdempotency = true;
-    const options = { batchSize: 2, concurrency: 1, onUnknown: 'stop' } as const;
+    const idempotencyKey = ({ first }: { first: number }) => `k${first}`;
+    const options = { batchSize: 2, concurrency: 1, onUnknown: 'stop', idempotencyKey } as const;
     const { items, error } = await runCreateMany(service, links(6), options);
     expect(error).toMatchObject({ message: 'connection lost' });
     expect(outcomes(items)).toBe('ccuu');

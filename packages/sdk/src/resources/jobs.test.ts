@@ -46,7 +46,7 @@ function makeJobs(clock: Clock, answer: (nowMs: number, poll: number) => Job) {
     readMs = ms;
   };
   const known = new KnownJobs();
-  const settings = { idempotency: false, maxRetryAfterMs: 90_000, redact: createRedact(API_KEY) };
+  const settings = { maxRetryAfterMs: 90_000, redact: createRedact(API_KEY) };
   const jobs = new Jobs({ ...settings, transport, known, clock, random: () => 1 });
   return { jobs, known, polls, askForPollAfter, takeToRead };
 }

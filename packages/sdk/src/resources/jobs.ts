@@ -28,7 +28,7 @@ const LAST_POLL_MS = 1_000;
 const MAX_ODD_POLLS = 5;
 
 export interface ResourceParts
-  extends Pick<TransportParts, 'clock' | 'idempotency' | 'maxRetryAfterMs' | 'random' | 'redact'> {
+  extends Pick<TransportParts, 'clock' | 'maxRetryAfterMs' | 'random' | 'redact'> {
   transport: Pick<HttpTransport, 'request'>;
   known: timing.KnownJobs;
 }

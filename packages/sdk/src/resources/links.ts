@@ -121,7 +121,6 @@ export class Links {
       postBatch: async ({ json, count }, post, watch) =>
         (await this.#postBatch(json, count, { ...post, totalTimeoutMs: 0 }, watch)).data,
       waitForJob: (jobId, wait) => this.#jobs.wait(jobId, wait),
-      hasIdempotency: this.#parts.idempotency,
     };
     return bulk.createMany(deps, source, options);
   }
