@@ -208,7 +208,8 @@ export function isLink<T>(value: T): value is T & object {
   if (typeof value !== 'object' || value === null) return false;
   if ('target_url' in value) return true;
   // A piece of a file, or a link that was not awaited. Those of other realms, as in Jest, are instances of other classes.
-  const isOther = Array.isArray(value) || ArrayBuffer.isView(value) || 'then' in value;
+  const isPromise = 'then' in value && typeof value.then === 'function';
+  const isOther = isPromise || Array.isArray(value) || ArrayBuffer.isView(value);
   return !(isOther || value instanceof URL || value instanceof Date);
 }
 

@@ -99,7 +99,6 @@ function printed(account: Account | undefined, id = ''): Printed {
 }
 
 function toRow({ id, name, plan, limits, disabled_at }: Account) {
-  const status =
-    disabled_at === undefined ? 'active' : `disabled since ${disabled_at.slice(0, 10)}`;
+  const status = disabled_at ? `disabled since ${disabled_at.slice(0, 10)}` : 'active';
   return { id, name, plan, status, limits: limitsByFlag(limits) };
 }

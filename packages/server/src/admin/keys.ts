@@ -122,10 +122,8 @@ export async function createKey(
 ): Promise<ApiKey & { key: string }> {
   const key = generateApiKey();
   const outcome = await store.createKey({ ...input, hash: hashApiKey(key) });
-  if (!outcome.ok) {
-    throw new CommandFailed(`${planLimitWords(outcome)} Upgrade the plan or revoke a key.`);
-  }
-  return { ...outcome.value, key };
+  if (outcome.ok) return { ...outcome.value, key };
+  throw new CommandFailed(`${planLimitWords(outcome)} Upgrade the plan or revoke a key.`);
 }
 
 /** Whether a key was rotated and its grace period is over. Like a revoked key, it can't be used any more. */

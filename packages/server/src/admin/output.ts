@@ -7,14 +7,10 @@ export function terminalSafe(text: string): string {
   return text.replace(UNSAFE, (unsafe) => `\\u${escaped(unsafe)}`);
 }
 
-export function terminalSafeLines(text: string): string {
-  return text.split('\n').map(terminalSafe).join('\n');
-}
+export const terminalSafeLines = (text: string) => text.split('\n').map(terminalSafe).join('\n');
 
 /** JSON may hold any character as an escape, so the data stays the same. */
-export function safeJson(value: object): string {
-  return terminalSafe(JSON.stringify(value));
-}
+export const safeJson = (value: object) => terminalSafe(JSON.stringify(value));
 
 /** The value of a text that may be JSON; `undefined` where it is none. */
 export function parsedJson(text: string) {

@@ -37,9 +37,7 @@ export function newUuid(): string {
 export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Id of a link that was created elsewhere at this time: it sorts among those of that time. */
-export function uuidOf(ms: number): string {
-  return `${beginningOf(Math.max(0, ms))}${newUuid().slice(15)}`;
-}
+export const uuidOf = (ms: number) => `${beginningOf(Math.max(0, ms))}${newUuid().slice(15)}`;
 
 function beginMs(ms: number): void {
   lastMs = ms;

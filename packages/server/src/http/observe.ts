@@ -42,6 +42,4 @@ export function observe({ metrics, logger, store }: AppOptions, outage: OutageLo
   });
 }
 
-export function requestIdOf(given = ''): string {
-  return REQUEST_ID.test(given) ? given : crypto.randomUUID();
-}
+export const requestIdOf = (given = '') => (REQUEST_ID.test(given) ? given : crypto.randomUUID());

@@ -16,9 +16,7 @@ export function shortUrlMaker(publicUrl: string): ShortUrl {
 }
 
 /** The name that the links of a domain were made on: once another account has the domain, the removed one is kept as `host/id`. */
-export function ownName(hostname: string): string {
-  return hostname.replace(/\/.*/, '');
-}
+export const ownName = (hostname: string) => hostname.replace(/\/.*/, '');
 
 /** Links that one step of a job creates: enough that a commit weighs little, few enough that requests wait some milliseconds only. */
 export const JOB_CHUNK_LINKS = 500;

@@ -4,7 +4,7 @@ import type { Engine, StoredLink } from '../engine.ts';
 import { NO_ID, type ShortUrl, targetNumber } from '../links.ts';
 import { begin, methodsOf, storeWrites } from '../methods.ts';
 import { type LinkRow, SELECT_LINK, toLink } from '../queries/links.ts';
-import { known, rowsOf, type Statement, sql, sqlText, type Writing } from '../queries/reading.ts';
+import { known, rowsOf, sql, sqlText, type Writing } from '../queries/reading.ts';
 import { pruneSteps } from '../retention.ts';
 import type { Store } from '../store.ts';
 import { admissions, Counters, takeSlots } from './counters.ts';
@@ -21,9 +21,7 @@ export interface SqliteEngine extends Engine {
  * What is added to the 32 bits of a target's number, given the `rowid` of the link in SQL. The numbers of a million links that were created one
  * after the other are a bucket, together in the index, so that new links are written to one part of it. A look-up looks into each bucket.
  */
-export function bucketOf(rowid: string): Statement {
-  return sqlText(`(${rowid} / 1000000 << 32)`);
-}
+export const bucketOf = (rowid: string) => sqlText(`(${rowid} / 1000000 << 32)`);
 
 /** A link that was just inserted by another process makes no difference: its bucket exists already, or is found as soon as it does. */
 const BUCKET_OF_NEW_LINKS = sql`SELECT ${bucketOf('ifnull(max(rowid), 0)')} AS bucket FROM links`;

@@ -8,9 +8,7 @@ import { migrations, schemaVersion } from './migrate.ts';
 const CHECKPOINT_PAGES = 4_000;
 
 /** The path as SQLite takes it: absolute, since the working directory may be renamed, and a path that begins with `file:` is a URL to SQLite. */
-export function absolutePath(path: string): string {
-  return path === ':memory:' ? path : resolve(path);
-}
+export const absolutePath = (path: string) => (path === ':memory:' ? path : resolve(path));
 
 export function checkExists(path: string): void {
   if (attempt(() => statSync(path)) !== undefined) return;
