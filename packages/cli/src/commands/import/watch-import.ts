@@ -75,7 +75,7 @@ function show(event: ImportEvent, file: string, printer: Printer): void {
   if (event.type === 'warning') printer.warn(event.message);
   else if (event.type === 'resuming') {
     const batches = plural(event.batches, 'batch', 'batches');
-    printer.note(`  Looking up ${batches} without an outcome (${plural(event.rows, 'link')})`);
+    printer.note(`  Checking ${batches} without an outcome (${plural(event.rows, 'link')})`);
   } else if (event.type === 'batch-resized') {
     const reason = foreign(event.reason);
     printer.note(
