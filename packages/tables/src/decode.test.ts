@@ -118,14 +118,16 @@ describe('bytes that are not in the encoding', () => {
     });
   });
 
-  test('of a file with the name of a workbook say that it is none', async () => {
-    await expect(
-      decode(Buffer.from([0xfb, 0x84, 0x0a]), undefined, 'b.xlsx'),
-    ).rejects.toMatchObject({
-      message: 'b.xlsx is no workbook, and its line 1, byte 0: FB 84 0A is not UTF-8',
-      hint: expect.stringContaining('damaged or encrypted'),
-    });
-  });
+  test.each(['b.xlsx', 'b.xls', 'B.XLSM', 'b.ods'])(
+    'of %s say that it is no workbook',
+    async (name) => {
+      const bytes = Buffer.from([0xfb, 0x84, 0x0a]);
+      await expect(decode(bytes, undefined, name)).rejects.toMatchObject({
+        message: `${name} is no workbook, and its line 1, byte 0: FB 84 0A is not UTF-8`,
+        hint: expect.stringContaining('damaged or encrypted'),
+      });
+    },
+  );
 
   test('at the very end', async () => {
     await expect(decode(Buffer.from([0x61, 0x0a, 0xf0, 0x9f]))).rejects.toThrow(

@@ -190,13 +190,14 @@ describe('cells are what a person sees, and would type', () => {
     const formula = { formula: 'UPPER("x")', value: '' };
     const link = { formula: `HYPERLINK("${B}")`, value: '' };
     const { cells, notes } = await read(
-      workbook({ Links: [['url', 'title'], [A, formula], [link]] }),
+      workbook({ Links: [['url', 'title'], [A, formula], [link]], Front: [[formula]] }),
     );
     expect(cells).toEqual([
       [A, '=UPPER("x")'],
       [B, ''],
     ]);
     expect(notes).toEqual([
+      'Other sheets, which --sheet chooses: "Front".',
       'Cells with formulas without results, which are read as texts: 1. Open the workbook in a spreadsheet program, and save it.',
     ]);
   });
