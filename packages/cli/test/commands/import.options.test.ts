@@ -186,11 +186,12 @@ describe('several files', () => {
 
   test('without what Excel keeps beside a workbook that is open', async () => {
     const { run, folder, bodies } = await two(GOOD, 'url\nhttps://example.com/c\n');
-    const lock = join(folder, '~$one.xlsx');
-    await writeFile(lock, `\u0005Ada${' '.repeat(51)}A\0d\0a\0`);
-    const result = await run([lock]);
+    const locks = ['~$one.xlsx', '~$ONE.XLS'].map((name) => join(folder, name));
+    for (const lock of locks) await writeFile(lock, `\u0005Ada${' '.repeat(51)}A\0d\0a\0`);
+    const result = await run(locks);
     expect(result.exitCode, result.stderr).toBe(0);
-    expect(result.stderr).toContain('is not imported: it has the lock of an open workbook');
+    for (const lock of locks)
+      expect(result.stderr).toContain(`${lock} is not imported: it has the lock of an open`);
     expect(bodies()).toHaveLength(1);
   });
 
@@ -236,6 +237,7 @@ test.each([
   [['-o', '-', '--output-format', 'xlsx'], /not written to standard output/],
   [['--rejects', 'x.xlsx'], /x\.xlsx would be something else/],
   [['--rejects', 'x.jsonl'], /Rejects are CSV/],
+  [['--rejects', '-'], /--rejects must be a file/],
   [['--journal', '-'], /--journal must be a file/],
   [['-o', 'same', '--rejects', './same'], /--rejects and --output are the same file/],
 ])('%j is a usage error and sends nothing', async (args, words) => {
@@ -249,11 +251,11 @@ test.each([
 test('each sheet that is named has results, rejects and a journal of its own', async () => {
   const row = (name: string) => [`https://example.com/${name}`];
   const { run, folder, bodies, input } = await scene('', 'book.xlsx');
-  const sheets = { A: [['url'], row('a'), ['bad']], 'B/C': [['url'], row('b'), row('c')] };
+  const sheets = { A: [['url'], row('a'), ['bad']], 'B/C|D': [['url'], row('b'), row('c')] };
   await writeFile(input, workbook(sheets));
   const first = await run(['--sheet', 'A', '--max-rejects', 'all']);
   expect(first.exitCode, first.stderr).toBe(3);
-  const second = await run(['--sheet', 'B/C']);
+  const second = await run(['--sheet', 'B/C|D', '--state-dir', folder]);
   expect(second.exitCode, second.stderr).toBe(0);
   expect(second.stderr).not.toContain('rows that were removed');
   expect((await readdir(folder)).sort()).toEqual([
@@ -261,8 +263,8 @@ test('each sheet that is named has results, rejects and a journal of its own', a
     'book.xlsx.A.rejects.csv',
     'book.xlsx.A.results.xlsx',
     'book.xlsx.A.shortlink-journal',
-    'book.xlsx.B_C.results.xlsx',
-    'book.xlsx.B_C.shortlink-journal',
+    'book.xlsx.B_C_D.results.xlsx',
+    'book.xlsx.B_C_D.shortlink-journal',
   ]);
   await run(['--sheet', 'A', '--max-rejects', 'all']);
   expect(bodies()).toHaveLength(2);
@@ -277,10 +279,11 @@ test('-o FILE.xlsx and --output-format xlsx make a workbook', async () => {
   }
 });
 
-test('the input is never overwritten', async () => {
+test.each(['-o', '--rejects'])('the input is never overwritten by %s', async (option) => {
   const { run, input } = await scene(GOOD);
-  const result = await run(['-o', input]);
+  const result = await run([option, input]);
   expect(result.exitCode).toBe(2);
+  expect(result.stderr).toContain('are the same file');
   expect(await readFile(input, 'utf8')).toBe(GOOD);
 });
 
