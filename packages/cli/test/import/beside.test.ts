@@ -192,10 +192,10 @@ describe('links that another file in the folder names', () => {
     world.service.onPoll = () => ({ type: 'answer', status: 501, body: { error: 'no' } });
     await world.import();
     world.service.onPoll = () => undefined;
-    renameSync(world.path('input.csv'), world.path('b.csv'));
+    renameSync(world.path('input.csv'), world.path('input 2.csv'));
     rmSync(world.path('input.csv.results.csv'), { force: true });
     const journal = 'input.csv.shortlink-journal';
-    const other = { file: world.path('b.csv') };
+    const other = { file: world.path('input 2.csv') };
     const hint = `If that file was renamed to this one: --journal ${world.path(journal)}`;
     await expect(world.import(other)).rejects.toMatchObject({
       hint: expect.stringContaining(hint),
@@ -506,6 +506,16 @@ describe('result columns', () => {
     if (header !== undefined) expect(await again).toMatchObject({ existing: 2 });
     else await expect(again).rejects.toThrow(/input.csv.results.csv holds short URLs, such as/);
     expect(world.created()).toEqual({ links: 2, duplicates: 0 });
+  });
+
+  test('of results of which little more than the short URLs is left are not replaced', async () => {
+    world.write('input.csv', file(row(1)));
+    await world.import();
+    rmSync(world.path('input.csv.shortlink-journal'));
+    const [url, , , shortUrl] = world.table('input.csv.results.csv')[1] ?? [];
+    world.write('input.csv.results.csv', `url,Kurzlink\n${url},${shortUrl}\n`);
+    await expect(world.import()).rejects.toThrow('in "Kurzlink", so their links would be created');
+    expect(world.created()).toEqual({ links: 1, duplicates: 0 });
   });
 
   test('a file of somebody else where the results go is kept, though its targets look like short URLs', async () => {
