@@ -67,7 +67,7 @@ test('the results of a workbook are its sheet with our columns', async () => {
   expect(bad?.slice(5, 9)).toEqual([null, null, 'rejected', 'no target URL']);
 });
 
-test.each(['Links of the spring campaign, second half', 'A/B', "'A'", 'History'])(
+test.each(['Links of the spring campaign, second half', 'A/B', "'A", "A'", 'History'])(
   'a sheet whose name Excel does not take (%s) has results',
   async (name) => {
     world.write('links.xlsx', workbook({ [name]: [['url'], [`${URL}/1`]] }));
@@ -76,6 +76,16 @@ test.each(['Links of the spring campaign, second half', 'A/B', "'A'", 'History']
     expect(await world.import(settings())).toMatchObject({ existing: 1, stopped: undefined });
   },
 );
+
+test.each([
+  ['Links of the spring campaign 26', true],
+  ['Links of the spring campaign 026', false],
+  ['History of links', true],
+])('the name of a sheet (%s) is kept where Excel takes it: %s', async (name, isKept) => {
+  world.write('links.xlsx', workbook({ [name]: [['url'], [`${URL}/1`]] }));
+  await world.import(settings());
+  expect(await sheetOf(RESULTS)).toMatchObject({ name: isKept ? name : 'Links' });
+});
 
 test('the same of a workbook that LibreOffice has written', async () => {
   // A title above the table, a linked cell, a date, a total, a sheet before it and a hidden one behind it.

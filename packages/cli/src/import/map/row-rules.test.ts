@@ -75,6 +75,7 @@ describe('target URLs', () => {
     ['https://exa mple.com/', 'a space (U+0020) at character 12'],
     ['https://example.com:99999/', 'not a valid URL'],
     ['https://example.com/a\nb', 'a line break (U+000A) at character 22'],
+    ['https://example.com/a\rb', 'a line break (U+000D) at character 22'],
     ['https://example.com/a\tb', 'a tab (U+0009) at character 22'],
     ['https://example.com/a\u0085b', 'an invisible character (U+0085) at character 22'],
     ['nope\u001b', 'an invisible character (U+001B) at character 5'],
@@ -136,6 +137,15 @@ describe('the other fields', () => {
   ])('%s is refused', (_, cells, reason) => {
     expect(check(cells)).toContain(reason);
   });
+
+  test.each(['#N/A', '#REF!', '#VALUE!', '#NAME?', '#DIV/0!', '#NUM!', '#NULL!', '#ERROR!'])(
+    '%s is a failed formula where nothing else is in the cell',
+    (text) => {
+      expect(check([URL, text])).toContain(`title "${text}" is a failed formula`);
+      const [title, tag] = [`${text} explained`, `Why ${text}`];
+      expect(check([URL, title, tag])).toMatchObject({ title, tags: [tag] });
+    },
+  );
 
   test('the longest allowed, and empty cells beyond the last column, pass', () => {
     expect(check([URL, 'x'.repeat(255), 'y'.repeat(MAX_TAG_LENGTH), '', '', '', ''])).toMatchObject(
