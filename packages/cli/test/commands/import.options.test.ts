@@ -251,11 +251,12 @@ test.each([
 test('each sheet that is named has results, rejects and a journal of its own', async () => {
   const row = (name: string) => [`https://example.com/${name}`];
   const { run, folder, bodies, input } = await scene('', 'book.xlsx');
-  const sheets = { A: [['url'], row('a'), ['bad']], 'B/C|D': [['url'], row('b'), row('c')] };
+  const odd = 'B\\/:*?"<>|C';
+  const sheets = { A: [['url'], row('a'), ['bad']], [odd]: [['url'], row('b'), row('c')] };
   await writeFile(input, workbook(sheets));
   const first = await run(['--sheet', 'A', '--max-rejects', 'all']);
   expect(first.exitCode, first.stderr).toBe(3);
-  const second = await run(['--sheet', 'B/C|D', '--state-dir', folder]);
+  const second = await run(['--sheet', odd, '--state-dir', folder]);
   expect(second.exitCode, second.stderr).toBe(0);
   expect(second.stderr).not.toContain('rows that were removed');
   expect((await readdir(folder)).sort()).toEqual([
@@ -263,8 +264,8 @@ test('each sheet that is named has results, rejects and a journal of its own', a
     'book.xlsx.A.rejects.csv',
     'book.xlsx.A.results.xlsx',
     'book.xlsx.A.shortlink-journal',
-    'book.xlsx.B_C_D.results.xlsx',
-    'book.xlsx.B_C_D.shortlink-journal',
+    'book.xlsx.B_________C.results.xlsx',
+    'book.xlsx.B_________C.shortlink-journal',
   ]);
   await run(['--sheet', 'A', '--max-rejects', 'all']);
   expect(bodies()).toHaveLength(2);
