@@ -1,4 +1,4 @@
-import { link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, link, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workbook } from '../../../tables/test/workbook-fixture.ts';
@@ -150,6 +150,9 @@ describe('several files', () => {
     expect((await run([other])).exitCode).toBe(0);
     const sent = bodies().length;
     const results = [`${input}.results.csv`, `${other}.results.csv`];
+    // Those of a sheet have its name in theirs.
+    results.push(`${input}.May.results.csv`);
+    await copyFile(results[0] ?? '', results[2] ?? '');
     const again = await run([...results, other]);
     expect(again).toMatchObject({ exitCode: 0, stdout: '' });
     for (const file of results)
@@ -159,6 +162,7 @@ describe('several files', () => {
     expect(JSON.parse(stdout).warnings).toEqual([
       `${results[0]} is not imported: it has the results of ${input}.`,
       `${results[1]} is not imported: it has the results of ${other}.`,
+      `${results[2]} is not imported: it has the results of ${input}.`,
     ]);
     // Named alone, it is a file like others; and no file is its own results.
     expect((await cli(['import', results[0] ?? ''])).stderr).not.toContain('is not imported');
@@ -193,6 +197,11 @@ describe('several files', () => {
     for (const lock of locks)
       expect(result.stderr).toContain(`${lock} is not imported: it has the lock of an open`);
     expect(bodies()).toHaveLength(1);
+    const alone = await cli(['import', locks[0] ?? '']);
+    expect(alone).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`${locks[0]} is not`),
+    });
   });
 
   test('not twice, and not with stdin', async () => {

@@ -48,23 +48,24 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
     throw usageError(`${name} is imported alone.`);
   }
   const all = files.map((file) => fileSettings(file, options));
-  const writers = writersOf(all);
-  const writerOf = ({ file }: FileSettings) => writers.get(resolve(file));
-  const { own = [], given = [] } = Object.groupBy(all, (one) => (writerOf(one) ? 'own' : 'given'));
+  const own = new Map(all.map((one) => [one, contentOf(one, all)]));
+  const given = all.filter((one) => own.get(one) === undefined);
   refuseSharedFiles(given, options.summary);
-  const why = (one: FileSettings) => `${one.file} is not imported: it has the ${writerOf(one)}.`;
-  return { files: given, leftOut: own.map(why), options };
+  const leftOut = all.filter((one) => !given.includes(one));
+  const why = (one: FileSettings) => `${one.file} is not imported: it has the ${own.get(one)}.`;
+  if (given.length === 0) throw usageError(leftOut.map(why).join(' '));
+  return { files: given, leftOut: leftOut.map(why), options };
 }
 
-/** Maps each file with a usual name to what it holds: `import *.csv` a second time finds what the first has written. */
-function writersOf(all: readonly FileSettings[]): Map<string, string> {
-  const writers = new Map<string, string>();
-  for (const { file, output, rejects, usualNames } of all) {
-    if (/^~\$.*xls/i.test(basename(file))) writers.set(resolve(file), 'lock of an open workbook');
-    if (usualNames?.rejects) writers.set(resolve(rejects), `rejects of ${file}`);
-    if (usualNames?.output && output !== '-') writers.set(resolve(output), `results of ${file}`);
-  }
-  return writers;
+/** What a file holds that is none to import: `import *.csv` a second time finds what the first has written, also for other sheets. */
+function contentOf({ file }: FileSettings, all: readonly FileSettings[]): string | undefined {
+  if (/^~\$.*xls/i.test(basename(file))) return 'lock of an open workbook';
+  const [, base, kind] = /^(.+)\.(results|rejects)\.\w+$/.exec(resolve(file)) ?? [];
+  const part = kind === 'results' ? 'output' : 'rejects';
+  const usual = all.filter(({ usualNames }) => usualNames?.[part]);
+  const nameOf = (one: FileSettings) => resolve(dirname(one[part]), basename(one.file));
+  const writer = usual.find((one) => `${base}.`.startsWith(`${nameOf(one)}.`));
+  return writer && `${kind} of ${writer.file}`;
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {
