@@ -185,4 +185,8 @@ describe('headers that have an option', () => {
     await expect(jobs.wait('j', { headers })).rejects.toThrow(words);
     expect(() => links.createMany([], { headers })).toThrow(words);
   });
+
+  it.each(['X-Api-Key-Id', 'Gateway-X-Api-Key'])('%s is another header', (name) => {
+    expect(makeClient({ headers: { [name]: 'a' } })).toBeDefined();
+  });
 });

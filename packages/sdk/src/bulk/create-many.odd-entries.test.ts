@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { badRequest, FakeService, links } from '../../test/fake-service.ts';
 import { outcomes, runCreateMany } from '../../test/run-create-many.ts';
@@ -33,6 +34,9 @@ describe('an entry of createMany that is no link', () => {
     ['a Date', new Date(0), String(new Date(0))],
     ['a piece of a file', new TextEncoder().encode(target_url), 'bytes'],
     ['a link that was not awaited', Promise.resolve({ target_url }), '[object Promise]'],
+    // As in Jest, where what a test makes is of other classes than what is built in.
+    ['a promise of another realm', runInNewContext('Promise.resolve({})'), '[object Promise]'],
+    ['bytes of another realm', runInNewContext('new Uint8Array(2)'), 'bytes'],
   ])('ends the run with words about what is expected: %s', async (_, entry, shown) => {
     const service = new FakeService();
     const { items, error } = await runCreateMany(service, [...links(2), odd(entry), ...links(1)]);
