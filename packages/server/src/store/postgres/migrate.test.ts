@@ -377,6 +377,9 @@ test('a look at a database says whether its user may write into the tables, and 
   const weak = Object.assign(new URL(url), { username: role, password: 'x' }).href;
   const writable = async (by: string) => (await inspectPostgres(by)).connections?.writable;
   try {
+    await execute(url, 'REVOKE ALL ON SCHEMA public FROM PUBLIC');
+    expect(await writable(weak)).toBe(false);
+    await execute(url, 'GRANT USAGE ON SCHEMA public TO PUBLIC');
     expect([await writable(url), await writable(weak)]).toEqual([true, false]);
     await execute(url, `GRANT CREATE ON SCHEMA public TO ${role}`);
     expect(await writable(weak)).toBe(true);
@@ -384,8 +387,15 @@ test('a look at a database says whether its user may write into the tables, and 
     await execute(url, 'CREATE TABLE of_an_extension (id int)');
     await execute(url, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
     expect([await writable(url), await writable(weak)]).toEqual([true, false]);
+    await execute(url, `GRANT INSERT ON links, jobs TO ${role}`);
+    expect(await writable(weak)).toBe(false);
     await execute(url, `GRANT INSERT ON ALL TABLES IN SCHEMA public TO ${role}`);
     await execute(url, `REVOKE INSERT ON of_an_extension FROM ${role}`);
+    expect(await writable(weak)).toBe(true);
+    await execute(url, `CREATE SCHEMA "Its-Own" AUTHORIZATION ${role}`);
+    await execute(url, `ALTER ROLE ${role} SET search_path = "Its-Own"`);
+    await migratePostgres(weak);
+    await execute(url, `REVOKE INSERT ON jobs FROM ${role}`);
     expect(await writable(weak)).toBe(true);
   } finally {
     await execute(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
