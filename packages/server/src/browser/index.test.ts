@@ -92,3 +92,12 @@ test.each([
   const response = await page.fetch(`${page.url}/api/v1/usage`, { headers });
   expect(response.status).toBe(503);
 });
+
+test('the clock of the page is the one by which the service counts requests', async () => {
+  await using page = await start({ limits: { requests_per_minute: 1 } });
+  const headers = { 'X-Api-Key': page.apiKey };
+  const ask = async () => (await page.fetch(`${page.url}/api/v1/jobs/x`, { headers })).status;
+  expect([await ask(), await ask()]).toEqual([404, 429]);
+  page.clock.advance(60_000);
+  expect(await ask()).toBe(404);
+});

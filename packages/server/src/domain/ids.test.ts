@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { CODE_ALPHABET, generateCode, newId, newUuid } from './ids.ts';
+import { CODE_ALPHABET, generateCode, newId, newUuid, UUID, uuidOf } from './ids.ts';
 
 test('the alphabet has 57 characters, none read for another', () => {
   expect(new Set(CODE_ALPHABET).size).toBe(57);
@@ -49,6 +49,11 @@ test('ids of one millisecond count up, however many there are', () => {
   expect(ids).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(10_001);
   expect(new Set(ids.map((id) => id.slice(20))).size).toBe(10_001);
+});
+
+test('a link that was created before 1970 has an id, too, and the first place', () => {
+  expect(uuidOf(-1)).toMatch(UUID);
+  expect(uuidOf(-1) < uuidOf(1)).toBe(true);
 });
 
 test('other ids say what they name', () => {

@@ -60,6 +60,7 @@ test.each([
   [{ limits: { links: -1 } }, 'The limit links is -1; expected a whole number, or null for none'],
   [{ limits: { batch_size: '5' } }, 'The limit batch_size is 5; expected a whole number'],
   [{ plans: 'pro' }, 'There is no option plans: plan, limits, permissions, faults, now'],
+  [{ baseUrl: 'https://sho.rt' }, 'There is no option baseUrl'],
   [{ permissions: ['links:write'] }, 'There is no permission links:write: shortlinks:write, '],
 ])('%j is refused, and leaves no port open', async (options, words) => {
   const ports = () =>
