@@ -679,10 +679,11 @@ test('counts days by the clock of the service, in UTC', async () => {
   const ahead = START + 13 * 3_600_000;
   const today = new Date(ahead).toISOString().slice(0, 10);
   const { json } = usageOf({ used: 1, endsAfter: 14 * 3_600_000 });
-  const history = [{ date: today, requests: 7, refused: 0, links: 3 }];
+  const history = [{ date: today, requests: 7, refused: 0, links: 0 }];
   await page.route('**/api/v1/usage', (route) =>
     route.fulfill({
-      json: { ...json, account_name: 'Acme', history },
+      // Requests without a link are a history, too.
+      json: { ...json, links: { used: 0, limit: null }, account_name: 'Acme', history },
       headers: { Date: new Date(ahead).toUTCString() },
     }),
   );
