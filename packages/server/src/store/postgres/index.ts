@@ -41,8 +41,8 @@ const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS no
     (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS most,
   (SELECT sum(numbackends)::int FROM pg_stat_database) AS used,
-  (SELECT coalesce(bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), 'INSERT')), has_schema_privilege(current_schema(), 'CREATE'),
-    false) FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('links', 'link_clicks', 'jobs')) AS writable`;
+  (SELECT coalesce(bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), needed)), has_schema_privilege(current_schema(), 'CREATE'), false)
+    FROM pg_tables, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) needed WHERE schemaname = current_schema() AND tablename IN ('links', 'link_clicks', 'jobs')) AS writable`;
 
 /** Looks at a database without changing it. @throws StoreError also for one that can't be brought up to date */
 export async function inspectPostgres(url: string): Promise<DatabaseFacts> {

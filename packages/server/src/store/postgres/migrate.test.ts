@@ -389,7 +389,11 @@ test('a look at a database says whether its user may write into the tables, and 
     expect([await writable(url), await writable(weak)]).toEqual([true, false]);
     await execute(url, `GRANT INSERT ON links, jobs TO ${role}`);
     expect(await writable(weak)).toBe(false);
-    await execute(url, `GRANT INSERT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    for (const granted of ['INSERT', 'UPDATE']) {
+      await execute(url, `GRANT ${granted} ON ALL TABLES IN SCHEMA public TO ${role}`);
+      expect(await writable(weak)).toBe(false);
+    }
+    await execute(url, `GRANT DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
     await execute(url, `REVOKE INSERT ON of_an_extension FROM ${role}`);
     expect(await writable(weak)).toBe(true);
     await execute(url, `CREATE SCHEMA "Its-Own" AUTHORIZATION ${role}`);
