@@ -153,16 +153,18 @@ describe('several files', () => {
     // Those of a sheet have its name in theirs.
     results.push(`${input}.May.results.csv`);
     await copyFile(results[0] ?? '', results[2] ?? '');
+    await cli(['verify', results[0] ?? '', '-o', `${input}.verify.csv`]);
     const again = await run([...results, other]);
     expect(again).toMatchObject({ exitCode: 0, stdout: '' });
     for (const file of results)
       expect(again.stderr).toContain(`${file} is not imported: it has the results of`);
     expect(bodies()).toHaveLength(sent);
-    const { stdout } = await run([...results, other, '--json']);
+    const { stdout } = await run([...results, `${input}.verify.csv`, other, '--json']);
     expect(JSON.parse(stdout).warnings).toEqual([
       `${results[0]} is not imported: it has the results of ${input}.`,
       `${results[1]} is not imported: it has the results of ${other}.`,
       `${results[2]} is not imported: it has the results of ${input}.`,
+      `${input}.verify.csv is not imported: it has the report of ${input}.`,
     ]);
     // Named alone, it is a file like others; and no file is its own results.
     expect((await cli(['import', results[0] ?? ''])).stderr).not.toContain('is not imported');

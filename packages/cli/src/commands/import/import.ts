@@ -60,12 +60,12 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
 /** What a file holds that is none to import: `import *.csv` a second time finds what the first has written, also for other sheets. */
 function contentOf({ file }: FileSettings, all: readonly FileSettings[]): string | undefined {
   if (/^~\$.*xls/i.test(basename(file))) return 'lock of an open workbook';
-  const [, base, kind] = /^(.+)\.(results|rejects)\.\w+$/.exec(resolve(file)) ?? [];
-  const part = kind === 'results' ? 'output' : 'rejects';
+  const [, base, kind] = /^(.+)\.(results|rejects|verify)\.\w+$/.exec(resolve(file)) ?? [];
+  const part = kind === 'rejects' ? 'rejects' : 'output';
   const usual = all.filter(({ usualNames }) => usualNames?.[part]);
   const nameOf = (one: FileSettings) => resolve(dirname(one[part]), basename(one.file));
   const writer = usual.find((one) => `${base}.`.startsWith(`${nameOf(one)}.`));
-  return writer && `${kind} of ${writer.file}`;
+  return writer && `${kind === 'verify' ? 'report' : kind} of ${writer.file}`;
 }
 
 function fileSettings(file: string, options: ImportOptions): FileSettings {
