@@ -57,7 +57,7 @@ function parseImport(files: readonly string[], options: ImportOptions): ImportIn
   return { files: given, leftOut: leftOut.map(why), options };
 }
 
-/** What a file holds that is none to import: `import *.csv` a second time finds what the first has written, also for other sheets. */
+/** What a file holds, if it is not to be imported: `import *.csv` a second time finds what the first has written, also for other sheets. */
 function contentOf({ file }: FileSettings, all: readonly FileSettings[]): string | undefined {
   if (/^~\$.*xls/i.test(basename(file))) return 'lock of an open workbook';
   const [, base, kind] = /^(.+)\.(results|rejects|verify)\.\w+$/.exec(resolve(file)) ?? [];
