@@ -171,7 +171,7 @@ export function baseUrl(value: string | URL | undefined): string {
 const CONNECTION_HEADER =
   /^(?:(?:content-length|expect|keep-alive|transfer-encoding|upgrade):|connection: (?!(?:close|keep-alive)$))/i;
 
-/** Headers that have an option. As a header of the client, one idempotency key would be that of all its creates. */
+/** Headers for which there is an option. An `Idempotency-Key` among the headers of a client would be sent with all of its creates. */
 const OPTION_HEADER = /^(?:idempotency|x-api)-key$/i;
 
 /** Extra headers, with lower-case names, so that two spellings of one name are one header. */

@@ -62,9 +62,8 @@ function contentOf({ file }: FileSettings, all: readonly FileSettings[]): string
   if (/^~\$.*xls/i.test(basename(file))) return 'lock of an open workbook';
   const [, base, kind] = /^(.+)\.(results|rejects|verify)\.\w+$/.exec(resolve(file)) ?? [];
   const part = kind === 'rejects' ? 'rejects' : 'output';
-  const usual = all.filter(({ usualNames }) => usualNames?.[part]);
   const nameOf = (one: FileSettings) => resolve(dirname(one[part]), basename(one.file));
-  const writer = usual.find((one) => `${base}.`.startsWith(`${nameOf(one)}.`));
+  const writer = all.find((by) => by.usualNames?.[part] && `${base}.`.startsWith(`${nameOf(by)}.`));
   return writer && `${kind === 'verify' ? 'report' : kind} of ${writer.file}`;
 }
 
@@ -91,12 +90,12 @@ function fileSettings(file: string, options: ImportOptions): FileSettings {
   };
 }
 
-/** What the names of the files of an input begin with; each sheet that is named has its own. */
+/** What the names of the files that belong to an input begin with. Each sheet that `--sheet` names has files of its own. */
 export function nameFor(file: string, sheet: string | undefined): string {
   return sheet === undefined ? file : `${file}.${sheet.replaceAll(/[\\/:*?"<>|]/g, '_')}`;
 }
 
-/** The same with its folder: beside the input; for standard input and pipes, the current folder. */
+/** The path that they begin with: beside the input; for standard input and pipes, in the current folder. */
 function baseOf(file: string, { stateDir, sheet }: ImportOptions): string {
   const name = isStream(file) ? 'stdin' : nameFor(file, sheet);
   return stateDir === undefined ? name : join(stateDir, basename(name));

@@ -90,7 +90,7 @@ async function placeOf(path: string): Promise<string> {
   return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
-/** How to go on with the journal of a file that was renamed, among these names, some of other sheets: it can settle what it has left open. */
+/** What to do if one of these journals is that of a file that was renamed: it can settle what it has left open. Journals of other sheets of the file are left out. */
 export async function renamedHint(names: readonly string[], file: string): Promise<string> {
   for (const name of isStream(file) ? [] : names.filter((one) => JOURNAL_NAME.test(one))) {
     const owner = join(dirname(await placeOf(file)), name.replace(JOURNAL_NAME, ''));

@@ -189,9 +189,10 @@ function cellRule(layout: Pick<Layout, 'plan' | 'isRejects' | 'resultColumns'>):
   };
 }
 
+const tagProblem = (tag?: string) => textProblem('tag', tag, MAX_TAG_LENGTH);
 function tagsProblem(tags: readonly string[] = []): string | undefined {
   if (tags.length > MAX_TAGS) return `${tags.length} tags, at most ${MAX_TAGS} are allowed`;
-  return tags.map((tag) => textProblem('tag', tag, MAX_TAG_LENGTH)).find(Boolean);
+  return tagProblem(tags.find(tagProblem));
 }
 
 /** What spreadsheets show where a formula has failed. An import can't correct the title of a link. */
@@ -201,7 +202,8 @@ function textProblem(field: string, text = '', max: number): string | undefined 
   let problem: string | undefined;
   if (isLongerThan(max, text))
     problem = `is ${characterCount(text)} characters long, at most ${max} are allowed`;
-  else if (FAILED.test(text)) problem = 'is a failed formula: correct it, or clear the cell';
+  else if (text.startsWith('#') && FAILED.test(text))
+    problem = 'is a failed formula: correct it, or clear the cell';
   // The service can't store NUL or half of a surrogate pair and give it back.
   else if (!text.isWellFormed() || text.includes('\0')) problem = 'holds NUL or broken characters';
   return problem && `${field} ${shown(text)} ${problem}`;

@@ -35,7 +35,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** Who may not write into the tables, or make them where there are none, can't serve. An ordinary user sees how many sessions others have, but not of which kind each is. */
+/** A user that may not write into the tables, or make them where there are none, can't run a server. An ordinary user sees how many sessions others have, but not of which kind each is. */
 const FACTS = `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
   least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
     (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),

@@ -51,7 +51,7 @@ export function inspectSqlite(file: string): DatabaseFacts {
   const path = absolutePath(file);
   checkExists(path);
   checkWritable(path);
-  // One that may only read would leave the files beside a database that nobody has open.
+  // A read-only connection would leave `-wal` and `-shm` beside a database that nobody else has open.
   using db = new Database({ path, prepare: (db) => db.exec('PRAGMA query_only = ON') });
   const { bavail, bsize } = statfsSync(dirname(path));
   const sizeOf = (of: string) => statSync(of, { throwIfNoEntry: false })?.size ?? 0;

@@ -53,7 +53,7 @@ function attempt<T>(act: () => T): T | undefined {
 function makeFile(path: string): void {
   // One that exists is not opened: on Unix, closing it would drop every lock of this process, and others could remove the log of an open database.
   writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
-  // What root makes belongs to the owner of the folder, as whom the server may run. The unit of systemd kills a server that changes an owner.
+  // A file that root makes is given to the owner of its folder, who may be the user of the server. No other user tries: the systemd unit kills a server that does.
   const { uid, gid } = statSync(dirname(path));
   if (statSync(path).uid === 0 && uid !== 0) chownSync(path, uid, gid);
 }
