@@ -231,6 +231,18 @@ export function testMoving(useStore: UseStore): void {
       expect(await behind(store(), '/Sale')).toMatchObject({ click_count: 10 });
     });
 
+    test('are among the most clicked links of their account, with the clicks that they bring', async () => {
+      const { accountId } = await newCaller(store());
+      const links = Array.from({ length: 120 }, (_, n) =>
+        imported(`/${n}`, { click_count: (n * 7) % 120 }),
+      );
+      await store().importLinks({ accountId, links: links.slice(0, 90) });
+      await store().importLinks({ accountId, links: links.slice(90) });
+      const { top_links = [] } = await store().usage(accountId, NOW);
+      const clicks = top_links.map(({ click_count }) => click_count);
+      expect(clicks).toEqual(Array.from({ length: 10 }, (_, n) => 119 - n));
+    });
+
     test('again change nothing, also once they were corrected; further aliases are added', async () => {
       const caller = await newCaller(store());
       const { accountId } = caller;

@@ -23,17 +23,16 @@ export const clickWrites = {
         WHERE EXISTS (SELECT 1 FROM links WHERE links.code = listed.code)
         ORDER BY code
       ON CONFLICT (code, slot) DO UPDATE SET clicks = counted.clicks + excluded.clicks`);
-    yield* rankLinks(engine, clicks.keys());
+    yield* rankLinks(engine, rows);
   },
 } satisfies Writes;
 
 /**
- * Puts the first {@link RANKED_TOGETHER} of the clicked links into the lists of the most clicked ones, and takes out what is no longer among them.
+ * Puts the first {@link RANKED_TOGETHER} of these links into the lists of the most clicked ones, and takes out what is no longer among them.
  * Nothing is done while another instance does this: a link that is often clicked comes again.
  */
-function* rankLinks({ table, mayRank }: Engine, clicked: Iterable<string>): Writing<void> {
-  const codes = [...clicked].slice(0, RANKED_TOGETHER).map((code) => ({ code }));
-  const list = sql`SELECT code FROM ${table(['code'], codes)}`;
+export function* rankLinks({ table, mayRank }: Engine, links: { code: string }[]): Writing<void> {
+  const list = sql`SELECT code FROM ${table(['code'], links.slice(0, RANKED_TOGETHER))}`;
   const ranked = yield* rowsOf(sql`
     INSERT INTO top_links (account_id, code, clicks)
       SELECT account_id, code, click_count FROM link_details

@@ -11,6 +11,7 @@ import { accountReads } from '../queries/accounts.ts';
 import type { LinkRow } from '../queries/links.ts';
 import { type Reading, rowsOf, type Statement, sql, type Writing } from '../queries/reading.ts';
 import { StoreError } from '../store-error.ts';
+import { rankLinks } from './clicks.ts';
 import { insertUnderNewCodes } from './insert-links.ts';
 
 type Found = Pick<LinkRow, 'code' | 'account_id' | 'target_url'>;
@@ -57,11 +58,13 @@ export function* importLinks(
     throw new StoreError('busy', 'Another process took one of the addresses meanwhile. Try again.');
   }
   const clicks = created.filter(({ click_count }) => click_count > 0);
+  clicks.sort((a, b) => b.click_count - a.click_count);
   yield* rowsOf(sql`
     INSERT INTO link_clicks (code, clicks)
       SELECT code, CAST(click_count AS bigint) FROM ${table(['code', 'click_count'], clicks)}`);
   yield* rowsOf(sql`
     UPDATE link_totals SET used = used + ${created.length} WHERE account_id = ${account_id}`);
+  yield* rankLinks(engine, clicks);
   return plan.outcomes;
 }
 
