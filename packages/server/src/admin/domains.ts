@@ -21,10 +21,14 @@ export function registerDomains(program: AdminCommand): void {
       const { store, publicUrl, now, err } = work;
       // Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all.
       if (hostname === normalizeHost(new URL(publicUrl).host)) {
-        throw new CommandFailed(`${hostname} is the service's own domain`);
+        throw new CommandFailed(`${hostname} is the service's own domain (its public URL)`);
       }
       const domain = await store.addDomain({ hostname, accountId: options.account, now });
-      if (domain === undefined) throw new CommandFailed(`domain ${hostname} is taken`);
+      if (domain === undefined) {
+        const all = await store.listDomains();
+        const owner = all.find((known) => known.hostname === hostname)?.account_id;
+        throw new CommandFailed(`domain ${hostname} is taken: account ${owner} has it`);
+      }
       const use = await store.domainUse(hostname);
       const words = inWords(use);
       if (words !== '') err(`${words} can be followed again`);
@@ -50,15 +54,13 @@ export function registerDomains(program: AdminCommand): void {
       const use = await store.domainUse(hostname);
       const words = inWords(use);
       if (outcome.ok) {
-        const until = `will respond with 410 until ${hostname} is added again`;
-        if (words !== '') err(`${words} ${until}`);
+        if (words !== '') err(`${words} will respond with 410 until ${hostname} is added again`);
         const { id } = outcome.value;
         return { json: { id, hostname, removed: true, ...(words !== '' && use) } };
       }
+      if (outcome.reason === 'unknown') throw new CommandFailed(`domain ${hostname} not found`);
       throw new CommandFailed(
-        outcome.reason === 'unknown'
-          ? `domain ${hostname} not found`
-          : `domain ${hostname} has ${words}, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
+        `domain ${hostname} has ${words}, which would stop redirecting; --force removes it anyway, and adding it to the same account again brings them back`,
       );
     });
 }
