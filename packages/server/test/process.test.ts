@@ -263,6 +263,21 @@ test('migrating a database in memory leaves no file', async () => {
   expect(await readdir(folder())).toEqual([]);
 });
 
+test.each(['doctor', 'accounts list', 'backup copy.db'])(
+  'the command %s says that no other process finds a database in memory',
+  async (command) => {
+    const settings = { SHORTLINK_DATABASE_URL: 'sqlite::memory:' };
+    const { child, ended } = run(command.split(' '), settings);
+    let out = '';
+    for await (const chunk of child.stdout) out += chunk;
+    const { code, stderr } = await ended;
+    expect(code).toBe(1);
+    expect(out + stderr).toContain('A database in memory ');
+    expect(out + stderr).not.toMatch(/folder|empty|--init/);
+    expect(await readdir(folder())).toEqual([]);
+  },
+);
+
 test('a log reader that stalls stops nothing, not even the exit, and a line says how many lines it missed', async () => {
   const server = await start();
   server.child.stderr?.pause();

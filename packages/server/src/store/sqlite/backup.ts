@@ -21,9 +21,6 @@ export async function backupSqlite(
   signal?: AbortSignal,
 ): Promise<void> {
   checkName(file);
-  if (path === ':memory:') {
-    throw new StoreError('unavailable', 'A database in memory can not be backed up.');
-  }
   checkExists(path);
   await checkFree(file);
   // SQLite would take a name that begins with "file:" for a URL.

@@ -27,9 +27,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { publicUrl, busyTimeoutMs = BUSY_TIMEOUT_MS, migrate: mayMigrate = true } = options;
   const path = absolutePath(options.path);
   const prepare = (db: Database) => migrate(db, migrations, Date.now(), mayMigrate);
-  if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
   if (!mayMigrate) checkExists(path);
-  else if (existsSync(path)) checkWritable(path);
+  if (path === ':memory:') return inlineStore(new Database({ path, prepare }), publicUrl);
+  if (mayMigrate && existsSync(path)) checkWritable(path);
   const reader = openFile({ path, busyTimeoutMs, mayMigrate });
   try {
     prepare(reader);

@@ -11,9 +11,10 @@ const CHECKPOINT_PAGES = 4_000;
 export const absolutePath = (path: string) => (path === ':memory:' ? path : resolve(path));
 
 export function checkExists(path: string): void {
-  if (attempt(() => statSync(path)) !== undefined) return;
-  const message = `There is no database ${path}, or this user may not enter its folder.`;
-  throw new StoreError('too_old', message);
+  const none = `There is no database ${path}, or this user may not enter its folder.`;
+  const other = 'A database in memory is that of the process which made it: no other one finds it.';
+  if (path === ':memory:') throw new StoreError('unavailable', other);
+  if (attempt(() => statSync(path)) === undefined) throw new StoreError('too_old', none);
 }
 
 /** A server that can't write would go on redirecting, and lose every click. */
