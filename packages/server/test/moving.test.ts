@@ -769,6 +769,20 @@ describe('everything is checked before anything is written', () => {
     expect(JSON.parse(operator.out.join(''))).toMatchObject({ problems: [] });
   });
 
+  test('the export of a service that is not known is read once its columns have the names that it is told', async () => {
+    const row = 'myalias,https://bit.example/myalias,https://example.com/t,5,2023-06-05 10:11:12\n';
+    const own = await fileOf('t.csv', `Alias,Tiny URL,Long URL,Clicks,Created At\n${row}`);
+    expect(await operator.import(own)).toBe(1);
+    expect(operator.err.at(-1)).toMatch(
+      /, or call those of addresses and targets link and long_url$/,
+    );
+    const named = await fileOf('n.csv', `Alias,link,long_url,Clicks,Created At\n${row}`);
+    expect(await operator.import(named), operator.err.join('\n')).toBe(0);
+    const [link] = (await operator.links()).slice(-1);
+    expect(link).toMatchObject({ target_url: 'https://example.com/t', click_count: 5 });
+    expect(link).toMatchObject({ aliases: ['https://bit.example/myalias'] });
+  });
+
   test('a host that --host leads to and that nobody has is named', async () => {
     const file = await fileOf('a.csv', 'link,long_url\nhttps://bit.ly/x,https://example.com/x\n');
     expect(await operator.import(file, '--host', 'bit.ly=nohost.example')).toBe(1);
