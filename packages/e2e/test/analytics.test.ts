@@ -450,6 +450,44 @@ async function expectToFit(page: Page): Promise<void> {
   expect(content).toBe(screen);
 }
 
+/** The largest number that a limit, or a count of clicks that is moved in, can have. */
+const LARGEST = 999_999_999_999_999;
+
+/** A usage with the largest totals and limits, and a billion of what each day has. */
+function enlarged(usage: object): object {
+  const isOfDays = (name: string) =>
+    /^(?:requests|refused|links|count|minute|day|month)$/.test(name);
+  return JSON.parse(JSON.stringify(usage), (name, value) => {
+    if (typeof value !== 'number') return value;
+    return isOfDays(name) ? 999_999_999 : LARGEST;
+  });
+}
+
+test.each([320, 640, 641, 1280])(
+  'has room for the largest numbers at a width of %d',
+  async (width) => {
+    const { page } = await visit({ viewport: { width, height: 740 }, deviceScaleFactor: 1 });
+    await page.route('**/api/v1/usage', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: enlarged(await response.json()) });
+    });
+    await lookAt(page);
+    await page.getByRole('button', { name: 'test', exact: true }).click();
+    await page.getByText('These days as a table').click();
+    await savePicture(page, { path: `${ARTIFACTS}analytics-numbers-${width}.png`, fullPage: true });
+    await expectToFit(page);
+    // What is wider than its place would stand over its neighbour.
+    const wide = await page
+      .locator('.limit, .card, td, th')
+      .evaluateAll((places) =>
+        places
+          .filter((place) => place.scrollWidth > place.clientWidth)
+          .map((place) => place.outerHTML),
+      );
+    expect(wide).toEqual([]);
+  },
+);
+
 /** Accounts in states that the page explains in words. */
 const SCENES: Record<string, () => Promise<TestServer>> = {
   empty: () => serve({ links: 15, api_keys: 1 }),
