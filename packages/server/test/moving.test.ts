@@ -147,6 +147,14 @@ const EXPORTS: [string, string, string, object][] = [
     { aliases: ['https://bit.example/Ab1'], click_count: 1_234 },
   ],
   [
+    'bitly CSV of its dashboard',
+    'bitly.dashboard.csv',
+    `Link,Custom Link,Destination URL,Title,Created At,Engagements,Tags\nhttps://bit.example/Ab1,"https://bit.example/custom, https://go.example/Ab1",${TARGET},Moved,2022-10-24T10:40:37+0000,7,"a, b"\n`,
+    {
+      aliases: ['https://bit.example/Ab1', 'https://bit.example/custom', 'https://go.example/Ab1'],
+    },
+  ],
+  [
     'bitly JSON',
     'bitly.json',
     JSON.stringify({

@@ -46,9 +46,9 @@ export const SERVICES = {
   },
   bitly: {
     ...usual,
-    marks: ['longurl link', 'longurl bitlink', 'longurl custombitlinks'],
-    target: 'longurl',
-    addresses: 'link bitlink custombitlinks',
+    marks: ['longurl link', 'longurl bitlink', 'longurl custombitlinks', 'link destinationurl'],
+    target: 'longurl destinationurl',
+    addresses: 'link bitlink custombitlinks customlink',
     clicks: 'clicks totalclicks engagements totalengagements',
   },
   dub: {

@@ -76,9 +76,10 @@ function ownFields(values: SourceRow['values'], reading: Reading) {
   return { code, id, is_active: isOn.test(is_active), domain_id };
 }
 
-/** Every address of the row, each once. */
+/** Every address of the row, each once. Several in one cell of another service begin with their scheme. */
 function addressesOf(all: ValuesOf, reading: Reading): Alias[] {
-  const lists = all('addresses').flatMap((list) => listOf(list, reading.isOwn ? ' ' : undefined));
+  const separator = reading.isOwn ? ' ' : /[\s,;|]+(?=https?:)/i;
+  const lists = all('addresses').flatMap((list) => listOf(list, separator));
   const addresses = lists.map((address) => String(address).trim()).filter((text) => text !== '');
   // Some exports have the address of the domain itself, which is no link.
   const [host = ''] = all('host');
@@ -89,12 +90,12 @@ function addressesOf(all: ValuesOf, reading: Reading): Alias[] {
 }
 
 /** A list, also as JSON in a cell; any other text is cut at a separator, if there is one. */
-function listOf(value: unknown, separator?: string | RegExp): unknown[] {
+function listOf(value: unknown, separator: string | RegExp): unknown[] {
   if (Array.isArray(value)) return value;
   const text = String(value);
   const list: unknown = text.startsWith('[') ? parsedJson(text) : undefined;
   if (Array.isArray(list)) return list;
-  return separator === undefined ? [text] : text.split(separator);
+  return text.split(separator);
 }
 
 function aliasOf(address: string, reading: Reading): Alias {
