@@ -151,7 +151,7 @@ function cellAt({ cells, object }: Row, columns: readonly string[], at: number):
 }
 
 /** Further addresses of a link: our own exports, and Bitly's. */
-const ADDRESS_LISTS = ['aliases', 'custombitlinks'];
+const ADDRESS_LISTS = ['aliases', 'custombitlinks', 'customlink'];
 
 /** What an export of a link service says of a link beside its short URL. */
 function exportReader({ plan: { columns } }: Layout) {

@@ -171,6 +171,16 @@ test.each([
   },
 );
 
+test("the custom link in a table of Bitly's dashboard is verified, too", async () => {
+  const { url } = await shortLinks({ '/a': to('https://e.com/'), '/sale': to('https://e.com/no') });
+  const rows = `${url}/a,${url}/sale,https://e.com/\n${url}/a,,https://e.com/\n`;
+  const input = await file('bitly.csv', `Link,Custom Link,Destination URL\n${rows}`);
+  const { exitCode, stderr } = await cli(['verify', input]);
+  expect(stderr).toContain('2 of 3 short URLs lead to their targets');
+  expect(stderr).toContain(`line 2: ${url}/sale: it leads to https://e.com/no`);
+  expect(exitCode).toBe(3);
+});
+
 test('what OpenSSL says is told in one line', async () => {
   const { port } = await shortLinks({});
   const { findings: found } = await verify([
