@@ -374,11 +374,19 @@ test.each<State>([
     { ...dub, geo: {}, ios: null, android: TARGET },
     { ...short, iphoneURL: TARGET },
     { ...shlink, hasRedirectRules: true },
+    { ...shlink, deviceLongUrls: { android: null, ios: TARGET, desktop: null } },
+    { long_url: TARGET, link: 'https://bit.example/a', deeplinks: [{ os: 'ios' }] },
   ].map((link): State => {
     const said = 'not kept: targets for some countries, devices or visitors (1 link)';
     return ['targets for some are said', link, true, said];
   }),
   ['and none where there are none', { ...dub, geo: {}, ios: null, android: null }, true],
+  [
+    'nor for a device of Shlink',
+    { ...shlink, deviceLongUrls: { android: null, ios: null, desktop: null } },
+    true,
+  ],
+  ['nor in an app', { long_url: TARGET, link: 'https://bit.example/a', deeplinks: [] }, true],
   [
     'a password is found behind an empty column',
     { ...short, password: null, hasPassword: true },

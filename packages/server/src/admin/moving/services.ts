@@ -50,6 +50,7 @@ export const SERVICES = {
     target: 'longurl destinationurl',
     addresses: 'link bitlink custombitlinks customlink',
     clicks: 'clicks totalclicks engagements totalengagements',
+    others: 'deeplinks',
   },
   dub: {
     ...usual,
@@ -87,7 +88,7 @@ export const SERVICES = {
     begins: 'metavalidsince validsince',
     ends: 'metavaliduntil validuntil',
     maxVisits: 'metamaxvisits maxvisits',
-    others: 'hasredirectrules',
+    others: 'hasredirectrules devicelongurlsandroid devicelongurlsios devicelongurlsdesktop',
   },
   yourls: {
     ...usual,
