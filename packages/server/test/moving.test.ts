@@ -790,7 +790,7 @@ describe('everything is checked before anything is written', () => {
     const own = await fileOf('t.csv', `Alias,Tiny URL,Long URL,Clicks,Created At\n${row}`);
     expect(await operator.import(own)).toBe(1);
     expect(operator.err.at(-1)).toMatch(
-      /, or call those of addresses and targets link and long_url$/,
+      /, or rename the columns of addresses and targets to link and long_url$/,
     );
     const named = await fileOf('n.csv', `Alias,link,long_url,Clicks,Created At\n${row}`);
     expect(await operator.import(named), operator.err.join('\n')).toBe(0);

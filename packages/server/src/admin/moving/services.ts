@@ -122,7 +122,7 @@ export function formatOf({ name, columns }: Named, from: SourceName | 'auto') {
   const service = from === 'auto' ? known : from;
   if (service === undefined) {
     throw new CommandFailed(
-      `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}, or call those of addresses and targets link and long_url`,
+      `${name}: its columns are those of no known service (${[...columns].join(', ')}); say which it is: --from ${SOURCES.join('|')}, or rename the columns of addresses and targets to link and long_url`,
     );
   }
   const { marks, ...named }: Service = SERVICES[service];
