@@ -15,6 +15,7 @@ set -u
 export GIT_LITERAL_PATHSPECS=1
 mode=$1 file=$2
 shift 2
+case $file in -*) file=./$file ;; esac
 target=${LINKS_OUTPUT:-$file}
 folder=${LINKS_FOLDER:-$(mktemp -d)}
 journal=$folder/journal
@@ -78,6 +79,7 @@ fi
 # What is in flight when the job is cancelled ends, and is kept.
 trap : INT TERM
 
+g rev-parse --git-dir > /dev/null || nothing "git finds no repository in $parent. Check it out with git, which has to be installed."
 if ! g config user.email > /dev/null; then
   author=shortlink mail=shortlink@localhost
   [ -z "${GITHUB_ACTIONS:-}" ] || author='github-actions[bot]' mail='41898282+github-actions[bot]@users.noreply.github.com'
@@ -97,11 +99,15 @@ packed() {
 }
 push() { g push --quiet --atomic origin "$@"; }
 
+# Whatever the settings of git, a new file counts.
+changes() { g status --porcelain --untracked-files=all -- "$name"; }
+
 # Takes in what was pushed since the checkout. What earlier steps changed stays; where both changed a file, this fails.
 catch_up() { g fetch --quiet origin "$base" && g merge --quiet --ff-only FETCH_HEAD; }
 
 # Before anything is created, it is certain that the result can be kept.
 catch_up || true
+[ ! -L "$target" ] || nothing "$target is a symbolic link, which git doesn't follow. Name the file that it leads to."
 if (unset GIT_LITERAL_PATHSPECS && g check-ignore --quiet -- "$name"); then nothing "$target is named in .gitignore."; fi
 # A dry run with push options fails now and then: it sends them to a server that waits for none.
 g -c push.pushOption= push --quiet --atomic --dry-run origin "$onto" ||
@@ -111,11 +117,11 @@ kept=$(g ls-remote origin "$ref") || nothing "$ref can't be read."
 journal=$(g rev-parse --absolute-git-dir)/$(basename "$ref")
 if [ -n "$kept" ] && [ ! -e "$journal" ]; then take_journal || nothing "$ref can't be read."; fi
 push "$(packed)" || nothing "$ref can't be pushed."
-edited=$(g status --porcelain -- "$name") head=$(g rev-parse HEAD)
+edited=$(changes) head=$(g rev-parse HEAD)
 
 while :; do
   import_file "$@"
-  filled=$(g status --porcelain -- "$name")
+  filled=$(changes)
   if [ -n "$filled" ]; then
     g add -- "$name" &&
       g commit --quiet --only -m "Fill in the short links of $name$skip" -- "$name" || break

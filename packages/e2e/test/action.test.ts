@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { appendFile, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -205,6 +205,54 @@ describe('apply', () => {
     expect(ignored.exitCode).toBe(1);
     expect(ignored.log).toContain('.gitignore');
     expect(await linkCount(key)).toBe(0);
+  });
+
+  it('creates nothing where git would not see that the file was filled in', async () => {
+    const { key } = await world.caller('custom');
+    await mkdir(join(host.work, 'data'));
+    await writeFile(join(host.work, 'data/links.csv'), SAMPLE);
+    await symlink('data/links.csv', join(host.work, 'links.csv'));
+    await host.push((text) => text);
+    const result = await run({ key });
+    expect(result.exitCode).toBe(1);
+    expect(result.log).toMatch(/^::error file=links\.csv::No link.*links\.csv is a symbolic link/m);
+    expect((await run({ key, inputs: { mode: 'plan' } })).outputs).toMatchObject({ new: '3' });
+    expect(await linkCount(key)).toBe(0);
+    const real = { file: 'data/links.csv' };
+    expect(await run({ key, inputs: real })).toMatchObject({ exitCode: 0 });
+    expect([...(await host.links('data/links.csv')).values()]).toEqual(URLS(3));
+  });
+
+  it('pushes a new file of links where git lists no new files', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    await host.git(folder, 'config', 'status.showUntrackedFiles', 'no');
+    const result = await run({ key, folder, inputs: { output: 'links.short.csv' } });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect([...(await host.links('links.short.csv')).values()]).toEqual(URLS(3));
+  });
+
+  it('says that there is no repository', async () => {
+    const { key } = await world.caller('custom');
+    const folder = join(host.folder, 'no repository');
+    await mkdir(folder);
+    await writeFile(join(folder, 'links.csv'), SAMPLE);
+    const env = { GIT_CEILING_DIRECTORIES: host.folder };
+    const result = await run({ key, folder, env });
+    expect(result.exitCode).toBe(1);
+    expect(result.log).toMatch(/^fatal: not a git repository/m);
+    expect(result.log).toMatch(/^::error file=links\.csv::No link.*git finds no repository/m);
+    expect(await linkCount(key)).toBe(0);
+  });
+
+  it('takes a file whose name begins with a hyphen', async () => {
+    const { key } = await world.caller('custom');
+    await writeFile(join(host.work, '-links.csv'), SAMPLE);
+    await host.push((text) => text);
+    const result = await run({ key, inputs: { file: '-links.csv' } });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect([...(await host.links('-links.csv')).values()]).toEqual(URLS(3));
   });
 
   it('does not say that all is there where --limit leaves rows', async () => {
