@@ -115,8 +115,16 @@ g -c push.pushOption= push --quiet --atomic --dry-run origin "$onto" ||
 kept=$(g ls-remote origin "$ref") || nothing "$ref can't be read."
 # There, its path from the file is the same in every checkout, and it is in no commit. One that is there could not be pushed.
 journal=$(g rev-parse --absolute-git-dir)/$(basename "$ref")
+# What another clone has kept meanwhile comes first. An older journal of this one stays beside it, where an import finds its links.
+waiting=${kept%%[!0-9a-f]*}
+if [ -n "$kept" ] && [ -e "$journal" ] && [ "$waiting" != "$(g rev-parse --quiet --verify "$ref")" ]; then
+  for part in -journal ''; do [ ! -e "$journal$part" ] || mv -- "$journal$part" "$journal.$waiting$part"; done
+fi
 if [ -n "$kept" ] && [ ! -e "$journal" ]; then take_journal || nothing "$ref can't be read."; fi
-push "$(packed)" || nothing "$ref can't be pushed."
+rest=$(packed)
+push "$rest" || nothing "$ref can't be pushed."
+commit=${rest#+}
+g update-ref "$ref" "${commit%%:*}"
 edited=$(changes) head=$(g rev-parse HEAD)
 
 while :; do

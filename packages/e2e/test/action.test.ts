@@ -303,6 +303,58 @@ describe('apply', () => {
     expect(await host.refs()).toEqual(['refs/heads/main']);
   });
 
+  /** A clone that stays, of whose job only the journal in it knows the links: nothing could be pushed any more. */
+  async function cloneWithJournal(service: StubService): Promise<string> {
+    service.answer(BATCH, { status: 503, afterMs: 2_000, headers: { 'Retry-After': '0' } });
+    const folder = await host.checkout();
+    const job = stubbed(service, { folder });
+    await expect.poll(() => service.requests.length).toBeGreaterThan(1);
+    const unprotect = await host.protect('refs/');
+    const result = await job;
+    expect(result).toMatchObject({ exitCode: 1, outputs: { created: '3' } });
+    expect(result.log).toContain('Keep the file');
+    await host.git(folder, 'reset', '--quiet', '--hard', 'HEAD~1');
+    await unprotect();
+    return folder;
+  }
+
+  it('never replaces what another clone has kept with the journal of one that stays', async () => {
+    const service = await stubService();
+    await host.push(() => SAMPLE);
+    const folder = await cloneWithJournal(service);
+    await host.push((text) => `${text}https://example.com/other,Other,\n`);
+    const unprotect = await host.protect('refs/heads/main');
+    expect(await stubbed(service)).toMatchObject({ exitCode: 1, outputs: { created: '4' } });
+    await unprotect();
+    await host.push((text) => `${text}https://example.com/new,New,\n`);
+    const last = await stubbed(service, { folder });
+    expect(last, last.log).toMatchObject({ exitCode: 0, outputs: { created: '1', existing: '4' } });
+    const links = [4, 5, 6, 7, 8].map((n) => `https://sho.rt/c${n}`);
+    expect([...(await host.links()).values()]).toEqual(links);
+    expect(await host.refs()).toEqual(['refs/heads/main']);
+  });
+
+  it('names the links that only the journal of a clone knows', async () => {
+    const service = await stubService();
+    await host.push(() => SAMPLE);
+    const folder = await cloneWithJournal(service);
+    const other = 'https://example.com/other,Other,\n';
+    await host.push(() => `url,title,tags\n${other}`);
+    const unprotect = await host.protect('refs/heads/main');
+    expect(await stubbed(service)).toMatchObject({ exitCode: 1, outputs: { created: '1' } });
+    await unprotect();
+    await host.push(() => SAMPLE + other);
+    const stopped = await stubbed(service, { folder });
+    expect(stopped.exitCode).toBe(2);
+    expect(stopped.log).toMatch(/^::error.*https:\/\/sho\.rt\/c1/m);
+    const inputs = { options: '--on-similar=reuse' };
+    const last = await stubbed(service, { folder, inputs });
+    expect(last, last.log).toMatchObject({ exitCode: 0, outputs: { created: '0', existing: '4' } });
+    expect([...(await host.links()).values()]).toEqual(
+      [1, 2, 3, 4].map((n) => `https://sho.rt/c${n}`),
+    );
+  });
+
   it('keeps what a job created whose own commit is refused', async () => {
     const service = await stubService();
     await host.push(() => SAMPLE);
