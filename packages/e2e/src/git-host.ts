@@ -124,14 +124,21 @@ export interface GitHubApi extends AsyncDisposable {
   pulls: { number: number; title: string; body: string; head: string; base: string }[];
   /** Whether the token may only read, as that of a fork. */
   isReadOnly: boolean;
+  /** What the next requests get in place of a response of the API. */
+  faults: { status: number; body: string; headers?: Record<string, string> }[];
 }
 
 /** As much of GitHub's API as comments and pull requests need. */
 export async function fakeGitHub(): Promise<GitHubApi> {
-  const api = { comments: [], pulls: [], isReadOnly: false } as unknown as GitHubApi;
+  const api = { comments: [], pulls: [], isReadOnly: false, faults: [] } as unknown as GitHubApi;
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += String(chunk);
+    const fault = api.faults.shift();
+    if (fault !== undefined) {
+      response.writeHead(fault.status, fault.headers).end(fault.body);
+      return;
+    }
     const body = text === '' ? {} : JSON.parse(text);
     const path = new URL(request.url ?? '', 'http://host').pathname;
     const last = Number(path.split('/').at(-1));

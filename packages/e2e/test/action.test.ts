@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { appendFile, chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -502,7 +504,22 @@ describe('apply', () => {
     await host.push((text) => `${text}https://example.com/newer,Newer,,,,,\n`);
     const refused = await stubbed(service, { env, inputs });
     expect(refused.exitCode).toBe(1);
-    expect(refused.log).toMatch(/^::error ::The short links are in the branch short-links/m);
+    expect(refused.log).toMatch(
+      /^::error ::The short links are in the branch short-links.*permissions: pull-requests: write/m,
+    );
+    // The next run opens it, although nothing is new. GitHub has a fault first.
+    github.isReadOnly = false;
+    github.pulls.length = 0;
+    github.faults.push({ status: 502, body: '<html>Bad gateway</html>' });
+    expect(await stubbed(service, { env, inputs })).toMatchObject({ exitCode: 0 });
+    expect(github.pulls).toHaveLength(1);
+    const errors = [{ message: 'No commits between main and short-links' }];
+    const body = JSON.stringify({ message: 'Validation Failed', errors });
+    github.faults.push({ status: 422, body });
+    const invalid = await stubbed(service, { env, inputs });
+    expect(invalid.exitCode).toBe(1);
+    expect(invalid.log).toMatch(/^::error .*\(422 Validation Failed: No commits between/m);
+    expect(invalid.log).not.toContain('permissions');
   });
 
   it('leaves the file of people alone with an output of its own, so that open branches never conflict', async () => {
@@ -637,6 +654,69 @@ describe('plan', () => {
     expect(await run({ key, env, inputs })).toMatchObject({ exitCode: 0 });
     expect(github.comments).toHaveLength(2);
     expect(github.comments[1]?.body).toContain('4 to create');
+  });
+
+  /** A page of a load balancer, which is no JSON. */
+  const FAULT = { status: 502, body: '<html>Bad gateway</html>' };
+
+  it('is a comment once GitHub is well again, and says what GitHub said where it is not', async () => {
+    await using github = await fakeGitHub();
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const job = { key, inputs: { comment: 'true' }, env: await pullRequest(github.url) };
+    github.faults.push(FAULT);
+    const first = await run(job);
+    expect(first.log).not.toMatch(/^::notice/m);
+    expect(github.comments).toHaveLength(1);
+    github.faults.push(FAULT, FAULT, FAULT);
+    const away = await run(job);
+    expect(away).toMatchObject({ exitCode: 0, outputs: { new: '3' } });
+    expect(away.log).toMatch(/^::notice file=links\.csv::The plan is on the page.*\(502 /m);
+    const headers = { 'Retry-After': '60' };
+    const body = JSON.stringify({ message: 'You have exceeded a secondary rate limit' });
+    github.faults.push({ status: 403, body, headers });
+    const limited = await run(job);
+    expect(limited.log).toMatch(/^::notice .*\(403 You have exceeded a secondary rate limit\)/m);
+    expect(away.log + limited.log).not.toContain('permissions');
+    expect(github.comments).toHaveLength(1);
+  });
+
+  it('is no comment in a merge queue, which has no pull request', async () => {
+    await using github = await fakeGitHub();
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const env = { ...(await pullRequest(github.url)), GITHUB_EVENT_NAME: 'merge_group' };
+    await writeFile(env.GITHUB_EVENT_PATH, JSON.stringify({ merge_group: { base_ref: 'main' } }));
+    const result = await run({ key, env, inputs: { comment: 'true' } });
+    expect(result).toMatchObject({ exitCode: 0, outputs: { new: '3' } });
+    expect(result.log).not.toMatch(/^::notice/m);
+  });
+
+  it('is a comment also behind a proxy', async () => {
+    await using github = await fakeGitHub();
+    const proxy = createServer().on('connect', (_, socket) => {
+      const { hostname, port } = new URL(github.url);
+      const other = connect(Number(port), hostname, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        other.pipe(socket).pipe(other);
+      });
+      socket.on('close', () => other.destroy());
+    });
+    await new Promise<void>((resolve) => {
+      proxy.listen(0, '127.0.0.1', resolve);
+    });
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const env = await pullRequest('http://github.invalid');
+    const result = await run({
+      ...{ key, inputs: { comment: 'true' } },
+      env: { ...env, HTTP_PROXY: address, NO_PROXY: '127.0.0.1' },
+    });
+    proxy.closeAllConnections();
+    proxy.close();
+    expect(result.log).not.toMatch(/^::notice/m);
+    expect(github.comments).toHaveLength(1);
   });
 
   it('is no longer than a comment may be, however long the targets are', async () => {
