@@ -10,6 +10,8 @@ export const COUNTS = [
 /** Rows in the table, and their characters: GitHub takes a comment of 65,536. */
 const MOST_ROWS = 50;
 const MOST_CHARACTERS = 50_000;
+/** Rows in each list of the summary of a file. */
+const MOST_LISTED = 1_000;
 
 const append = (path, text) => path && appendFileSync(path, text);
 export const setOutputs = (values) => {
@@ -67,6 +69,10 @@ export function report({ file, mode, status, summary, lost }) {
     .slice(0, MOST_ROWS)
     .filter((_, index, all) => String(all.slice(0, index + 1)).length < MOST_CHARACTERS);
   const more = rows.length - shown.length;
+  const isCut = [problems, new_rows, changed_rows].some(({ length }) => length >= MOST_LISTED);
+  const where = isCut
+    ? `At least ${more} more rows. The summary of the output "folder" names the first 1,000 that are bad, new or changed.`
+    : `${more} more rows are in the summary of the output "folder".`;
   const heading = headingOf({ mode, status, lost, summary });
   const text = [
     `### ${mode === 'plan' ? 'Plan for' : 'Short links of'} ${code(file)}: ${heading}\n`,
@@ -75,7 +81,7 @@ export function report({ file, mode, status, summary, lost }) {
     ...[...stops, ...notes].map((note) => `- ${code(note)}`),
     '',
     ...(rows.length > 0 ? table(['line', 'row', ''], shown) : []),
-    ...(more > 0 ? [`\n${more} more rows are in the summary of the output "folder".`] : []),
+    ...(more > 0 ? [`\n${where}`] : []),
     '',
   ].join('\n');
   append(env.GITHUB_STEP_SUMMARY, `${text}\n`);

@@ -732,6 +732,20 @@ describe('plan', () => {
     expect(github.comments[0]?.body).toMatch(/\d+ more rows are in the summary/);
   });
 
+  it('does not count the rows that no list names', async () => {
+    const rows = (count: number) =>
+      Array.from({ length: count }, (_, n) => `https://a.example/${n}`);
+    await host.push(() => `${['url', ...rows(1_050)].join('\n')}\n`);
+    const long = await run({ url: '', inputs: { mode: 'plan' } });
+    expect(long.summary).toContain('1050 to create');
+    expect(long.summary).toContain(
+      'At least 950 more rows. The summary of the output "folder" names',
+    );
+    await host.push(() => `${['url', ...rows(60)].join('\n')}\n`);
+    const short = await run({ url: '', inputs: { mode: 'plan' } });
+    expect(short.summary).toContain('\n10 more rows are in the summary of the output "folder".');
+  });
+
   it('finds drift with expect-no-changes', async () => {
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
