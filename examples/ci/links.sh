@@ -110,7 +110,8 @@ catch_up || true
 [ ! -L "$target" ] || nothing "$target is a symbolic link, which git doesn't follow. Name the file that it leads to."
 if (unset GIT_LITERAL_PATHSPECS && g check-ignore --quiet -- "$name"); then nothing "$target is named in .gitignore."; fi
 # A dry run with push options fails now and then: it sends them to a server that waits for none.
-g -c push.pushOption= push --quiet --atomic --dry-run origin "$onto" ||
+rehearse() { g -c push.pushOption= push --quiet --atomic --dry-run origin "$onto"; }
+rehearse || { catch_up && rehearse; } ||
   nothing "nothing can be pushed to $branch. Give the job the right to push, on GitHub with \"permissions: contents: write\", and check out the newest commit."
 kept=$(g ls-remote origin "$ref") || nothing "$ref can't be read."
 # There, its path from the file is the same in every checkout, and it is in no commit. One that is there could not be pushed.
@@ -126,9 +127,11 @@ push "$rest" || nothing "$ref can't be pushed."
 commit=${rest#+}
 g update-ref "$ref" "${commit%%:*}"
 edited=$(changes) head=$(g rev-parse HEAD)
+rows() { cat -- "$file" "$target" 2> /dev/null | g hash-object --stdin; }
 
+pushes=0 is_filled=
 while :; do
-  import_file "$@"
+  [ -n "$is_filled" ] || import_file "$@"
   filled=$(changes)
   if [ -n "$filled" ]; then
     g add -- "$name" &&
@@ -146,11 +149,18 @@ while :; do
     [ "$branch" = "$base" ] || g reset --quiet --keep "$head"
     exit "$status"
   fi
-  # Perhaps somebody else has pushed: the journal knows our links, and their file gets these and those of its new rows.
-  if [ "$tries" -eq 5 ] || [ -z "$filled" ] || [ -n "$edited" ] || [ "$branch" != "$base" ]; then break; fi
+  pushes=$((pushes + 1))
+  # Perhaps somebody else has pushed. The journal knows our links: a file that was changed gets these, and those of its new rows.
+  if [ "$tries" -eq 5 ] || [ "$pushes" -eq 50 ] || [ -z "$filled" ] || [ -n "$edited" ] || [ "$branch" != "$base" ]; then break; fi
   if ! g fetch --quiet origin "$base" || g merge-base --is-ancestor FETCH_HEAD HEAD; then break; fi
-  g reset --quiet --keep "$head" && catch_up || break
-  head=$(g rev-parse HEAD)
+  g reset --quiet --keep "$head" || break
+  before=$(rows)
+  catch_up || break
+  head=$(g rev-parse HEAD) is_filled=
+  if [ "$before" = "$(rows)" ]; then
+    cp -- "$folder/$name" "$target" || break
+    is_filled=true
+  fi
 done
 
 [ "$status" -ne 0 ] || status=1

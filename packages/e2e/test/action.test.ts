@@ -9,6 +9,7 @@ import { type StubService, stubService } from '../../cli/test/stub-service.ts';
 import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
 import { fakeGitHub, GitHost } from '../src/git-host.ts';
 import { CLI_VARIABLES } from '../src/programs.ts';
+import { runCommand } from '../src/run-command.ts';
 import { World } from '../src/world.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -390,6 +391,53 @@ describe('apply', () => {
     expect(await readFile(join(folder, 'version.txt'), 'utf8')).toContain('an earlier step');
     expect(await host.show('version.txt')).toBe('1\n');
     expect(await host.refs()).toEqual(['refs/heads/main']);
+  });
+
+  it('pushes its file beside many jobs with files of their own, and reads it once', async () => {
+    const service = await stubService();
+    await host.push(() => SAMPLE);
+    const folder = await host.checkout();
+    // Others are faster seven times.
+    await mkdir(join(host.folder, 'origin.git/hooks'), { recursive: true });
+    await writeFile(
+      join(host.folder, 'origin.git/hooks/update'),
+      `#!/bin/sh
+[ "$1" = refs/heads/main ] && echo >> pushed && [ $(wc -l < pushed) -le 7 ] || exit 0
+git update-ref "$1" $(git commit-tree -p "$1" -m other "$1^{tree}")
+`,
+      { mode: 0o755 },
+    );
+    const result = await stubbed(service, { folder });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3', new: '3' } });
+    expect([...(await host.links()).values()]).toEqual(URLS(3));
+    const files = await readdir(result.outputs['folder'] ?? '');
+    expect(files.filter((name) => name.startsWith('summary-'))).toEqual(['summary-1.json']);
+    expect(await host.refs()).toEqual(['refs/heads/main']);
+  });
+
+  it('takes in what somebody pushed just before it tried whether it may push', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const programs = join(host.folder, 'programs');
+    await mkdir(programs);
+    const git = (await runCommand('which', ['git'], { cwd: host.folder })).trim();
+    await writeFile(
+      join(programs, 'git'),
+      `#!/bin/sh
+case " $* " in *' --dry-run '*) [ -e '${programs}/pushed' ] || {
+  touch '${programs}/pushed'
+  ${git} -C '${host.work}' commit --quiet --allow-empty -m other
+  ${git} -C '${host.work}' push --quiet origin HEAD:main
+} ;; esac
+exec ${git} "$@"
+`,
+      { mode: 0o755 },
+    );
+    const env = { PATH: `${programs}:${process.env['PATH']}` };
+    const result = await run({ key, env });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect(await readdir(programs)).toContain('pushed');
+    expect([...(await host.links()).values()]).toEqual(URLS(3));
   });
 
   it('keeps the links where it can not take in what somebody pushed', async () => {
