@@ -61,7 +61,7 @@ base=${LINKS_BASE:-$(g symbolic-ref --quiet --short HEAD 2> /dev/null)}
 # The journal of an import whose push failed waits in a ref of its own: no protection of branches or tags reaches it, no workflow begins
 # because of it, and unlike a cache it is never evicted, and whether it can be written is known before a link is created.
 place=$base:$(g rev-parse --show-prefix 2> /dev/null)$name
-ref=refs/shortlink/$(printf %s "$place" | LC_ALL=C tr -c 'A-Za-z0-9' -)-$(printf %s "$place" | git hash-object --stdin | cut -c 1-8)
+ref=refs/shortlink/$(printf %s "$place" | LC_ALL=C tr -c 'A-Za-z0-9' - | cut -c 1-150)-$(printf %s "$place" | git hash-object --stdin | cut -c 1-8)
 take_journal() {
   g fetch --quiet --no-tags origin "$ref" || return
   for part in -journal ''; do

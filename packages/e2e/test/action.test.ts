@@ -258,6 +258,18 @@ describe('apply', () => {
     expect([...(await host.links('-links.csv')).values()]).toEqual(URLS(3));
   });
 
+  it('takes a file below so many folders that their names are longer than that of a file may be', async () => {
+    const { key } = await world.caller('custom');
+    const folders = Array.from({ length: 9 }, (_, n) => `a-folder-with-a-long-name-${n}`);
+    const file = `${folders.join('/')}/links.csv`;
+    await mkdir(join(host.work, ...folders), { recursive: true });
+    await writeFile(join(host.work, file), SAMPLE);
+    await host.push((text) => text);
+    const result = await run({ key, inputs: { file } });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect([...(await host.links(file)).values()]).toEqual(URLS(3));
+  });
+
   it('does not say that all is there where --limit leaves rows', async () => {
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
