@@ -109,7 +109,7 @@ describe('apply', () => {
     await host.push((text) => text.replace('example.com/winter', 'example.com/ice'));
     const moved = await run({ key });
     expect(moved).toMatchObject({ exitCode: 0, outputs: { created: '1' } });
-    expect(shown(moved.summary)).toContain('still leads to the old target');
+    expect(shown(moved.summary)).toContain('the old one still leads to the old target (line ');
     expect((await host.links()).get('https://example.com/ice')).not.toBe(
       grown['https://example.com/winter'],
     );
@@ -673,7 +673,7 @@ describe('plan', () => {
     expect(page).toContain('| 3 | new | `https://example.com/moved` |');
     expect(page).toContain('| 5 | new | `https://example.com/new` |');
     expect(page).toContain('Forecast: links: 2, requests: 1, room for 2 in the custom plan');
-    expect(page).toContain('still leads to the old target');
+    expect(page).toContain('the old one still leads to the old target (line ');
     expect(result.summary).not.toMatch(/@team|<b>/);
     expect(await host.git(folder, 'status', '--porcelain')).toBe('');
     expect(await linkCount(key)).toBe(3);

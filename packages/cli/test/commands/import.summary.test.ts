@@ -106,7 +106,7 @@ test('names edited rows, and warns of an edited target', async () => {
     { file: input, line: 3, row: 2, target_url: 'https://example.com/z', short_url: null },
   ]);
   expect(summary.files[0].warnings).toEqual([
-    'Line 3 asks for another link than before: https://sho.rt/c2 still leads to the old target.',
+    '1 row asks for another link than before, and the old one still leads to the old target (line 3: https://sho.rt/c2).',
   ]);
 });
 

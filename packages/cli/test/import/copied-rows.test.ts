@@ -111,12 +111,30 @@ test.each([true, false])(
     expect(world.events).toContainEqual({
       type: 'warning',
       message:
-        'Line 2 asks for another link than before: https://s.example/0000001 still leads to the old target.',
+        '1 row asks for another link than before, and the old one still leads to the old target (line 2: https://s.example/0000001).',
     });
     expect(inRows()[0]).toEqual([url(9), '0000003']);
     expect(await world.import(settings)).toMatchObject({ created: 0, existing: 2 });
   },
 );
+
+test('edited targets beyond those that are named are counted', async () => {
+  const rows = Array.from({ length: 7 }, (_, n) => url(n + 1)).join('\n');
+  world.write('input.csv', `url\n${rows}\n`);
+  await world.import(inPlace('input.csv'));
+  const edited = world.read('input.csv').replace(/^(https:\/\/[^,]+),/gm, '$1/edited,');
+  world.write('input.csv', edited);
+  expect(await world.import(inPlace('input.csv'))).toMatchObject({ created: 7, existing: 0 });
+  const warnings = world.events.filter(({ type }) => type === 'warning');
+  expect(warnings).toEqual([
+    {
+      type: 'warning',
+      message: expect.stringMatching(
+        /^7 rows ask for another link than before, .*\(line 2: https:\S+1, .*line 6: https:\S+5, …\)\.$/,
+      ),
+    },
+  ]);
+});
 
 test('an edited title is noticed wherever the file is, for ever', async () => {
   world.write('input.csv', `url,title\n${url(1)},A\n`);

@@ -95,8 +95,9 @@ export function announce(
   { new: isNew, existing, changed, changedLines, gone, goneLinks, former }: Comparison,
   { onEvent }: ImportDeps,
 ): void {
-  for (const { line, short_url } of former) {
-    const message = `Line ${line} asks for another link than before: ${short_url} still leads to the old target.`;
+  if (former.lines > 0) {
+    const rows = plural(former.lines, 'row asks', 'rows ask');
+    const message = `${rows} for another link than before, and the old one still leads to the old target (${former.first}).`;
     onEvent({ type: 'warning', message });
   }
   const counts = { existing, changed, changedLines, gone, goneLinks };

@@ -203,7 +203,7 @@ export const CHANGED = `
 
 /** The new ones of these rows, without those whose link the journal knows to be that of another row. */
 export const FORMER = `
-  SELECT line, named AS short_url FROM free_row WHERE ${hasFormer('free_row')} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
+  SELECT line, named AS short_url, count(*) OVER () AS lines FROM free_row WHERE ${hasFormer('free_row')} AND named NOT IN (SELECT short_url FROM ${MATCHED_LINKS} WHERE short_url IS NOT NULL)
   ORDER BY number LIMIT ${FIRST_LINES}`;
 
 /** Rows without a link whose target has links that could be theirs: equal rows each with another one, as far as there are. */

@@ -16,8 +16,8 @@ export interface Comparison extends Existing {
   disowned: RowSet;
   /** Of these, rows whose cells name the link of another row. */
   copied: RowSet;
-  /** The first rows whose target was edited, with the short URL that leads to the old one. */
-  former: { line: number; short_url: string }[];
+  /** Rows whose target was edited, and in words the first of them with the short URL that leads to the old one. */
+  former: ReturnType<typeof readFirst>;
   /** Whether there are any, or such that have another link. An operator may have corrected those that they name. */
   hasFormer: boolean;
   /** Rows whose link may exist. */
@@ -111,7 +111,7 @@ export function compareRows(db: Database, how: HowToMatch, firstNewLink: number)
     matched: readNumbers(db, 'temp.match WHERE link IS NOT NULL'),
     disowned: readNumbers(db, 'temp.row WHERE named IS NOT NULL', hasOwn),
     copied: readNumbers(db, sql.COPIED, hasOwn),
-    former: hasOwn ? db.prepare(sql.FORMER).all().map(lineOf) : [],
+    former: readFirst(db, sql.FORMER, hasOwn),
     hasFormer: counts['has_former'] === 1,
     existing: Number(counts['existing']) + Number(counts['own']),
     unknown: Number(counts['unknown']),
@@ -128,7 +128,7 @@ export function compareRows(db: Database, how: HowToMatch, firstNewLink: number)
 export function readFirst(db: Database, query: string, isAny = true) {
   const found = isAny ? db.prepare(query).all() : [];
   const lines = Number(found[0]?.['lines'] ?? 0);
-  const shown = found.map(lineOf).map(({ line, short_url }) => `line ${line}: ${short_url}`);
+  const shown = found.map(({ line, short_url }) => `line ${line}: ${short_url}`);
   return { lines, first: shown.join(', ') + (lines > shown.length ? ', …' : '') };
 }
 
@@ -158,10 +158,6 @@ export function* readLinks(db: Database, query: string): Generator<LinkIdentity 
     const identity = { key: Number(key), content: Number(content), pair: String(pair) };
     yield { ...identity, ...resultOf(row) };
   }
-}
-
-function lineOf({ line, short_url }: Record<string, unknown>) {
-  return { line: Number(line), short_url: String(short_url) };
 }
 
 /** As the table of links has it. */
