@@ -26,9 +26,9 @@ async function runScript() {
     .filter(Boolean);
   const args = [mode, file, '--max-wait', input('max-wait') || '10m', ...options];
   if (mode === 'plan' && input('expect-no-changes') === 'true') args.push('--expect-no-changes');
-  // On Windows, git has the only shell that is sure to be there.
+  // On Windows, git has the only shell that is sure to be there. No command of git has the name of the alias, or it would run in its place.
   const isWindows = process.platform === 'win32';
-  const [shell, ...before] = isWindows ? ['git', '-c', 'alias.shell=!sh', 'shell'] : ['sh'];
+  const [shell, ...before] = isWindows ? ['git', '-c', 'alias.run-links=!sh', 'run-links'] : ['sh'];
   const words = [...before, path('../../examples/ci/links.sh'), ...args];
   const resume = randomUUID();
   console.log(`::stop-commands::${resume}`);

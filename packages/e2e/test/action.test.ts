@@ -3,7 +3,7 @@ import { appendFile, chmod, mkdir, readdir, readFile, symlink, writeFile } from 
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type StubService, stubService } from '../../cli/test/stub-service.ts';
 import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
@@ -247,6 +247,23 @@ describe('apply', () => {
     expect(result.log).toMatch(/^fatal: not a git repository/m);
     expect(result.log).toMatch(/^::error file=links\.csv::No link.*git finds no repository/m);
     expect(await linkCount(key)).toBe(0);
+  });
+
+  it('runs its script in the shell that git brings on Windows', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const preload = join(host.folder, 'windows.mjs');
+    await writeFile(
+      preload,
+      `if (process.argv[1]?.endsWith('action/main.mjs')) {
+  Object.defineProperty(process, 'platform', { value: 'win32' });
+}
+`,
+    );
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(preload)}` };
+    const result = await run({ key, env, inputs: { options: '--add-tag=from ci' } });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    expect([...(await host.links()).values()]).toEqual(URLS(3));
   });
 
   it('takes a file whose name begins with a hyphen', async () => {
