@@ -634,6 +634,20 @@ exec ${git} "$@"
     expect(await host.git(folder, 'log', '--format=%s')).not.toContain('Fill in');
   });
 
+  it('takes address and key from the variables of the job, where it has no inputs for them', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const env = { SHORTLINK_API_KEY: key, SHORTLINK_BASE_URL: world.server.url };
+    const result = await run({ env, url: '' });
+    expect(result, result.log).toMatchObject({ exitCode: 0, outputs: { created: '3' } });
+    await host.push((text) => `${text}https://example.com/new,New,\n`);
+    const wrong = { SHORTLINK_API_KEY: 'sl_wrong', SHORTLINK_BASE_URL: 'http://127.0.0.1:1' };
+    expect(await run({ key, env: wrong })).toMatchObject({
+      exitCode: 0,
+      outputs: { created: '1' },
+    });
+  });
+
   it('says what is wrong before there is a link', async () => {
     await host.push(() => SAMPLE);
     const missing = await run({ key: 'sl_wrong', inputs: { file: 'missing.csv' } });
