@@ -49,12 +49,13 @@ async function runScript() {
     detached: !isWindows,
   });
   // A job that is cancelled: the shell and all below it end what is in flight.
-  for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.on(signal, () => process.kill(isWindows ? child.pid : -child.pid, signal));
-  }
+  const forward = (signal) => process.kill(isWindows ? child.pid : -child.pid, signal);
+  const signals = ['SIGINT', 'SIGTERM'];
+  for (const signal of signals) process.on(signal, forward);
   const status = await new Promise((resolve) => {
     child.on('error', () => resolve(1)).on('close', resolve);
   });
+  for (const signal of signals) process.off(signal, forward);
   console.log(`::${resume}::`);
   return status ?? 1;
 }

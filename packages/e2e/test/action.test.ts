@@ -772,6 +772,27 @@ describe('plan', () => {
     expect(github.comments).toHaveLength(1);
   });
 
+  it('ends at once where the job is cancelled while GitHub does not respond', async () => {
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    let cancel = () => {};
+    const github = createServer(() => cancel());
+    await new Promise<void>((resolve) => {
+      github.listen(0, '127.0.0.1', resolve);
+    });
+    const env = await pullRequest(`http://127.0.0.1:${(github.address() as AddressInfo).port}`);
+    const result = await run({
+      ...{ key, env, inputs: { comment: 'true' } },
+      onStart: (child) => {
+        cancel = () => child.kill('SIGTERM');
+      },
+    });
+    github.closeAllConnections();
+    github.close();
+    expect(result).toMatchObject({ exitCode: null, outputs: { new: '3' } });
+    expect(result.log).not.toContain('ESRCH');
+  });
+
   it('is no comment in a merge queue, which has no pull request', async () => {
     await using github = await fakeGitHub();
     const { key } = await world.caller('custom');
