@@ -19,7 +19,9 @@ async function api(method, path, body) {
     body: body && JSON.stringify(body),
   });
   const { ok, status, statusText, headers } = response;
-  if (ok) return response.json();
+  // Comments of hidden users are missing in their page, so that its length says nothing.
+  const isLast = !headers.get('link')?.includes('rel="next"');
+  if (ok) return { answer: await response.json(), isLast };
   // A proxy or a balancer before GitHub responds with a page of its own.
   const { message, errors = [] } = await response.json().catch(() => ({}));
   const words = [message, ...errors.map((error) => error.message)].filter(Boolean).join(': ');
@@ -52,10 +54,10 @@ export async function comment(file, text) {
     const list = `issues/${pull_request.number}/comments`;
     await withRetries(async () => {
       let found;
-      for (let page = 1, count = 100; count === 100 && !found; page += 1) {
-        const comments = await api('GET', `${list}?per_page=100&page=${page}`);
-        count = comments.length;
-        found = comments.find(({ body }) => body?.startsWith(mark));
+      for (let page = 1, isEnd = false; !isEnd && !found; page += 1) {
+        const { answer, isLast } = await api('GET', `${list}?per_page=100&page=${page}`);
+        found = answer.find(({ body }) => body?.startsWith(mark));
+        isEnd = isLast;
       }
       const body = `${mark}\n${text}`;
       if (found) await api('PATCH', `issues/comments/${found.id}`, { body });
@@ -75,13 +77,13 @@ export async function openPullRequest({ base, branch }, title, body) {
   const head = `${env.GITHUB_REPOSITORY.split('/')[0]}:${branch}`;
   const list = `pulls?${new URLSearchParams({ state: 'open', base, head })}`;
   try {
-    const { html_url } = await withRetries(async () => {
-      const [found] = await api('GET', list);
+    const { answer } = await withRetries(async () => {
+      const [found] = (await api('GET', list)).answer;
       return found
         ? api('PATCH', `pulls/${found.number}`, { title, body })
         : api('POST', 'pulls', { title, body, base, head: branch });
     });
-    setOutputs({ 'pull-request': html_url });
+    setOutputs({ 'pull-request': answer.html_url });
     return true;
   } catch ({ message, isRefused }) {
     const needs = isRefused

@@ -1,5 +1,5 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { runCommand } from './run-command.ts';
@@ -120,12 +120,21 @@ export class GitHost {
 /** What GitHub's API was asked for, with the comments and pull requests that it has. */
 export interface GitHubApi extends AsyncDisposable {
   url: string;
-  comments: { id: number; body: string }[];
+  /** Hidden ones are missing in their page, which is then shorter than the others. */
+  comments: { id: number; body: string; isHidden?: boolean }[];
   pulls: { number: number; title: string; body: string; head: string; base: string }[];
   /** Whether the token may only read, as that of a fork. */
   isReadOnly: boolean;
   /** What the next requests get in place of a response of the API. */
   faults: { status: number; body: string; headers?: Record<string, string> }[];
+}
+
+/** A page of a list, with the header that says whether there are more. */
+function pageOf<T extends object>(list: T[], query: URLSearchParams, response: ServerResponse) {
+  const size = Number(query.get('per_page') ?? 30);
+  const end = Number(query.get('page') ?? 1) * size;
+  if (end < list.length) response.setHeader('Link', '<https://github.example>; rel="next"');
+  return list.slice(end - size, end).filter((item) => !('isHidden' in item));
 }
 
 /** As much of GitHub's API as comments and pull requests need. */
@@ -140,12 +149,13 @@ export async function fakeGitHub(): Promise<GitHubApi> {
       return;
     }
     const body = text === '' ? {} : JSON.parse(text);
-    const path = new URL(request.url ?? '', 'http://host').pathname;
+    const { pathname: path, searchParams } = new URL(request.url ?? '', 'http://host');
     const last = Number(path.split('/').at(-1));
     const isRefused = api.isReadOnly && request.method !== 'GET';
     const change = <T extends object>(list: T[], made: (number: number) => T, key: keyof T) => {
       const found = list.find((item) => item[key] === last);
-      if (request.method === 'GET' || isRefused) return list;
+      if (request.method === 'GET') return pageOf(list, searchParams, response);
+      if (isRefused) return list;
       if (request.method === 'PATCH' && found) return Object.assign(found, body);
       const item = { ...made(list.length + 1), ...body };
       list.push(item);

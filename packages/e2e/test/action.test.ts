@@ -747,6 +747,20 @@ describe('plan', () => {
     expect(github.comments[1]?.body).toContain('4 to create');
   });
 
+  it('is one comment among hundreds, some of which are hidden', async () => {
+    await using github = await fakeGitHub();
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    for (let id = 1; id <= 200; id += 1) {
+      github.comments.push({ id, body: 'Hi', ...(id % 9 === 0 && { isHidden: true }) });
+    }
+    const job = { key, inputs: { comment: 'true' }, env: await pullRequest(github.url) };
+    expect(await run(job)).toMatchObject({ exitCode: 0 });
+    expect(await run(job)).toMatchObject({ exitCode: 0 });
+    expect(github.comments).toHaveLength(201);
+    expect(github.comments[200]?.body).toContain('3 to create');
+  });
+
   /** A page of a load balancer, which is no JSON. */
   const FAULT = { status: 502, body: '<html>Bad gateway</html>' };
 
