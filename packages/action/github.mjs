@@ -44,6 +44,10 @@ async function withRetries(steps) {
   return steps();
 }
 
+/** Whether somebody wrote it who may not write the repository, and could change a plan that stands in a comment of theirs. */
+const isOfStranger = ({ user, author_association }) =>
+  user?.type === 'User' && !['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association);
+
 /** Writes a comment on the pull request, or updates that of an earlier run. The token of a fork may not: the page of the run has it all. */
 export async function comment(file, text) {
   const mark = `<!-- shortlink plan of ${encodeURI(file)} -->`;
@@ -56,7 +60,7 @@ export async function comment(file, text) {
       let found;
       for (let page = 1, isEnd = false; !isEnd && !found; page += 1) {
         const { answer, isLast } = await api('GET', `${list}?per_page=100&page=${page}`);
-        found = answer.find(({ body }) => body?.startsWith(mark));
+        found = answer.find((one) => one.body?.startsWith(mark) && !isOfStranger(one));
         isEnd = isLast;
       }
       const body = `${mark}\n${text}`;

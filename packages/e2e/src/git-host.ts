@@ -121,13 +121,23 @@ export class GitHost {
 export interface GitHubApi extends AsyncDisposable {
   url: string;
   /** Hidden ones are missing in their page, which is then shorter than the others. */
-  comments: { id: number; body: string; isHidden?: boolean }[];
+  comments: {
+    id: number;
+    body: string;
+    user: { type: string };
+    author_association: string;
+    isHidden?: boolean;
+  }[];
   pulls: { number: number; title: string; body: string; head: string; base: string }[];
   /** Whether the token may only read, as that of a fork. */
   isReadOnly: boolean;
   /** What the next requests get in place of a response of the API. */
   faults: { status: number; body: string; headers?: Record<string, string> }[];
 }
+
+/** Who writes comments with the token of a job, and a stranger. */
+export const BOT = { user: { type: 'Bot' }, author_association: 'NONE' };
+export const STRANGER = { user: { type: 'User' }, author_association: 'NONE' };
 
 /** A page of a list, with the header that says whether there are more. */
 function pageOf<T extends object>(list: T[], query: URLSearchParams, response: ServerResponse) {
@@ -162,7 +172,7 @@ export async function fakeGitHub(): Promise<GitHubApi> {
       return item;
     };
     const answer = path.includes('/issues/')
-      ? change(api.comments, (id) => ({ id, body: '' }), 'id')
+      ? change(api.comments, (id) => ({ id, body: '', ...BOT }), 'id')
       : change(
           api.pulls,
           (number) => ({

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type StubService, stubService } from '../../cli/test/stub-service.ts';
 import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
-import { fakeGitHub, GitHost } from '../src/git-host.ts';
+import { fakeGitHub, GitHost, STRANGER } from '../src/git-host.ts';
 import { CLI_VARIABLES } from '../src/programs.ts';
 import { runCommand } from '../src/run-command.ts';
 import { World } from '../src/world.ts';
@@ -737,7 +737,7 @@ describe('plan', () => {
     await using github = await fakeGitHub();
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
-    github.comments.push({ id: 1, body: 'A comment of a person' });
+    github.comments.push({ id: 1, body: 'A comment of a person', ...STRANGER });
     const env = await pullRequest(github.url);
     const inputs = { comment: 'true' };
     expect(await run({ key, env, inputs })).toMatchObject({ exitCode: 0 });
@@ -752,13 +752,37 @@ describe('plan', () => {
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
     for (let id = 1; id <= 200; id += 1) {
-      github.comments.push({ id, body: 'Hi', ...(id % 9 === 0 && { isHidden: true }) });
+      github.comments.push({
+        id,
+        body: 'Hi',
+        ...STRANGER,
+        ...(id % 9 === 0 && { isHidden: true }),
+      });
     }
     const job = { key, inputs: { comment: 'true' }, env: await pullRequest(github.url) };
     expect(await run(job)).toMatchObject({ exitCode: 0 });
     expect(await run(job)).toMatchObject({ exitCode: 0 });
     expect(github.comments).toHaveLength(201);
     expect(github.comments[200]?.body).toContain('3 to create');
+  });
+
+  it('is never written into the comment of a stranger, who could change it afterwards', async () => {
+    await using github = await fakeGitHub();
+    const { key } = await world.caller('custom');
+    await host.push(() => SAMPLE);
+    const body = '<!-- shortlink plan of links.csv -->\nNothing to see';
+    github.comments.push({ id: 1, body, ...STRANGER });
+    const job = { key, inputs: { comment: 'true' }, env: await pullRequest(github.url) };
+    expect(await run(job)).toMatchObject({ exitCode: 0 });
+    expect(await run(job)).toMatchObject({ exitCode: 0 });
+    expect(github.comments).toHaveLength(2);
+    expect(github.comments[0]?.body).toBe(body);
+    // A token of a person who works on the repository.
+    github.comments.pop();
+    github.comments.push({ id: 2, body, ...STRANGER, author_association: 'MEMBER' });
+    expect(await run(job)).toMatchObject({ exitCode: 0 });
+    expect(github.comments).toHaveLength(2);
+    expect(github.comments[1]?.body).toContain('3 to create');
   });
 
   /** A page of a load balancer, which is no JSON. */
