@@ -56,7 +56,8 @@ async function runScript() {
     child.on('error', () => resolve(1)).on('close', resolve);
   });
   for (const signal of signals) process.off(signal, forward);
-  console.log(`::${resume}::`);
+  // A hook of git may have left its line open.
+  console.log(`\n::${resume}::`);
   return status ?? 1;
 }
 

@@ -669,6 +669,20 @@ exec ${git} "$@"
   });
 });
 
+it('lets the runner take commands again after a hook that ends no line', async () => {
+  const { key } = await world.caller('custom');
+  await host.push(() => SAMPLE);
+  const folder = await host.checkout();
+  await mkdir(join(folder, '.git/hooks'), { recursive: true });
+  const hook = join(folder, '.git/hooks/pre-push');
+  await writeFile(hook, '#!/bin/sh\nprintf "checked"\n', { mode: 0o755 });
+  const { log, exitCode } = await run({ key, folder });
+  expect(exitCode, log).toBe(0);
+  const [, token = ''] = /^::stop-commands::(\S+)$/m.exec(log) ?? [];
+  expect(log).toMatch(/checked\n/);
+  expect(log).toMatch(new RegExp(`^::${token}::$`, 'm'));
+});
+
 describe('plan', () => {
   /** What a runner sets for a pull request. */
   async function pullRequest(api = 'http://127.0.0.1:1') {
