@@ -169,4 +169,6 @@ if push "$(packed)"; then
   g reset --quiet --keep "$head"
   fail "$target couldn't be pushed to $branch. Its short URLs are kept in $ref, and the next run fills them in without creating one twice. The log says more." "$status"
 fi
+# In a clone that stays, the next run commits the file again.
+g reset --quiet "$head"
 fail "$target couldn't be pushed to $branch, nor can $ref be. Keep the file: it is the only one with its new short URLs." "$status"

@@ -345,15 +345,32 @@ describe('apply', () => {
     const result = await job;
     expect(result).toMatchObject({ exitCode: 1, outputs: { created: '3' } });
     expect(result.log).toContain('Keep the file');
-    await host.git(folder, 'reset', '--quiet', '--hard', 'HEAD~1');
     await unprotect();
     return folder;
   }
+
+  it.each(['', 'short-links'])(
+    'pushes what a job before it could push nowhere, branch %j',
+    async (branch) => {
+      await using github = await fakeGitHub();
+      const service = await stubService();
+      await host.push(() => SAMPLE);
+      const folder = await cloneWithJournal(service);
+      await host.push((text) => text);
+      const env = { GITHUB_API_URL: github.url, GITHUB_REPOSITORY: 'me/site' };
+      const next = await stubbed(service, { folder, env, inputs: { branch } });
+      expect(next, next.log).toMatchObject({ exitCode: 0, outputs: { created: '0' } });
+      const links = await host.links('links.csv', branch || 'main');
+      expect([...links.values()]).toEqual([1, 2, 3].map((n) => `https://sho.rt/c${n}`));
+      expect(service.created).toHaveLength(3);
+    },
+  );
 
   it('never replaces what another clone has kept with the journal of one that stays', async () => {
     const service = await stubService();
     await host.push(() => SAMPLE);
     const folder = await cloneWithJournal(service);
+    await host.git(folder, 'checkout', '--quiet', '--', 'links.csv');
     await host.push((text) => `${text}https://example.com/other,Other,\n`);
     const unprotect = await host.protect('refs/heads/main');
     expect(await stubbed(service)).toMatchObject({ exitCode: 1, outputs: { created: '4' } });
@@ -370,6 +387,7 @@ describe('apply', () => {
     const service = await stubService();
     await host.push(() => SAMPLE);
     const folder = await cloneWithJournal(service);
+    await host.git(folder, 'checkout', '--quiet', '--', 'links.csv');
     const other = 'https://example.com/other,Other,\n';
     await host.push(() => `url,title,tags\n${other}`);
     const unprotect = await host.protect('refs/heads/main');
