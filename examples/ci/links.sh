@@ -9,7 +9,7 @@
 #   LINKS_BRANCH   a branch for a pull request; without it, the branch that is checked out is pushed
 #   LINKS_BASE     the branch that is checked out, or that a pull request is for, where HEAD does not say it
 #   LINKS_COMMIT   false: leave the filled in file to others
-#   LINKS_FOLDER   an absolute path for the summaries, and a copy of the filled in file
+#   LINKS_FOLDER   the absolute path of a folder of this file alone, for the summaries and a copy of the filled in file
 #   SHORTLINK_PROGRAM, SHORTLINK_NODE   the program, and a Node to run it, in place of npx
 set -u
 export GIT_LITERAL_PATHSPECS=1
