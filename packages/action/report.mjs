@@ -13,6 +13,12 @@ const MOST_CHARACTERS = 50_000;
 /** Rows in each list of the summary of a file. */
 const MOST_LISTED = 1_000;
 
+/** Exit codes of a program that a signal has ended, as shells count. */
+const KILLED = 128;
+const NO_BEGIN = 'The import could not begin. The log says why.';
+const WAS_KILLED =
+  'The import was killed: the job was cancelled, or has too little memory. Run it again: what was created until then is not created again.';
+
 const append = (path, text) => path && appendFileSync(path, text);
 export const setOutputs = (values) => {
   for (const [name, value] of Object.entries(values)) {
@@ -53,7 +59,7 @@ export function report({ file, mode, status, summary, lost }) {
   for (const { line, reason } of problems) annotate('error', { file, line }, reason);
   const stops = files.flatMap(({ stopped }) => (stopped ? [stopped.message] : []));
   if (lost) stops.push(lost);
-  else if (summary === undefined) stops.push('The import could not begin. The log says why.');
+  else if (summary === undefined) stops.push(status < KILLED ? NO_BEGIN : WAS_KILLED);
   for (const text of stops) annotate('error', { file }, text);
   const notes = files.flatMap(({ warnings, forecast }) => [...warnings, ...forecastOf(forecast)]);
   const rows = [

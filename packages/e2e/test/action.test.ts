@@ -652,6 +652,16 @@ exec ${git} "$@"
     expect(await host.git(folder, 'log', '--format=%s')).not.toContain('Fill in');
   });
 
+  it('says that an import was killed, which may have created links', async () => {
+    await host.push(() => SAMPLE);
+    const program = join(host.folder, 'killed.mjs');
+    await writeFile(program, "process.kill(process.pid, 'SIGKILL');\n");
+    const result = await run({ key: 'sl_key', env: { SHORTLINK_PROGRAM: program } });
+    expect(result.exitCode).toBe(137);
+    expect(result.log).toMatch(/^::error file=links\.csv::The import was killed/m);
+    expect(result.summary).not.toContain('could not begin');
+  });
+
   it('takes address and key from the variables of the job, where it has no inputs for them', async () => {
     const { key } = await world.caller('custom');
     await host.push(() => SAMPLE);
