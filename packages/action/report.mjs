@@ -13,6 +13,8 @@ const MOST_CHARACTERS = 50_000;
 /** Rows in each list of the summary of a file. */
 const MOST_LISTED = 1_000;
 
+/** Exit code where a plan with expect-no-changes finds something to create. */
+const UNEXPECTED = 8;
 /** Exit codes of a program that a signal has ended, as shells count. */
 const KILLED = 128;
 const NO_BEGIN = 'The import could not begin. The log says why.';
@@ -59,6 +61,7 @@ export function report({ file, mode, status, summary, lost }) {
   for (const { line, reason } of problems) annotate('error', { file, line }, reason);
   const stops = files.flatMap(({ stopped }) => (stopped ? [stopped.message] : []));
   if (lost) stops.push(lost);
+  else if (status === UNEXPECTED) stops.push(`No new row was expected. New rows: ${summary?.new}.`);
   else if (summary === undefined) stops.push(status < KILLED ? NO_BEGIN : WAS_KILLED);
   for (const text of stops) annotate('error', { file }, text);
   const notes = files.flatMap(({ warnings, forecast }) => [...warnings, ...forecastOf(forecast)]);

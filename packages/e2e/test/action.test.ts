@@ -945,6 +945,7 @@ describe('plan', () => {
     const drift = await run({ key, inputs });
     expect(drift).toMatchObject({ exitCode: 8, outputs: { new: '3', created: '0' } });
     expect(drift.summary).toContain('exit code 8');
+    expect(drift.log).toMatch(/^::error file=links\.csv::No new row was expected.*: 3\.$/m);
     await run({ key });
     expect(await run({ key, inputs })).toMatchObject({ exitCode: 0 });
   });
