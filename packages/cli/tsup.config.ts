@@ -7,6 +7,8 @@ export default defineConfig({
   platform: 'node',
   clean: true,
   splitting: true,
+  // Node knows its SQLite by this name only.
+  removeNodeProtocol: false,
   // Errors are printed all the same.
   silent: true,
   // It is published nowhere else. Its libraries are dependencies of this package.

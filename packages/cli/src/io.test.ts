@@ -29,3 +29,20 @@ test('the process has one listener for a signal while anybody waits for it, and 
   await nextTurn();
   expect(count()).toBe(before);
 });
+
+test('the warning that node:sqlite is new is not for users, but every other one is', () => {
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  const { emitWarning: before } = process;
+  onTestFinished(() => {
+    process.emitWarning = before;
+    emitWarning.mockRestore();
+  });
+  processIo();
+  process.emitWarning('SQLite is an experimental feature', 'ExperimentalWarning');
+  process.emitWarning('SQLite is old', 'DeprecationWarning');
+  process.emitWarning('Other is an experimental feature', 'ExperimentalWarning');
+  expect(emitWarning.mock.calls).toEqual([
+    ['SQLite is old', 'DeprecationWarning'],
+    ['Other is an experimental feature', 'ExperimentalWarning'],
+  ]);
+});

@@ -36,6 +36,7 @@ export type Interrupt = (cause: 'signal' | 'closed') => void;
 
 /** Called once, when the tool starts. */
 export function processIo(): Io {
+  dropSqliteWarning();
   const { stdin, stdout, stderr, env, platform } = process;
   const listeners = new Set<Interrupt>();
   const interrupt: Interrupt = (cause) => {
@@ -62,6 +63,15 @@ export function processIo(): Io {
   };
   const out = Object.assign(stdout, { isPipe: stdout instanceof Socket && !stdout.isTTY });
   return { stdin, stdout: out, stderr, env, platform, home: homeFolder(), onInterrupt };
+}
+
+/** Node 22 warns that its SQLite is experimental, which does not concern the user of a tool. Every other warning is printed. */
+function dropSqliteWarning(): void {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
 }
 
 /** In a container, the user may be a number only: without a name, and without HOME. */

@@ -4,7 +4,10 @@ const [MAJOR, MINOR] = [22, 13] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major > MAJOR || (major === MAJOR && minor >= MINOR)) {
-  import('./run.ts').then(({ start }) => start());
+  import('./run.ts').then(async ({ start }) => {
+    // What was written to a pipe must drain before the process ends.
+    process.exitCode = await start(process.argv.slice(2));
+  });
 } else {
   const message = `shortlink needs Node ${MAJOR}.${MINOR} or later, and this is Node ${process.versions.node}.`;
   const event = { event: 'error', version: 1, error: { code: 'node', message, exit_code: 1 } };

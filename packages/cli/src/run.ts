@@ -1,4 +1,3 @@
-import process from 'node:process';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import type { ExitCode } from './cli-error.ts';
 import { type Io, processIo } from './io.ts';
@@ -51,9 +50,8 @@ function youngBytes(): number {
   return young?.space_size ?? 0;
 }
 
-export async function start(): Promise<void> {
-  const argv = process.argv.slice(2);
+/** Runs the tool in this process. */
+export async function start(argv: readonly string[]): Promise<ExitCode> {
   if (argv.some((word) => READERS.includes(word))) setHeap();
-  // What was written to a pipe must drain before the process ends.
-  process.exitCode = await run(argv, processIo());
+  return await run(argv, processIo());
 }

@@ -8,7 +8,7 @@ const CLIENT = {
   'node:crypto': './node-crypto.ts',
   'node:stream': './node-stream.ts',
   'node:stream/promises': './node-stream-promises.ts',
-  'node:process': './node-process.ts',
+  'node:sqlite': './node-sqlite.ts',
 };
 
 /** Where the command line starts an import. */

@@ -268,37 +268,6 @@ test('what a transaction returns is kept, and one that fails can be followed by 
   db.close();
 });
 
-test('the warning that node:sqlite is new is not for users, but every other one is', () => {
-  const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-  const builtin = vi.spyOn(process, 'getBuiltinModule');
-  const { emitWarning: before } = process;
-  try {
-    builtin.mockImplementationOnce(() => {
-      process.emitWarning('SQLite is an experimental feature', 'ExperimentalWarning');
-      process.emitWarning('SQLite is old', 'DeprecationWarning');
-      process.emitWarning('Other is an experimental feature', 'ExperimentalWarning');
-      return { DatabaseSync } as never;
-    });
-    openPrivate('').close();
-    expect(emitWarning.mock.calls).toEqual([
-      ['SQLite is old', 'DeprecationWarning'],
-      ['Other is an experimental feature', 'ExperimentalWarning'],
-    ]);
-    expect(process.emitWarning).toBe(before);
-  } finally {
-    vi.restoreAllMocks();
-  }
-});
-
-test('a version of Node that has no SQLite is named', async () => {
-  const load = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
-  onTestFinished(() => load.mockRestore());
-  const path = join(await testFolder(), 'journal');
-  expect(() => openLocked(path)).toThrow(
-    `needs Node 22.13 or newer, and this is ${process.version}`,
-  );
-});
-
 test('a temporary folder without room is not blamed on the journal', async ({ skip }) => {
   const folder = await testFolder();
   // Only root may mount; elsewhere there is no small folder.

@@ -8,8 +8,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import process from 'node:process';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { InputError, inputError } from '@shortlink/tables/basics';
 import { partialName, placeWithoutRoom, writeError } from '../folder.ts';
 import {
@@ -128,7 +127,7 @@ export function isInTransaction(path: string): boolean {
 
 function openDatabase(path: string, readOnly = false): DatabaseSync {
   try {
-    return new (loadSqlite().DatabaseSync)(path, { readOnly });
+    return new DatabaseSync(path, { readOnly });
   } catch (error) {
     throw readableError(path, error);
   }
@@ -251,24 +250,4 @@ export function lacksRoom(error: unknown): boolean {
 
 function systemError(code: string, cause: Error): Error {
   return Object.assign(new Error(cause.message, { cause }), { code });
-}
-
-/**
- * Node 22 and 24 print an ExperimentalWarning for `node:sqlite`, which does not concern the user of a tool: only this one is suppressed.
- * Throws an InputError in a version of Node without it.
- */
-function loadSqlite(): typeof import('node:sqlite') {
-  const { emitWarning } = process;
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
-    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
-    Reflect.apply(emitWarning, process, [warning, ...rest]);
-  };
-  try {
-    const old: Partial<typeof process> = process;
-    const found = old.getBuiltinModule?.('node:sqlite');
-    if (found !== undefined) return found;
-    throw inputError(`An import needs Node 22.13 or newer, and this is ${process.version}`);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }
