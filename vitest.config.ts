@@ -16,7 +16,7 @@ if (env['SHORTLINK_TEST_NIGHT'] === undefined) keepTempInMemory();
 
 /** What a test imports that starts a process, listens on a port, or opens a database on a disk. */
 const REAL_THINGS =
-  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|start-test-server|fork|cutting-proxy/;
+  /node:(child_process|http|net|tls|cluster|worker_threads)|(start|test)-postgres|temp-database|database-path|-process\.ts|start-server|fork|cutting-proxy/;
 
 /** Tests of many random cases: the longest of those that need nothing real. */
 const LONG = ['test/import/mixed-rows.property.test.ts', 'src/bulk/create-many.property.test.ts'];
