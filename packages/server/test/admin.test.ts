@@ -426,9 +426,9 @@ test('domains are removed at once without links, and by force with some', async 
 });
 
 /** Creates a link of an account. */
-async function createLink({ id: accountId, plan, limits }: Account, fields: Partial<NewLink> = {}) {
+async function createLink({ id: accountId, limits }: Account, fields: Partial<NewLink> = {}) {
   const outcome = await store.createLink({
-    caller: { keyId: 'key_none', accountId, permissions: ['shortlinks:write'], plan, limits },
+    caller: { keyId: 'key_none', accountId, permissions: ['shortlinks:write'], limits },
     input: {
       target_url: TARGET,
       title: '',

@@ -118,7 +118,7 @@ export interface Domain {
   removed?: boolean | undefined;
 }
 
-export interface Caller extends Pick<Account, 'plan' | 'limits'> {
+export interface Caller extends Pick<Account, 'limits'> {
   keyId: string;
   accountId: string;
   permissions: readonly wire.Permission[];

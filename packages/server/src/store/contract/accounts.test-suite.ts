@@ -36,7 +36,6 @@ export function testAccounts(useStore: UseStore): void {
       keyId: outcome.value.id,
       accountId,
       permissions,
-      plan: 'custom',
       limits: { ...PLAN_LIMITS.custom, links: 5 },
     });
     expect(await store().findKeyByHash(sha256('Secret'))).toBeUndefined();

@@ -39,17 +39,16 @@ export const accountReads = {
   },
 
   *findKeyByHash(_, hash) {
-    type Row = Pick<KeyRow, 'permissions' | 'expires_at'> & Omit<AccountRow, 'id' | 'name'>;
+    type Row = Pick<KeyRow & AccountRow, 'permissions' | 'expires_at' | 'limits' | 'disabled_at'>;
     // The look-up in the index takes longer the more bytes match. That helps no attacker, since nobody can choose the bytes of a SHA-256.
     const row = yield* rowOf<Row & { key_id: string; account_id: string }>(sql`
-      SELECT api_keys.id AS key_id, account_id, permissions, plan, limits, expires_at, disabled_at
+      SELECT api_keys.id AS key_id, account_id, permissions, limits, expires_at, disabled_at
       FROM api_keys JOIN accounts ON accounts.id = account_id WHERE hash = ${hash} AND revoked_at IS NULL`);
     if (row === undefined) return undefined;
     return {
       keyId: row.key_id,
       accountId: row.account_id,
       permissions: JSON.parse(row.permissions),
-      plan: row.plan,
       limits: JSON.parse(row.limits),
       expiresAt: row.expires_at ?? undefined,
       disabled: row.disabled_at === null ? undefined : true,
