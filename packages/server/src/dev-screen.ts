@@ -4,7 +4,7 @@ import { parsedJson, terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
 import type { RunningServer } from './start-server.ts';
 
-/** In any folder. The address of a server may hold a password, and is not repeated. */
+/** A command that works in any folder: it has the whole path of a database file. The address of a PostgreSQL server may hold a password, and is left out. */
 export function newKeyCommand(accountId: string | undefined, database: DatabaseSetting): string {
   const url = database.engine === 'sqlite' ? `sqlite:${databaseName(database)}` : '';
   const word = /^[\w./:-]*$/.test(url) ? url : JSON.stringify(url);

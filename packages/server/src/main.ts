@@ -3,7 +3,7 @@
 const [MAJOR, MINOR] = [22, 13] as const;
 const { node, bun, deno }: Partial<Record<string, string>> = process.versions;
 const [major = 0, minor = 0] = (node || '').split('.').map(Number);
-// Others start the server too, but their signals don't reach it, so that it would lose clicks at its end.
+// Bun and Deno could start the server too, but their signals don't reach it, so that it would lose clicks at its end.
 const other = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : '';
 
 if (other === '' && (major > MAJOR || (major === MAJOR && minor >= MINOR))) {

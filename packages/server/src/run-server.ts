@@ -9,7 +9,7 @@ import { databaseTools } from './open-store.ts';
 import { databaseName } from './setting-values.ts';
 import type { Settings } from './settings.ts';
 
-/** Of a service manager, of Ctrl-C, and of a terminal that is closed. */
+/** Signals that end the server: of a service manager, of Ctrl-C, and of a terminal that is closed. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Signals within this time, in milliseconds, are one: GNU `timeout` signals its child and then its whole group, which has the child in it. */
@@ -66,7 +66,7 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   // Once many connections have been opened, V8 takes the objects of requests for long-lived ones as well. They are then freed only by a
   // full garbage collection, and each of the small ones before it copies megabytes of them: pauses of 20 ms and more.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // Two thirds of all code: the other commands start three times as fast without it.
+  // These modules are two thirds of all code: the other commands start three times as fast without them.
   const { startServer } = await import('./start-server.ts');
   const { runWorker, startWorkers } = await import('./workers.ts');
   const { boundedWriter, createLogger } = await import('./logger.ts');
@@ -99,7 +99,7 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
 
   function onSignal(): void {
-    // Those of a terminal and of some service managers reach workers too, which the first process stops.
+    // Signals of a terminal and of some service managers reach workers too, which the first process stops.
     if (cluster.isWorker) return;
     signalAt ??= performance.now();
     if (performance.now() - signalAt >= ONE_SIGNAL_MS) process.exit(EXIT.failed);

@@ -99,7 +99,7 @@ export async function listen(host: string, port: number, options: ListenOptions 
     },
     /** From now on every response closes its connection, while new connections are still accepted. */
     drain: () => connections.drain(),
-    /** Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection. All of this may take so long. */
+    /** Accepts nothing new, lets the requests in flight end, and those that are on their way, then closes every connection. `drainTimeoutMs` bounds all of this. */
     close: async ({ drainTimeoutMs = DRAIN_TIMEOUT_MS } = {}) => {
       const closed = once(server, 'close');
       connections.drain();

@@ -14,7 +14,7 @@ export interface Kind<T> {
   value?: string;
   /** What is accepted, for the message about any other text. */
   accepts: string;
-  /** What no text stands for, where a setting has no default. @default undefined */
+  /** The value of a setting that has no default and is not given. @default undefined */
   none?: T;
   /** The text as it may be shown. @default as it is */
   shown?: (text: string) => string;

@@ -60,7 +60,7 @@ const TABLE: { [K in keyof Settings]: Described<Settings[K]> } = {
     'sqlite:./shortlink.db',
   ],
   databaseConnections: [
-    // One that reads and one that writes; more than anybody's PostgreSQL takes.
+    // A process needs one connection to read and one to write. Nobody's PostgreSQL takes more than the upper bound.
     kinds.whole('a number', 2, 1_000),
     'connections to PostgreSQL at most, of this process',
     '15',

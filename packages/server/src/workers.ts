@@ -14,10 +14,10 @@ import { prepare, type RunningServer, startCounting } from './start-server.ts';
 /** Wait before a worker that has ended is replaced: doubled with each one in a row that ended within `settled`, in milliseconds. */
 const RESTART_MS = { first: 100, most: 10_000, settled: 30_000 } as const;
 
-/** How often workers tell what they count, and how long they may take to tell all, in milliseconds. Of one that is killed or slow, the last are shown. */
+/** How often workers report what they count, and how long a full report may take, in milliseconds. A worker that is killed or slow is shown by its last report. */
 const METRICS_MS = 1_000;
 
-/** Between the first process and a worker: tell me the metrics, which are those of all in the first process; here they are; I serve; stop. */
+/** A message between the first process and a worker. `ask` is for metrics: a worker responds with its own, the first process with those of all workers. */
 type Message =
   | { type: 'serving' | 'stop' }
   | { type: 'ask'; id: string }
@@ -29,7 +29,7 @@ interface Slot {
   /** Absent until one has served: the end of its worker ends the start of all. */
   failures: number | undefined;
   timer?: NodeJS.Timeout;
-  /** By name, as it told each last. */
+  /** The last report of each metric, by its name. */
   metrics: Map<string, ToldMetric>;
 }
 

@@ -116,7 +116,7 @@ export class AdminCommand extends Command {
     });
   }
 
-  /** Its flags, then the environment. */
+  /** The settings that its flags give, then those of the environment. */
   settings(): Settings {
     return readSettings(flagsOf(this), this.context.env);
   }
@@ -129,7 +129,7 @@ export class AdminCommand extends Command {
       const isJson = this.opts<{ json?: boolean }>().json === true;
       const settings = this.settings();
       const publicUrl = publicUrlOf(settings);
-      // In another folder, or with another environment, it is another one. So are short URLs.
+      // In another folder, or with other variables, this is another database, and short URLs begin differently.
       const isUsed = /links|domains/.test(this.parent?.name() ?? '');
       const isUnset = settings.publicUrl === undefined && isUsed;
       const begin = `\nshort URLs begin with ${publicUrl}: no public URL is set`;
@@ -146,7 +146,7 @@ export class AdminCommand extends Command {
     });
   }
 
-  /** The same, with the database that the settings name, in which the account of `--account` is. Without `--init`, it is neither made nor migrated. */
+  /** Does the same with the open database, once that is known to have the account of `--account`. Without `--init`, the database is neither made nor migrated. */
   onStore<A extends unknown[]>(act: Act<Work, A>): void {
     this.onDatabase(async (work, ...args: A) => {
       const { init = false, account } = this.opts<{ init?: boolean; account?: string }>();

@@ -23,10 +23,10 @@ interface UpdateOptions {
   by?: string;
 }
 
-/** What shall be different of which link, and where in a file that is said. */
+/** What shall change in which link, and the place in the file that says so. */
 type Change = Omit<LinkCorrection, 'by' | 'now'> & { where?: string; problem?: string | undefined };
 
-/** Links of an account that are corrected from a file without `--yes`: so many, and so many of a hundred. */
+/** Without `--yes`, a file corrects at most this many links of an account, and at most this share of them. */
 const MOST_WITHOUT_YES = 100;
 const MOST_PERCENT_WITHOUT_YES = 30;
 const MAX_PROBLEMS = 100;
@@ -68,7 +68,7 @@ export function registerUpdate(links: AdminCommand): void {
       const one = { code: code ?? '', target_url, title, ifTarget };
       const changes = from === undefined ? [one] : await changesIn(from, work);
       const planned = await planOf(work, changes);
-      // A file that was killed is run again: what is right already is left out.
+      // After a crash the same file is given again: what is right already is left out.
       const plan = from === undefined ? planned : planned.filter(({ changed }) => changed);
       const right = planned.length - plan.length;
       if (right > 0) err(`already right: ${right} of the links`);
@@ -86,7 +86,7 @@ export function registerUpdate(links: AdminCommand): void {
     });
 }
 
-/** The keys of what a file of corrections may have: an export may be made one, so that its columns are no mistake, nor is one without a name. */
+/** Keys of the columns that a file of corrections may have. People make one from an export, so that all columns of that are allowed, and one without a name. */
 const KNOWN = ['', 'if_target', 'account_id', ...COLUMNS].map((name) => name.replaceAll('_', ''));
 
 const ONLY = 'only code or short_url, target_url, title, if_target, and those of an export';
@@ -102,7 +102,7 @@ async function changesIn(file: string, work: Work): Promise<Change[]> {
     for (const { line, problem, values } of rows) {
       const text = (name: string) => String(values.get(name) ?? '') || undefined;
       const [target_url, ifTarget] = [text('targeturl'), text('iftarget')];
-      // Only JSON has an empty text.
+      // An empty cell of a table has no value. In JSON, a title may be an empty text.
       const title = values.get('title') === '' ? '' : text('title');
       const where = `${source.name}, ${source.unit} ${line}: `;
       const unknown = [...values.keys()].find((key) => !KNOWN.includes(key));
@@ -169,7 +169,7 @@ function problemOf(change: Change, link: Link, rules: LinkRules): string | undef
     if (!(error instanceof Problem)) throw error;
     return `link ${code}: ${error.message}`;
   }
-  // Of a file that is run again, what was corrected before leads elsewhere than to its old target.
+  // When a file is given again, the links that it corrected before no longer lead to their old targets.
   const isOther = ifTarget !== undefined && ifTarget !== link.target_url;
   return isOther && changedLink(link, change).changed ? leadsTo(link) : undefined;
 }

@@ -6,10 +6,10 @@ import type { AdminCommand, DatabaseWork } from './command.ts';
 
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
 
-/** Two, which are four for the time of a deployment. */
+/** A service has two instances, and twice as many during a deployment. */
 const MIN_INSTANCES = 4;
 
-/** Beside the space of a backup. */
+/** Space that should be left once a backup is on the same disk. */
 const MIN_FREE_GB = 1;
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -22,7 +22,7 @@ export function registerDoctor(program: AdminCommand): void {
     const json = findings.map(([check, found, todo = 'nothing']) => ({ check, found, todo }));
     const open = findings.filter(([, , todo]) => todo !== undefined).length;
     const failure = `${open} of ${json.length} checks ask for something`;
-    // Not as a table, which is cut where a terminal is narrow: what should be done is the longest.
+    // A table would be cut where a terminal is narrow, and what should be done is its longest text.
     const shown = Object.fromEntries(
       findings.map(([check, found, todo]) => [check, found + (todo ? `. To do: ${todo}` : '')]),
     );
@@ -50,7 +50,7 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
   const migrate = 'run shortlink-server migrate, or start the server';
   yield ['schema', schema, version === newest ? undefined : migrate];
   if (connections !== undefined) {
-    // Each worker has two at least.
+    // Each worker has two connections at least.
     const each = Math.max(settings.databaseConnections, 2 * settings.workers);
     const instances = Math.floor(connections.most / each);
     const used = `${connections.used} of ${connections.most} in use; an instance has ${each} at most, so that ${instances} fit`;
@@ -82,7 +82,7 @@ function* judge(facts: DatabaseFacts, { settings, publicUrl }: DatabaseWork): Ge
 async function checkPublicUrl({ settings, publicUrl: url }: DatabaseWork): Promise<Finding> {
   const set = 'set SHORTLINK_PUBLIC_URL: nobody else can follow such short URLs';
   if (settings.publicUrl === undefined) return ['public URL', url, set];
-  // Proxies let it through, other than the health check, and without a key it is refused.
+  // Proxies let this request through, unlike the health check, and our server refuses it, since it has no key.
   const probe = new Request(`${url}/api/v1/usage`, { redirect: 'manual' });
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const response = await fetch(probe, { signal }).catch(() => undefined);

@@ -70,12 +70,12 @@ async function replace(target: string, found: Stats | undefined, fill: Fill, sig
   // Its name is random, because two exports may write the same file. After a crash it stays, as that of a backup does.
   const part = `${target}.${randomBytes(4).toString('hex')}.part`;
   const file = await open(part, 'wx', 0o600);
-  // A database that hangs holds nobody up.
+  // An interruption does not wait for a database that hangs.
   const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
   try {
     const exported = await Promise.race([fill((text) => file.writeFile(text)), interrupted]);
     if (found !== undefined) {
-      // Whoever reads each night's export can read the next one. Only root may give a file away.
+      // Whoever could read the last export can read this one. Only root may give a file away.
       await file.chown(found.uid, found.gid).catch(() => undefined);
       await file.chmod(found.mode);
     }

@@ -44,7 +44,7 @@ export function windowState(window: RequestWindow, limits: PlanLimits, used: num
   return { ...window, limit: requestLimit(limits, window.name), used };
 }
 
-/** Windows, the one that ends last first: a request that waits for it runs into no other one. Of those that end together, the first stays first. */
+/** The windows by their ends, the last one first: a request that waits for that end finds no other window full. Windows that end together keep their order. */
 export function lastToEnd<W extends { endsAt: number }>(windows: readonly W[]): W[] {
   return windows.toSorted((a, b) => b.endsAt - a.endsAt);
 }

@@ -48,7 +48,7 @@ export class ArrivingBody {
   /** Above {@link SMALL_BYTES}, nobody else uses its buffer. */
   bytes = new Uint8Array();
   #pieces = 0;
-  /** Bytes that others may wait for. */
+  /** Bytes that are counted in the memory of all bodies. */
   counted = 0;
 
   constructor(options: ArrivingBodyOptions) {

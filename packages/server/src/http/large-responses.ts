@@ -16,7 +16,7 @@ export interface LargeBody {
 /** Makes a body. It takes memory for what it has made so far, which throws a 503 when there is none left. */
 export type MakeBody = (take: (bytes: number) => void) => Promise<LargeBody>;
 
-/** Sends large bodies in pieces, as they are read. An account has so many slots: others wait 5 s, and too many are 429. More than `maxBytes` in memory are 503. */
+/** Sends large bodies in pieces, as clients read them. An account has `slots` of them at a time: a further one waits up to 5 s, and one too many gets 429. Beyond `maxBytes` in memory, one gets 503. */
 export function largeResponses(
   what: 'polls' | 'look-ups',
   slots: number,

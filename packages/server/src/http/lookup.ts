@@ -9,7 +9,7 @@ import type { AppOptions, CallerEnv } from './context.ts';
 import { type LargeBody, largeResponses } from './large-responses.ts';
 import type { BodyEnv } from './read-body.ts';
 
-/** Links of one entry, and of a whole response, where one that is longer than usual counts as several: so a response has some 32 MiB at most. */
+/** Links for one entry, and in a whole response, at most. A link that is longer than usual counts as several, so that a response has some 32 MiB at most. */
 const MAX_ENTRY_LINKS = 20;
 const MAX_LINKS = 50_000;
 const USUAL_LINK_BYTES = 640;

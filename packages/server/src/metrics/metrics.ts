@@ -38,7 +38,7 @@ export class Metrics {
     ...{ links_created: new Map(), refusals: new Map(), store_errors: new Map() },
     clicks_dropped: new Map([['', 0]]),
   } satisfies Record<Counter, Map<string, number>>;
-  /** Of each route: requests by duration, one number for each of the bounds and one for those above; and seconds in all. */
+  /** For each route: the requests up to each bound of the durations, those above the last bound, and the seconds of all. */
   readonly #durations = new Map<string, { buckets: number[]; sum: number }>();
   readonly #gauges: (() => Family)[] = [];
 

@@ -38,13 +38,13 @@ export class RedirectCache {
   /** When the recent generation is full, it becomes the older one, and links that were not followed since then are dropped. */
   #recent = new Map<string, Kept>();
   #older = new Map<string, Kept>();
-  /** Of the target URLs that were added to the recent generation, some more than once. */
+  /** Characters of the target URLs that were added to the recent generation. A link that is added again counts again. */
   #recentChars = 0;
   #unknown = new Set<string>();
   #unknownUntil = Number.NEGATIVE_INFINITY;
   /** Replaced with every change: what the store found before may be outdated. */
   #lookups = new Map<string, Promise<Redirect | undefined>>();
-  /** Ends when any link may have changed. */
+  /** A new epoch begins when any link may have changed. */
   #epoch = 0;
   #hasAliases = false;
   #confirmedAt = Number.NEGATIVE_INFINITY;

@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 5;
 const MAX_PROBLEMS = 100;
 
 export interface ImportSettings extends Pick<Reading, 'accountId' | 'hosts' | 'rules' | 'toAdd'> {
-  /** Of those at one host, the last one counts. Links of own exports may be on removed ones. */
+  /** Where several have one host, the last of these counts. Links of own exports may be on removed domains. */
   domains: readonly Domain[];
   /** `auto`: found by the columns of each file. */
   from: SourceName | 'auto';
@@ -86,7 +86,7 @@ class Import {
   /** The account that own exports name. */
   #account = '';
   #counts: ImportCounts = { created: 0, extended: 0, exists: 0 };
-  /** Links that wait for each other. */
+  /** Links that will be checked, or written, together. */
   #group: Group = [];
 
   constructor(work: Work, settings: ImportSettings, files: readonly File[]) {
@@ -138,7 +138,7 @@ class Import {
 
   async write(spool: Spool<Group>, checked: ImportCounts): Promise<ImportCounts> {
     this.#counts = { created: 0, extended: 0, exists: checked.exists };
-    // Addresses were compared. For a million links, their index is a fifth of the memory.
+    // All addresses were compared. For a million links, the old index is a fifth of the memory.
     this.#index = new AddressIndex();
     const of = Math.ceil((checked.created + checked.extended) / WRITTEN_TOGETHER);
     let number = 0;

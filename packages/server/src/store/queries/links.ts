@@ -169,7 +169,7 @@ function aliasUrl(shortUrl: ShortUrl, { hostname, path }: AliasRow): string {
 
 const EXPORTED_TOGETHER = 1_000;
 
-/** The links behind a code, in the order of their codes, which is the same on both engines; none after the last one. */
+/** The next links after this code, in the order of codes, which is the same on both engines. There are none after the last link. */
 export function* exportPage(
   { shortUrl, table }: ReadEngine,
   accountId: string | undefined,

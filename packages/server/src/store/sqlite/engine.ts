@@ -73,7 +73,7 @@ function insertRows(db: Database, rows: readonly StoredLink[]): Set<string> {
   return inserted;
 }
 
-/** The buckets that exist, and the first one: a step in the index for each. */
+/** Finds the first bucket and all that exist, by one step in the index for each. */
 const BUCKETS = sql`
   WITH RECURSIVE found (bucket) AS (
     SELECT 0

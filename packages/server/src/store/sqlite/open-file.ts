@@ -71,7 +71,7 @@ export function watchPlace(path: string): () => boolean {
   return () => identity() === opened;
 }
 
-/** A link in a circle, and a folder that may not be entered, are as good as no file: nobody finds the open one there. */
+/** A symbolic link in a circle, or in a folder that may not be entered, counts as no file: nobody finds the open database there. */
 function identityOf(file: string): string {
   const stats = attempt(() => statSync(file, { throwIfNoEntry: false }));
   return `${stats?.dev}:${stats?.ino}`;
