@@ -9,10 +9,10 @@ export function fetchVia(dispatcher: Dispatcher): typeof globalThis.fetch {
   return (input, init) => fetch(input, Object.assign({ ...init }, { dispatcher }));
 }
 
-/** Empty where there is none. */
+/** The address of each proxy, and the hosts that need none; empty texts where nothing is set. */
 type ProxyAddresses = Readonly<Record<'httpProxy' | 'httpsProxy' | 'noProxy', string>>;
 
-/** As in undici 8. */
+/** The code that undici 8 gives to the error of a tunnel that was not opened. */
 const NO_TUNNEL = 'UND_ERR_PRX_CONN';
 
 /** Connects directly, or through proxies, which tunnel `https` only: many open tunnels to port 443 only. */

@@ -27,7 +27,7 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-/** By why an import ended before every row had its link. */
+/** The exit codes of an import that ended before every row had its link, by the reason. */
 const STOP_EXIT_CODES = {
   rejects: EXIT_CODES.usage,
   authentication: EXIT_CODES.authentication,
@@ -42,7 +42,7 @@ export type StopReason = keyof typeof STOP_EXIT_CODES;
 
 type Counts = Pick<ImportSummary, 'rejected' | 'failed' | 'unknown' | 'stopped'>;
 
-/** Of a run that creates links. */
+/** The exit code of a run that creates links. */
 export function exitCodeOf(summary: Counts): ExitCode {
   if (summary.stopped !== undefined) return STOP_EXIT_CODES[summary.stopped.reason];
   if (summary.unknown > 0) return EXIT_CODES.unknownFate;
@@ -68,7 +68,7 @@ export class CliError extends Error {
   }
 }
 
-/** With its exit code: an error of the command line or of an input. Undefined for any other. */
+/** An error of the command line or of an input, with its exit code. Undefined for any other error. */
 export function asCliError(error: unknown): CliError | undefined {
   if (error instanceof CliError) return error;
   if (!(error instanceof InputError)) return undefined;

@@ -100,7 +100,7 @@ function followErrors(stream: Writable, onBroken: () => void, hasListeners: () =
   });
 }
 
-/** For where there is no command that could print it. */
+/** Prints an error that no command can print. */
 function printFatal(message: string): void {
   const event = { event: 'error', version: 1, error: { code: 'system', message, exit_code: 1 } };
   const isJson = process.argv.includes('--json');

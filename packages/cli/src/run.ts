@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   return runCommand(argv, io);
 }
 
-/** They read files of any size. */
+/** The commands that read files of any size. */
 const READERS = ['import', 'verify'];
 
 /**

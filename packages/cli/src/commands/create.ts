@@ -153,7 +153,7 @@ async function createLinks(
 
 const NONE = { created: 0, rejected: 0, failed: 0, unknown: 0 };
 
-/** On a terminal only: a script reads stdout, and a log has the errors. */
+/** Prints the counts on a terminal only: a script reads stdout, and a log has the errors. */
 function reportCreated(counts: typeof NONE, { printer, globals }: Context): void {
   if (printer.width === undefined || globals.json === true) return;
   const { created, ...others } = counts;

@@ -32,7 +32,7 @@ export function declareCommand<Values extends unknown[]>(
   );
 }
 
-/** Also standard output. */
+/** What stands for standard input on the command line, and for standard output. */
 export const STANDARD_STREAM = '-';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -10,7 +10,7 @@ export function examples(...lines: readonly string[]): string {
   return ['', heading('Examples:'), ...lines.map((line) => `  $ ${line}`)].join('\n');
 }
 
-/** For lists and for shells, which have one line for it. */
+/** The first sentence of a description, for lists and for shells, which have one line for it. */
 export function firstSentence(text: string): string {
   return text.split(/(?<=\.) |[:;] /, 1)[0]?.replace(/\.$/, '') ?? '';
 }
@@ -31,7 +31,7 @@ const MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.interrupted]: 'interrupted',
 };
 
-/** Besides 0, 1, 2 and 130. Commands that are not listed may end with any. */
+/** The exit codes of each command besides 0, 1, 2 and 130. A command that is not listed may end with any. */
 const OWN_CODES: Readonly<Record<string, readonly ExitCode[]>> = {
   create: [3, 4, 5, 6, 7],
   job: [3, 4, 6],

@@ -100,7 +100,7 @@ function waitStatus(name: string, job: Job | undefined): Status {
   return { task: 'job', name, done, total, parts: [[text, 0]] };
 }
 
-/** For more, there is `--output`. */
+/** Rows that the table has at most. `--output` writes all of them. */
 const TABLE_ROWS = 20;
 
 async function showJob(job: Job, output: string | undefined, context: Context): Promise<void> {

@@ -11,7 +11,7 @@ export function nameBeside(target: string, end: string): string {
   return join(dirname(target), `.${basename(target).slice(0, 60).toWellFormed()}.${end}`);
 }
 
-/** For a file that gets the name of its target once it is whole. Nobody can guess it. */
+/** The name of a new file until it is whole, and gets the name of its target. Nobody can guess it. */
 export function partialName(target: string): string {
   return nameBeside(target, `${randomBytes(12).toString('hex')}.partial`);
 }

@@ -83,11 +83,11 @@ export interface Existing {
   existing: number;
   /** Existing rows whose title, tags or redirect type was edited since (or the target URL, where the row has a short URL). */
   changed: number;
-  /** Of the first of these. */
+  /** The lines of the first of these rows. */
   changedLines: number[];
   /** Links of earlier runs that no row asks for any more. */
   gone: number;
-  /** Short URLs of the first of them. */
+  /** The short URLs of the first of these links. */
   goneLinks: string[];
 }
 
@@ -107,7 +107,7 @@ export interface Forecast {
   durationMs: number | undefined;
   /** The longest single wait for a quota in it. */
   waitMs?: number | undefined;
-  /** That the plan or `--rpm` allows. */
+  /** The name of the plan, and the requests that it or `--rpm` allows. */
   plan: string | undefined;
   requestsPerMinute: number | undefined;
 }
@@ -199,7 +199,7 @@ export interface ImportDeps {
   signal: AbortSignal;
   /** Ends it softly: those in flight are finished. */
   stopSignal: AbortSignal;
-  /** With retries and polls. */
+  /** The number of requests so far, with retries and polls. */
   requestCount: () => number;
   /** A clock for durations. */
   now: () => number;

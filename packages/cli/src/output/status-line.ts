@@ -99,7 +99,7 @@ export function fitStatus({ parts, done, total }: Omit<Status, 'task' | 'name'>,
   return textWidth(text) <= width ? text : [...text].slice(0, Math.max(0, width)).join('');
 }
 
-/** For a log, and for `--json`. */
+/** Shows the status line by line: in a log, and with `--json`. */
 function plainLines(printer: Printer) {
   return shownEvery(PLAIN_LINE_MS, (status) => {
     let last = '';

@@ -22,7 +22,7 @@ export interface AskSettings {
   signal: AbortSignal;
 }
 
-/** Doubles with each further retry. */
+/** The wait before the first retry. It doubles with each further one. */
 const FIRST_WAIT_MS = 500;
 /** A longer `Retry-After` is not waited for, nor one more often than this: a server may ask for it again and again. */
 const MAX_WAIT_MS = 120_000;
@@ -105,7 +105,7 @@ export class Asker {
     }
   }
 
-  /** `cookies` are for targets. */
+  /** Only requests to targets have `cookies`. */
   async #send(url: URL, method: string, cookies: CookieJar | undefined) {
     const { timeoutMs, userAgent, signal, fetchShort, fetchTarget } = this.#settings;
     const controller = new AbortController();

@@ -35,7 +35,7 @@ export interface Table {
   read: () => AsyncGenerator<LinkRow>;
 }
 
-/** Best first. Bitly calls it `link`, which elsewhere is the target. */
+/** Names of the column of short URLs, the best first. Bitly calls it `link`, which elsewhere is the target. */
 const SHORT_URL_NAMES = ['shorturl', 'shortlink', 'secureshorturl', 'bitlink', 'link'];
 
 /** Rows with these words have no link, whatever stands in their cells. */

@@ -179,5 +179,5 @@ const responseOf = ({ status, requestId }: Partial<ErrorReport> = {}) =>
 const CORRECT_FIRST =
   'The results name the rows that failed. Correct these first, or take them out: until then, each run ends before it sends the rows behind them.';
 
-/** After the others, the key, the plan or the file must be changed first. */
+/** After any other reason, the key, the plan or the file must be changed first. */
 const CONTINUABLE: readonly string[] = ['rate_limit', 'interrupted', 'unknown', 'error'];

@@ -72,7 +72,7 @@ async function writeSummary(path: string, text: string): Promise<void> {
   });
 }
 
-/** What the files before one leave of `--limit`, and where they name links; in a dry run they would. */
+/** The settings of a file after others: with what these leave of `--limit`, and with their journals and results, or, in a dry run, with the files themselves. */
 function after(
   earlier: readonly ImportSettings[],
   outcomes: readonly FileOutcome[],
@@ -90,7 +90,7 @@ function after(
   };
 }
 
-/** Each file is read once for each other one. */
+/** Among more files than these, none is compared with the others: each would be read once for each other one. */
 const MOST_COMPARED = 10;
 
 /** The files, a bad one first: it ends the run before anything of the others is sent. */

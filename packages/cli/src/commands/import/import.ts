@@ -7,7 +7,7 @@ import type { ImportSettings, OutputFormat } from '../../import/types.ts';
 import { declareCommand, linkFields, type Perform, STANDARD_STREAM } from '../declare.ts';
 import { addImportOptions, type ImportOptions } from './options.ts';
 
-/** Before the account is known. */
+/** The settings of a file before the account is known. */
 type FileSettings = Omit<ImportSettings, 'baseUrl'>;
 
 export interface ImportInput {
@@ -95,7 +95,7 @@ export function nameFor(file: string, sheet: string | undefined): string {
   return sheet === undefined ? file : `${file}.${sheet.replaceAll(/[\\/:*?"<>|]/g, '_')}`;
 }
 
-/** The path that they begin with: beside the input; for standard input and pipes, in the current folder. */
+/** The path that these files begin with: beside the input; for standard input and pipes, in the current folder. */
 function baseOf(file: string, { stateDir, sheet }: ImportOptions): string {
   const name = isStream(file) ? 'stdin' : nameFor(file, sheet);
   return stateDir === undefined ? name : join(stateDir, basename(name));

@@ -53,7 +53,7 @@ export async function watchImports(
           if (event.type === 'forecast') warnOfWait(event.forecast, maxWait, printer);
         },
         warnings: warnings as readonly string[],
-        /** For this file, with polls and retries. */
+        /** The number of requests for this file, with polls and retries. */
         requestCount,
         onStopping: () => current.onStopping(),
         end: status.stop,
@@ -99,14 +99,14 @@ export function stopSignals({ io, printer }: Context) {
   const signals = {
     soft: soft.signal,
     hard: hard.signal,
-    /** Called at the first; returns what the run still does. */
+    /** Called at the first Ctrl-C; returns what the run still does. */
     onSoft: undefined as (() => string) | undefined,
     release: io.onInterrupt((cause) => {
       if (!soft.signal.aborted) {
         soft.abort(interruptedError());
         const ending = signals.onSoft?.() ?? 'Stopping.';
         if (cause === 'signal') printer.note(`${ending} Ctrl-C again stops now.`);
-        // Of a terminal that is closed, both the system and the shell tell, and output fails.
+        // When a terminal is closed, the system and the shell both send a signal, and output fails.
       } else if (cause !== 'closed') {
         // A third Ctrl-C finds no listener, so it ends the process even if something hangs.
         signals.release();

@@ -41,7 +41,7 @@ export class Evidence {
   /** The fingerprint of results that the journal has not written last. */
   record: string | undefined;
   readonly named = new NamedLinks();
-  /** Set once the rows were checked, as the number of those that are valid. */
+  /** Adds all rows again. This and the number of valid rows are set once the rows were checked. */
   addRows: () => Promise<void> = async () => {};
   validRows = 0;
   readonly #db: Journal['db'];
@@ -166,7 +166,7 @@ export class Evidence {
     this.#db.exec(sql.DROP_FOUND);
   }
 
-  /** By the last comparison. */
+  /** Whether, by the last comparison, a row asks for a link of this batch. */
   asksFor({ firstLink, size }: Batch): boolean {
     return this.#db.prepare(sql.ASKS_FOR).get(firstLink, firstLink + size) !== undefined;
   }

@@ -11,7 +11,7 @@ import type { Forecast, ImportDeps, ImportSettings } from '../types.ts';
 
 const USAGE_TIMEOUT_MS = 10_000;
 
-/** A rule of thumb. */
+/** How often a job is polled, as a rule of thumb. */
 const POLLS_PER_JOB = 2;
 
 const MINUTE_MS = 60_000;

@@ -134,7 +134,7 @@ export function addEntries(known: Entry[], entries: readonly Entry[]): void {
   });
 }
 
-/** One by one, since there may be 10,000. */
+/** Gives the links of a batch one by one, since there may be 10,000. */
 export function* linksOfBatch(batch: Batch, stored: unknown, known: readonly Entry[]) {
   for (const [index, link] of (stored as StoredLink[]).entries()) {
     const { pair, key, content } = identityOf(link, batch.domain);

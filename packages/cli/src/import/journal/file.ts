@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type InputError, inputError, systemReason } from '@shortlink/tables/basics';
 
-/** Unless the user names them. */
+/** How the name of a journal ends, unless the user gives it another one. */
 export const JOURNAL_NAME = /\.shortlink-journal$/;
 
 /** In a folder of the import, the next run would find a journal again that can't be used. */
@@ -10,11 +10,11 @@ const SET_ASIDE =
 const RESTORE = `Restore it from a copy. Without one, ${SET_ASIDE}`;
 export const UPGRADE = `This release can't read it: ${SET_ASIDE}`;
 
-/** Where the journal itself is no obstacle. */
+/** What to do where another name or folder helps. */
 const ELSEWHERE =
   'Name another file: --journal FILE. Or put all that an import writes into another folder: --state-dir FOLDER';
 
-/** Where the journal is there. */
+/** What to do about a journal that is there. */
 export const ALLOW = 'Let this user read and write it: it knows which links exist.';
 
 export function notWritable(path: string, cause: unknown, hint = ELSEWHERE): InputError {
@@ -73,7 +73,7 @@ export const APPLICATION = Buffer.from(MARK).readUIntBE(0, MARK.length);
 /** Where a database has its `application_id`. */
 const ID_OFFSET = 68;
 
-/** Whatever its name is. */
+/** Whether a file is a journal, whatever its name is. */
 export function isJournal(path: string): boolean {
   const text = firstBytes(path, ID_OFFSET + MARK.length).toString('latin1');
   return text.startsWith(DATABASE_MAGIC) && text.startsWith(MARK, ID_OFFSET);

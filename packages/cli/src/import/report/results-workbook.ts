@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 32_767;
 /** A name of a sheet that Excel takes. Other programs write longer ones, and more characters. */
 const SHEET_NAME = /^(?!'|history$)[^[\]:*?/\\]{1,31}(?<!')$/i;
 
-/** In digits. */
+/** The widths of columns, in digits. */
 const URL_WIDTH = 50;
 const WIDTH = 18;
 

@@ -13,7 +13,7 @@ import { type OutputFile, openOutput } from './output-file.ts';
 import { type RowOutcome, reported, resultsText } from './report-rows.ts';
 import { whyStopped, withPlace } from './summary.ts';
 
-/** Of a workbook, the header included. */
+/** The rows of a sheet in a workbook, its header included. */
 const MAX_SHEET_ROWS = 1_048_576;
 
 /** Rows of a kind that a summary names. */

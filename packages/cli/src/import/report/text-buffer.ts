@@ -1,6 +1,6 @@
 const BUFFER_BYTES = 256 * 1024;
 
-/** Few enough for the young generation of the heap. */
+/** Characters that are encoded together: few enough for the young generation of the heap. */
 const PIECE_LENGTH = 16 * 1024;
 
 /** UTF-8 takes at most so many for a UTF-16 code unit. */

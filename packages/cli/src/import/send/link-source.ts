@@ -4,7 +4,7 @@ import { contentOf, pairOf } from '../map/link-identity.ts';
 import type { RowRules } from '../map/row-rules.ts';
 import type { SendInput } from './send-rows.ts';
 
-/** One by one, the others would be copied each time. */
+/** Links that are forgotten together. One by one, the others would be copied each time. */
 const FORGET_STEP = 4096;
 
 /** The link of a new row, made when the request is written as JSON. Only what the journal needs of it is kept until the batch is settled. */
