@@ -1,25 +1,27 @@
 import { expect, test } from 'vitest';
 import { devScreen, readableLogLine } from './dev-screen.ts';
 
+const readable = (json: string) => readableLogLine(json, process.stderr);
+
 test('a line of the log is made readable, and one of the runtime is shown as it is', () => {
   const line = { level: 'info', time: 0, msg: 'worker serves', worker: 1 };
-  expect(readableLogLine(JSON.stringify(line))).toMatch(/ {2}worker serves {2}worker=1\n$/);
+  expect(readable(JSON.stringify(line))).toMatch(/ {2}worker serves {2}worker=1\n$/);
   for (const text of ['FATAL ERROR: heap out of memory', '{', '']) {
-    expect(readableLogLine(`${text}\n`)).toBe(`${text}\n`);
+    expect(readable(`${text}\n`)).toBe(`${text}\n`);
   }
-  expect(readableLogLine('\u001b[2J')).toBe('\\u001b[2J\n');
+  expect(readable('\u001b[2J')).toBe('\\u001b[2J\n');
 });
 
 test('a line that a worker could not write to its end is shown as it is', () => {
   const line = '{"level":"info","time":"2026-11-29T10:20:30.000Z","msg":"worker se';
-  expect(readableLogLine(line)).toBe(`${line}\n`);
+  expect(readable(line)).toBe(`${line}\n`);
 });
 
 test('a path in the log that steers a terminal is written with escapes, and a failure has its stack', () => {
   const request = { level: 'info', time: 0, method: 'GET', path: '/\u009b2J', status: 404, ms: 1 };
-  expect(readableLogLine(JSON.stringify(request))).toContain('GET /\\u009b2J');
+  expect(readable(JSON.stringify(request))).toContain('GET /\\u009b2J');
   const err = { message: 'no', stack: 'Error: no\n    at \u009b2J (x.ts:1)' };
-  const line = readableLogLine(JSON.stringify({ level: 'error', time: 0, msg: 'failed', err }));
+  const line = readable(JSON.stringify({ level: 'error', time: 0, msg: 'failed', err }));
   expect(line).toContain('failed\n    Error: no\n        at \\u009b2J (x.ts:1)\n');
 });
 

@@ -1,4 +1,3 @@
-import { stderr } from 'node:process';
 import { styleText } from 'node:util';
 import { parsedJson, terminalSafe } from './admin/output.ts';
 import { type DatabaseSetting, databaseName } from './setting-values.ts';
@@ -36,13 +35,13 @@ ${styleText('dim', 'Requests to the API are listed below. Ctrl-C stops the serve
 
 const LEVEL_FORMATS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
-/** A line of the log for a person: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
-export function readableLogLine(json: string): string {
+/** A line of the log for a person who looks at `stream`: `10:20:30  201  POST /api/v1/links  3 ms`. Texts in it may be anybody's. */
+export function readableLogLine(json: string, stream: NodeJS.WritableStream): string {
   const line = json.startsWith('{"level":') ? parsedJson(json) : undefined;
   // The runtime of a worker writes what it warns of, or dies of, to the same stream, and may cut a line off.
   if (line === undefined) return `${terminalSafe(json.trimEnd())}\n`;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
-    styleText(format, text, { stream: stderr });
+    styleText(format, text, { stream });
   // The ids of a request are left out: nobody looks for them on a screen.
   const { level, time, msg = '', method, path, status, ms, err, ...rest } = line;
   const { request_id, account_id, key_id, ...fields } = rest;

@@ -72,7 +72,8 @@ async function start(settings: Settings, { dev }: { dev: boolean }): Promise<voi
   const { boundedWriter, createLogger } = await import('./logger.ts');
   const { logLevel, database } = settings;
   const write = boundedWriter(stderr);
-  const writeLog = dev && stderr.isTTY ? (line: string) => write(readableLogLine(line)) : write;
+  const writeLog =
+    dev && stderr.isTTY ? (line: string) => write(readableLogLine(line, stderr)) : write;
   if (cluster.isWorker) return runWorker(settings, { env, logger: createLogger(logLevel, write) });
   const logger = createLogger(logLevel, writeLog);
   const server =

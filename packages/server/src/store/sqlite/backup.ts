@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { execPath } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { fileBeside } from '../../start-thread.ts';
 import { StoreError } from '../store-error.ts';
 import type { BackupFailure } from './backup-process.ts';
@@ -85,8 +83,8 @@ async function giveName(part: string, file: string): Promise<void> {
 
 /** Copies in a process of its own, which alone can be stopped. It has ended when this settles, so that nobody writes the part any more. */
 async function copyInProcess(path: string, part: string, signal?: AbortSignal): Promise<void> {
-  const program = fileURLToPath(fileBeside('backup-process', import.meta.url));
-  const child = spawn(execPath, [program, path, part], {
+  const child = fork(fileBeside('backup-process', import.meta.url), [path, part], {
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C goes to all processes of a terminal's group. This one is ended from here.
     detached: true,
