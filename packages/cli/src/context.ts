@@ -48,7 +48,7 @@ export class Context {
     return this.#config;
   }
 
-  /** For suggested commands, which are about the same profile. */
+  /** The flag of suggested commands, so that they are about the same profile. */
   get profileFlag(): string {
     const { profile } = this.globals;
     return profile === undefined ? '' : ` --profile ${profile}`;

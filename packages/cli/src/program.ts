@@ -54,7 +54,7 @@ export function buildProgram(io: Io, isJson: boolean, perform: Perform): Command
   return program;
 }
 
-/** In the order of the help. */
+/** All commands, in the order of the help. */
 const COMMANDS = [
   ...[declareCreate, declareImport, declareJob, declareVerify],
   ...[declareUsage, declareAuth, declareConfig, declareCompletion],

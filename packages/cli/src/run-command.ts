@@ -39,7 +39,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<ExitC
 /** Commander's error after it printed help to stderr. */
 const HELP_SHOWN = '(outputHelp)';
 
-/** As one sentence. `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated. */
+/** The error as one sentence. `--apikey=SECRET` is an unknown option, and `auth login SECRET` a superfluous argument: neither is repeated. */
 function usageProblem({ message }: CommanderError): string {
   return message
     .replace(/^error: /, '')
@@ -47,7 +47,7 @@ function usageProblem({ message }: CommanderError): string {
     .replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1.');
 }
 
-/** As far as a command line names one: `shortlink job wait`. */
+/** The command as far as a command line names one: `shortlink job wait`. */
 function nameOf(argv: readonly string[], program: Command): string {
   let command = program;
   const path = [program.name()];

@@ -183,7 +183,7 @@ export class Workers {
 type Other = Worker | NodeJS.Process;
 
 function send(other: Other, message: Message): void {
-  // Whoever has ended misses nothing.
+  // A process that has ended needs no message.
   other.send?.(message, undefined, undefined, () => undefined);
 }
 
@@ -240,7 +240,7 @@ export async function runWorker(
   settings: Settings,
   { env, logger: parent }: { env: NodeJS.ProcessEnv; logger: Logger },
 ): Promise<void> {
-  // Without the process that started it, it ends what it does, instead of at once.
+  // A worker that loses the first process ends what it does, instead of ending at once.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const number = Number(env[WORKER]);
   const stopped = new Promise<void>((resolve) => {

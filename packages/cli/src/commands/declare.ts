@@ -77,7 +77,7 @@ export function collect(value: string, previous: readonly string[] | undefined):
   return [...(previous ?? []), parseText(value)];
 }
 
-/** Not the client's constant, because the client is loaded later. */
+/** The client has this constant, too, but is loaded later. */
 export const MAX_BATCH_LINKS = 10_000;
 
 const REDIRECT_TYPES = [301, 302, 307] as const satisfies RedirectType[];

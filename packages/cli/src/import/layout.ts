@@ -50,7 +50,7 @@ export async function detectLayout(
     return (await detect(map, isMapOptional ? all : ['title', 'tags'])).layout;
   } catch (error) {
     if (map.target_url !== undefined && !isMapOptional) throw error;
-    // Of lines with other keys, two columns may be one field.
+    // Where lines have different keys, two columns may be one field.
     for (const names of [map, { title: '', tags: '', ...map }]) {
       const found = await detect({ ...names, target_url: '1' }, all).catch(() => undefined);
       if (found?.isProven === true) return found.layout;

@@ -33,7 +33,7 @@ export interface ImportSettings extends TableSettings {
   rejects: string;
   /** Whether these files have their default names. They are not written through symbolic links then. */
   usualNames?: { output: boolean; rejects: boolean } | undefined;
-  /** For standard input, the folder of a file that is named by the content. */
+  /** The path of the journal; for standard input, the folder of a file that is named by the content. */
   journal: string | { folder: string };
   restart?: boolean | undefined;
   /** `--tag`, `--domain`, `--redirect-type`: for rows that have none of their own. */
@@ -49,9 +49,9 @@ export interface ImportSettings extends TableSettings {
   /** Whether the summary names rows: a run without results reads them once more for it. @default false */
   listsRows?: boolean | undefined;
   maxRejects: number | 'all';
-  /** For rows that may have become links, where the service can't be asked. */
+  /** What happens to rows that may have become links, where the service can't be asked. */
   onUnknown: OnUnknown;
-  /** For rows of which a link exists that could be theirs, or another one. @default 'stop' */
+  /** What happens to rows of which a link exists that could be theirs, or another one. @default 'stop' */
   onSimilar?: OnSimilar | undefined;
   /** @default where the service lists it among its features */
   idempotency?: boolean | undefined;
@@ -73,7 +73,7 @@ export type MadeResult = LinkResult & { made_for: string };
 /** Why it is not known what became of a request that was begun. */
 export const NO_RESPONSE = 'sent, and the import ended before the response came';
 
-/** As the results file names them. */
+/** The states of rows, as the results file names them. */
 export const ROW_STATUSES = ['created', 'rejected', 'failed', 'unknown', 'unsent'] as const;
 export type RowStatus = (typeof ROW_STATUSES)[number];
 
@@ -152,7 +152,7 @@ type ListedRow = RowPlace & { target_url: string; short_url: string | null };
 export interface RowLists {
   problems: (RowPlace & { status: 'rejected' | 'failed' | 'unknown'; reason: string })[];
   changed: ListedRow[];
-  /** With links that this run has created, or would create. */
+  /** Rows with links that this run has created, or would create. */
   new: ListedRow[];
 }
 
@@ -205,6 +205,6 @@ export interface ImportDeps {
   now: () => number;
   /** How long the machine has run: no correction of its clock changes that. */
   uptime: () => number;
-  /** As `Date.now()`. */
+  /** The time as `Date.now()` gives it. */
   wallClock: () => number;
 }

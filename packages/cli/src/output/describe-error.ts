@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<string, readonly [code: string, exitCode: ExitCode]
   InvalidOptionError: ['usage', usage],
 };
 
-/** In place of the error's own message, which is `%s`. */
+/** What is said in place of the error's own message, which is `%s` in it. */
 const MESSAGES: Readonly<Record<string, Text>> = {
   AuthenticationError: 'The server refused the API key: %s',
   PlanLimitError: ({ used, allowed }) => {

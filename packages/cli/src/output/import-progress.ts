@@ -22,7 +22,7 @@ export class ImportProgress {
   /** When sending began. An earlier run says nothing about the speed of this one. */
   #start: { at: number; requests: number } | undefined;
   readonly #jobs = new Map<string, Record<'first' | 'count' | 'processed', number>>();
-  /** As the service last said. */
+  /** The quota as the service last reported it. */
   #quota: { at: number; windows: readonly QuotaWindow[] } | undefined;
   #wait: { until: number; error: string | undefined } | undefined;
   #stopping = false;

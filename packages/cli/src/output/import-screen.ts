@@ -84,7 +84,7 @@ function kindOf({ format, encoding, delimiter = ',', sheet, hasHeader }: Plan): 
   ).join(', ');
 }
 
-/** Of columns without a name, the first URL shows whether the right one was found. */
+/** Where columns have no name, the first URL shows whether the right one was found. */
 function mappingTexts(plan: Plan): string[] {
   if (plan.format === 'urls') return [];
   const { firstUrl } = plan;

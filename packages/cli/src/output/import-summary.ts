@@ -28,7 +28,7 @@ export async function printEnd(end: End, printer: Printer): Promise<void> {
   }
 }
 
-/** With a table where not every row has its link. */
+/** Prints how an import ended, with a table where not every row has its link. */
 export async function printSummary(summary: ImportSummary, printer: Printer, verbose: boolean) {
   const { rejected, failed, unknown, unsent, stopped, dryRun } = summary;
   const notCreated = rejected + failed + unknown;

@@ -28,7 +28,7 @@ export interface ProgressEvent {
   /** Rows or links. */
   done: number;
   total: number | null;
-  /** Until the next request. */
+  /** How long it is until the next request. */
   wait_ms: number;
   /** An estimate. */
   left_ms: number | null;

@@ -64,18 +64,18 @@ export class Printer {
     stdout.write(`${stdout.isTTY === true ? this.signs(this.redact(text)) : this.redact(text)}\n`);
   }
 
-  /** On one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
+  /** Prints JSON on one line into a pipe, and where it is one of many (`isLine`); else indented on a terminal. */
   json(value: unknown, isLine = false): void {
     this.data(toSafeJson(value, this.#io.stdout.isTTY === true && !isLine ? 2 : undefined));
   }
 
-  /** With `--json` the value, else the text. */
+  /** Prints the value with `--json`, else the text. */
   result(value: object, text: string): void {
     if (this.options.json) this.json(value);
     else this.data(text);
   }
 
-  /** With `--json`. Where the results of one of `files` take stdout, it is an event. */
+  /** Prints a summary with `--json`. Where the results of one of `files` take stdout, it is an event. */
   summary(value: object, files: readonly { output: string }[]): void {
     if (!this.options.json) return;
     if (files.some(({ output }) => output === '-')) this.event({ event: 'summary', ...value });
@@ -162,7 +162,7 @@ export class Printer {
     this.#io.stderr.write(`${this.signs(this.redact(text))}\n`);
   }
 
-  /** With the signs that the terminal can show. */
+  /** The text with the signs that the terminal can show. */
   signs(text: string): string {
     return this.#isAscii && !this.options.json ? toAscii(text) : text;
   }

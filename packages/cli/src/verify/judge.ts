@@ -28,11 +28,11 @@ export type Finding = (typeof FINDINGS)[number];
 /** Columns that a report adds. */
 export interface Verdict {
   verified: Finding;
-  /** Of the short URL's last response. */
+  /** The status of the short URL's last response. */
   verified_status?: number | undefined;
   verified_location?: string | undefined;
   verified_target_status?: number | undefined;
-  /** For everything that is not `ok`. */
+  /** What is wrong, for every finding but `ok`. */
   verified_problem?: string | undefined;
 }
 

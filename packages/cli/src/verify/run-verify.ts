@@ -10,7 +10,7 @@ import type { LinkRow, Table } from './table.ts';
 
 export interface VerifySettings {
   output: string;
-  /** Then it is not written through a symbolic link. */
+  /** Whether `output` is the default name. Then it is not written through a symbolic link. */
   isUsualOutput: boolean;
   targets?: boolean;
   concurrency: number;
@@ -121,7 +121,7 @@ async function isReport(path: string): Promise<boolean> {
   return names.slice(-COLUMNS.length).join() === COLUMNS.join();
 }
 
-/** As CSV, written as the input is, or as JSON Lines: the table's own columns, then what was found out. */
+/** Writes rows as CSV, in the way of the input, or as JSON Lines: the table's own columns, then what was found out. */
 function reportFormat({ layout: { plan, dialect } }: Table, isJsonl: boolean) {
   const { columns } = plan;
   const own = [...columns.keys()].filter((at) => !COLUMNS.some((name) => name === columns[at]));

@@ -15,7 +15,7 @@ const ONE_PASS_HOST = /^[\x21-\x24\x26-\x7e]*$/;
 /** Characters that have no place in a hostname and are left out of it (UTS 46). The two joiners stay. */
 const LEFT_OUT = /(?:(?![\u200c\u200d])\p{Default_Ignorable_Code_Point})+/gu;
 
-/** Longer than any name before it is normalised: at most three characters become one. Marks in a row are sorted, in quadratic time. */
+/** Finds what is longer than any name before it is normalised: at most three characters become one. Marks in a row are sorted, in quadratic time. */
 const FAR_TOO_LONG = new RegExp(
   `^.{${4 * MAX_HOSTNAME_LENGTH}}|(?:^|[^\\p{Mark}ﾞﾟ])[\\p{Mark}ﾞﾟ]{${MAX_LABEL_LENGTH + 1}}`,
   'su',

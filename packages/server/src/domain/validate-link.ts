@@ -91,7 +91,7 @@ function fieldDetail(field: string, problem: string): ErrorDetail {
   return { field, message: `${field} ${problem}` };
 }
 
-/** For a domain of another account as for none. */
+/** The detail is the same for a domain of another account and for one that does not exist. */
 const FOREIGN_DOMAIN = fieldDetail('domain_id', 'is not a domain of this account');
 
 /** One detail per field: a later rule says nothing new about a field that failed already. */

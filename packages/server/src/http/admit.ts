@@ -14,7 +14,7 @@ const MAX_KEY_LENGTH = 256;
 /** A process writes a key's last use at most this often, in milliseconds. */
 const RECORD_USE_EVERY_MS = 60_000;
 
-/** Beyond it, uses are written more often than needed, and memory stays bounded. */
+/** Keys whose last use is remembered. Beyond this number, uses are written more often than needed, and memory stays bounded. */
 const MAX_REMEMBERED_KEYS = 10_000;
 
 /** A key that was valid so long ago may be revoked by now, or its account be disabled, in milliseconds. */

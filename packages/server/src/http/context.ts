@@ -56,7 +56,7 @@ export interface AppOptions extends GivenOptions {
   isDraining: () => boolean;
 }
 
-/** By name. Each is always written in the same way, so that a later value replaces an earlier one. */
+/** Headers by their names. A name is always written in the same way, so that a later value replaces an earlier one. */
 export type ResponseHeaders = Record<string, string>;
 
 /** What {@link respond} needs of a request's context. */
@@ -86,7 +86,7 @@ export function respondJson(
   return respond(c, JSON.stringify(value), status, headers);
 }
 
-/** For every response with a body: never sniffed, never framed, nothing loaded by it. The site of a redirect decides about the referrer. */
+/** Every response with a body has these: it is never sniffed, never framed, and loads nothing. The site of a redirect decides about the referrer. */
 export const SECURITY_HEADERS: Readonly<ResponseHeaders> = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

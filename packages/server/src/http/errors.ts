@@ -99,7 +99,7 @@ function visitorResponse(c: Context<AppEnv>, status: number, { notFoundUrl }: Ap
   });
 }
 
-/** Not from the host of that page: the visitor would come back without end. */
+/** A redirect to a page of the operator, but none from the host of that page: the visitor would come back without end. */
 function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | undefined {
   const hostOf = (address: string) => normalizeHost(new URL(address).host);
   if (url === undefined || hostOf(url) === hostOf(c.req.url)) return undefined;

@@ -75,7 +75,7 @@ export class Metrics {
     const jobs =
       'Accepted jobs that are not completed yet, as last read from the database, 1,000 at most';
     const up = '1 when the last use of the database succeeded, else 0';
-    // Of several processes, the worst is shown.
+    // Where several processes serve, the worst value is shown.
     this.#gauges.push(
       () => family('gauge', 'database_up', up, [['', store.isHealthy() ? 1 : 0]], 'min'),
       () => family('gauge', 'jobs_pending', jobs, [['', pendingJobs()]], 'max'),

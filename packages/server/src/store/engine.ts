@@ -53,7 +53,7 @@ export interface StoredLink extends NewLink, Pick<Link, 'id' | 'code' | 'is_acti
 }
 
 export interface Slots {
-  /** So many of the requests, from the first on, have their quota slots. */
+  /** The number of requests, from the first on, that have their quota slots. */
   granted: number;
   used: number;
 }

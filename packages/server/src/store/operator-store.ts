@@ -39,7 +39,7 @@ export interface OperatorStore {
   findLink(code: string): Promise<wire.Link | undefined>;
   /** Where else a link is found, and how it was corrected, oldest first. Both are empty for an unknown code. */
   linkHistory(code: string): Promise<LinkHistory>;
-  /** Of the accounts of these links: how many of these each has, and how many links in all. */
+  /** For each account of these links: how many of these links it has, and how many links in all. */
   countLinks(codes: readonly string[]): Promise<Map<string, { some: number; all: number }>>;
   /**
    * Changes where links lead, their titles, or both, each link once, and keeps what was before: all in one step, or none where one can't be changed. Of
@@ -80,7 +80,7 @@ export interface LinkImport {
   step?: { number: number; of: number } | undefined;
 }
 
-/** In place of the id of a domain: a code is unique over all of them. */
+/** Stands in place of the id of a domain, since a code is unique over all domains. */
 export const ANY_DOMAIN = '*';
 
 export interface Alias {

@@ -50,7 +50,7 @@ interface Details {
   choices?: readonly string[];
   parse?(value: string, previous: unknown): unknown;
   fallback?: unknown;
-  /** As the help prints the default. */
+  /** The default as the help prints it. */
   shown?: string;
 }
 

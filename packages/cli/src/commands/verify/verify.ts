@@ -19,7 +19,7 @@ export const TABLE_FIELDS = [
   'target_url',
 ] as const satisfies (keyof TableSettings['map'])[];
 
-/** As commander hands them over. */
+/** The options as commander hands them over. */
 interface VerifyOptions
   extends Omit<TableSettings, 'file' | 'map'>,
     Pick<VerifySettings, 'targets' | 'concurrency'> {

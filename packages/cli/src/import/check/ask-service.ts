@@ -33,7 +33,7 @@ export async function askService({ evidence, journal, deps }: Ask): Promise<void
 
 /** A request that was sent a moment ago may be carried out after a look-up. */
 async function untilWorked(journal: Journal, deps: ImportDeps): Promise<void> {
-  // By the clock that says less: the wall clock may have been set forward, and the machine may have been started since, or be another one.
+  // Each age is by the clock that says less: the wall clock may have been set forward, and the machine may have been started since, or be another one.
   const ages = journal.openBatches().map((batch) => {
     const { byClock, byUptime } = agesOf(batch.again ?? batch, deps);
     return byUptime < 0 ? byClock : Math.min(byClock, byUptime);
@@ -64,7 +64,7 @@ async function lookUp(pairs: readonly string[], evidence: Evidence, deps: Import
     ...linkOfPair(pair),
     after: undefined as string | undefined,
   }));
-  // Of a target with many links, each answer has a part.
+  // For a target with many links, each response has a part.
   while (asked.length > 0) {
     const results: LookupResult[] = await deps.client.links.lookup(asked, { signal: deps.signal });
     asked = asked.flatMap((target, index) => {

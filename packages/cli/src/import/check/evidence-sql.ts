@@ -122,7 +122,7 @@ const isOfOther = (rows: string) =>
 
 export const COPIED = `temp.row WHERE named IS NOT NULL AND ${isOfOther('row')}`;
 
-/** Whose cells name a link to another target than theirs, which no other row has. */
+/** Whether the cells of a row name a link to another target than theirs, which no other row has. */
 const hasFormer = (rows: string) => `fit = 0 AND named IS NOT NULL AND NOT ${isOfOther(rows)}`;
 
 /**

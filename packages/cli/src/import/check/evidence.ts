@@ -34,7 +34,7 @@ import { RowSet } from './row-set.ts';
  * link have it, so that a file may be sorted; the rest get the links that are left, in their order, or are in doubt where a file says so.
  */
 export class Evidence {
-  /** For rows whose target has links with another title or other tags that only the service knows. */
+  /** What happens to rows whose target has links with another title or other tags that only the service knows. */
   onSimilar: OnSimilar = 'create';
   /** As long as nothing is known of any link, all rows are new, and none is kept. */
   keepsRows = false;

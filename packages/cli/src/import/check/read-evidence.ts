@@ -132,7 +132,7 @@ export function readFirst(db: Database, query: string, isAny = true) {
   return { lines, first: shown.join(', ') + (lines > shown.length ? ', …' : '') };
 }
 
-/** In the order of the input. */
+/** Reads the states of the matched rows, in the order of the input. */
 export function* readMatches(db: Database): Generator<MadeResult> {
   for (const rows of pages(db, sql.MATCHED, PAGE_ROWS)) {
     for (const row of rows) {
@@ -151,7 +151,7 @@ function resultOf({ code, short_url, error }: Record<string, unknown>): LinkResu
   return { status: 'created', code: String(code ?? end), short_url };
 }
 
-/** As the journal records them. */
+/** Reads links as the journal records them. */
 export function* readLinks(db: Database, query: string): Generator<LinkIdentity & LinkResult> {
   for (const row of db.prepare(query).iterate()) {
     const { key, content, pair } = row;
@@ -160,7 +160,7 @@ export function* readLinks(db: Database, query: string): Generator<LinkIdentity 
   }
 }
 
-/** As the table of links has it. */
+/** A link as the table of links has it. */
 export function valuesOf(link: JournalLink, wasOpen: boolean, wasDoubted = false): SqlValues {
   const { number, key, content, pair, result } = link;
   const known =

@@ -45,7 +45,7 @@ export interface Batch {
 
 export type SentAt = Pick<Batch, 'sentAt' | 'uptimeMs'>;
 
-/** As it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
+/** A link as it is stored: target and domain with the hash of the rest, or as it was sent where it may be sent again. */
 type StoredLink = readonly [pair: string, content: number] | CreateLinkBody;
 
 /** With a key, the links are those of the request. */
@@ -63,7 +63,7 @@ export function serviceOf(baseUrl: string): string {
 
 export interface Decision {
   results: readonly LinkResult[];
-  /** In the order of the results. @default all links of the batch */
+  /** The numbers of the links, in the order of the results. @default all links of the batch */
   ids?: readonly number[] | undefined;
   /** Whether links without a result will never get one. */
   isFinal: boolean;
@@ -73,7 +73,7 @@ export interface Decision {
   error?: string | undefined;
 }
 
-/** Without a result, it is known not to exist. */
+/** A link that a batch asks for. Without a result, it is known not to exist. */
 export interface JournalLink extends LinkIdentity {
   number: number;
   result: LinkResult | undefined;

@@ -174,7 +174,7 @@ function prepareFile(path: string): void {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
   const draft = partialName(path);
   try {
-    // Not through a symbolic link or a pipe that somebody creates now. Windows has neither flag.
+    // The file is not opened through a symbolic link or a pipe that somebody creates now. Windows has neither flag.
     const flags = isThere ? O_NOFOLLOW | O_NONBLOCK : O_CREAT | O_EXCL;
     closeSync(openSync(isThere ? path : draft, O_WRONLY | flags, 0o600));
   } catch (cause) {

@@ -165,7 +165,7 @@ export class Journal {
     }
   }
 
-  /** Those of this service, oldest first. */
+  /** The batches of this service, oldest first. */
   batches(): Batch[] {
     return [...this.#batches.values()].filter(({ service }) => service === this.service);
   }

@@ -84,7 +84,7 @@ function isOther(file: string, input: string): boolean {
 
 /** Removes a journal that knows neither links nor written files, and restores the one that was set aside for it, if any. */
 function endEmpty({ path, written, db }: Journal, kept: string | undefined, ofFile: boolean): void {
-  // While the empty one is still locked: no other run begins between the two.
+  // The empty one is still locked, so that no other run begins between the two.
   if (kept !== undefined && existsSync(kept)) renameSync(kept, path);
   else if (!wasCut(db) && (!ofFile || written.length === 0)) rmSync(path, { force: true });
 }
@@ -102,7 +102,7 @@ function setStaleAside({ path, baseUrl, warn }: JournalSettings): void {
   warn?.(`${path} was restored from a copy. What a killed run had left of it is kept as ${kept}.`);
 }
 
-/** For a dry run, which changes nothing: a copy of the journal, or an empty one. */
+/** Opens a copy of the journal, or an empty one, for a dry run, which changes nothing. */
 export function peekJournal({ path, baseUrl, restart, input }: JournalSettings): Journal {
   refuseIrregular(path);
   if (restart || !existsSync(path)) {

@@ -4,7 +4,7 @@ import type { Layout } from '../layout.ts';
 import { isResult, RESULT_COLUMNS } from './result-columns.ts';
 
 interface Meaning {
-  /** By the index of the column that has the name of the key. */
+  /** The key that fills each field, as the index of the column that has its name. */
   mapping: Plan['mapping'];
   /** Why that can't be known. */
   problem: string | undefined;

@@ -10,7 +10,7 @@ import type { Layout } from '../layout.ts';
 import { NO_RESPONSE, ROW_STATUSES } from '../types.ts';
 import { isWholeMadeFor } from './link-identity.ts';
 
-/** In this order. */
+/** The columns that an import adds, in this order. */
 export const RESULT_COLUMNS = ['code', 'short_url', 'status', 'error', 'made_for'] as const;
 
 export type ResultColumn = (typeof RESULT_COLUMNS)[number];

@@ -24,7 +24,7 @@ import { characterCount, isLongerThan, targetProblem } from './target-problem.ts
 export interface RowRules {
   /** The link that a row stands for, and why it can't be sent, in words that follow "line 7:". */
   check(row: Row): { link: CreateLinkBody; problem: string | undefined };
-  /** For a row without a problem. */
+  /** The link of a row without a problem. */
   link(row: Row): CreateLinkBody;
 }
 

@@ -9,7 +9,7 @@ import { openReplacement } from './replacement.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 export interface OutputFile {
-  /** As the user named it. */
+  /** The path as the user named it. */
   readonly path: string;
   /** Where a promise is returned, it is awaited before more is written. */
   write(data: string | Uint8Array): Promise<void> | undefined;

@@ -107,7 +107,7 @@ interface ResultsRow {
 /** The table of results: columns of earlier results are replaced where they stand; those that are missing come last. */
 export function resultsTable(layout: Layout, inPlace = false) {
   const { columns } = layout.plan;
-  // Of JSON Lines, all keys are known by now.
+  // All keys of JSON Lines are known by now.
   const isJsonl = layout.plan.format === 'jsonl';
   const resultColumns = isJsonl ? findResultColumns(columns) : layout.resultColumns;
   let width = columns.length;
@@ -202,7 +202,7 @@ function jsonl(layout: Layout, inPlace: boolean) {
       const cells = object === undefined ? row.cells : [];
       // A line that is no object can't hold a result, and must not be lost.
       if (inPlace && text !== undefined) return text + end;
-      // Nor one whose own keys have the names of results: it is rejected.
+      // Nor must one be lost whose own keys have the names of results: it is rejected.
       if (inPlace && object && strayText(row, layout) !== undefined) {
         return JSON.stringify(object) + end;
       }

@@ -58,7 +58,7 @@ export async function* resultsWorkbook(
   }
 }
 
-/** As the first number of each column is shown. */
+/** The format of each column, which is that of its first number. */
 function formatsOf(rows: Reported): ReadonlyMap<number, string> {
   const formats = new Map<number, string>();
   for (const { row } of rows) {

@@ -38,7 +38,7 @@ function stoppedByError(error: unknown): Stopped {
   return { reason, message, error, waitMs };
 }
 
-/** By the names of the client's errors. */
+/** Why an import stops, by the names of the client's errors. */
 const REASONS: Readonly<Record<string, StopReason>> = {
   PlanLimitError: 'plan_limit',
   RateLimitError: 'rate_limit',

@@ -63,7 +63,7 @@ export class LinkSource {
     return this;
   }
 
-  /** At once where a row is at hand. */
+  /** The next link, at once where a row is at hand. */
   next(): NextLink | Promise<NextLink> {
     return this.#take() ?? this.#readOn();
   }

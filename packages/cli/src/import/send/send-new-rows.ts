@@ -28,7 +28,7 @@ export interface SendNewRows extends Ask {
 
 /** What is known of the rows when sending has ended. */
 export interface Sent extends Pick<ServiceTraits, 'canAsk'> {
-  /** Of rows, except `gone`, and `batches` that got a response. */
+  /** The counts are of rows, except `gone`, and `batches` that got a response. */
   counts: ReturnType<typeof countsOf> & { batches: number };
   found: Comparison;
   /** The batches of new rows of the last round, in the order of the rows. */

@@ -18,7 +18,7 @@ export interface SendInput extends Omit<Ask, 'evidence'> {
 
 export interface SendResult {
   counts: ReturnType<BatchRecorder['finalCounts']>;
-  /** In the order of the rows. */
+  /** The batches that were sent, in the order of the rows. */
   batches: SentBatch[];
   /** What ended the sending early; undefined where nothing did, or the user. */
   failure: { error: unknown } | undefined;

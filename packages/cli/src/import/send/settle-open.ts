@@ -81,7 +81,7 @@ export function releaseAll(input: SettleInput): Promise<Comparison> {
   return evidence.compare();
 }
 
-/** With its key, within the key's life, the service responds to a second request with the links of the first one. */
+/** Whether the service would respond to a second request with the links of the first one, by its key and within the key's life. */
 function mayBeSentAgain(batch: Batch, input: SettleInput): boolean {
   const { journal, idempotency, canAsk, deps, evidence } = input;
   if (!idempotency || !batch.mayRepeat) return false;
@@ -193,7 +193,7 @@ function record(
   if (event.type === 'unknown' && batch.lostJob !== undefined) {
     if (decisionOf(event).lostJob === batch.lostJob) return false;
   }
-  // Of a resized batch, the key was never used: its links would have come back.
+  // The key of a resized batch was never used: its links would have come back.
   recordEvent(journal, batch, event, deps, ids);
   if (event.type === 'sent' || event.type === 'reduced') return false;
   if (event.type !== 'unknown') return true;

@@ -29,7 +29,7 @@ export interface Source {
   columns: ReadonlySet<string>;
   /** Rows in arrays, so that nobody waits for each of them. */
   read: () => AsyncGenerator<SourceRow[]>;
-  /** Of a document, which may be one of many: its own links, and what it says about the others. */
+  /** What a document, which may be one page of many, says about the others, and how many links it has itself. */
   page?: Page & { count: number };
 }
 

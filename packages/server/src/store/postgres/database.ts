@@ -119,7 +119,7 @@ export class Database {
         const value = await act((statement) => channel.run(statement));
         open = { write, value };
         await channel.commit();
-        // Not for a write that may still be open: its row would have to be waited for.
+        // The name of a write that may still be open is not used again: its row would have to be waited for.
         if (before === undefined && write.number < WRITES_OF_A_WRITER)
           this.#idleWriters.push(write);
         return value;
@@ -161,7 +161,7 @@ export class Database {
     if (error.reason === 'read_only') this.#wasReadOnly = true;
   }
 
-  /** From a read on a connection that can write. It shows that the database is there, but not that it takes writes. */
+  /** Learns from a read on a connection that can write. It shows that the database is there, but not that it takes writes. */
   #learnOfPrimary(error: unknown): void {
     const failing = this.#failing.get('write');
     if (failing === undefined || failing === 'unavailable') this.#learn('write', error);

@@ -97,7 +97,7 @@ export async function admit(
   });
 }
 
-/** Not waited for on disk, like the admission it takes back. Rows are locked in the order of `admit_requests`. */
+/** Takes an admission back. As with that one, nobody waits for the disk. Rows are locked in the order of `admit_requests`. */
 export async function refund(db: Database, caller: Caller, now: number): Promise<void> {
   const [minute, day, month] = windowsAt(now);
   await db.writeStatement(

@@ -8,7 +8,7 @@ const REASONS: ReadonlyMap<string, KnownFailure> = new Map([
   ['22P05', ['invalid', 'can not store text with U+0000']],
   ['25006', ['read_only', 'can be read, but not written']],
   ['25P03', ['unavailable', 'ended a transaction that was idle for too long']],
-  // Of a role or a database, since PostgreSQL 17.
+  // A role or a database may have such a limit since PostgreSQL 17.
   ['25P04', ['busy', 'ended a transaction that took too long']],
   ['28', ['unavailable', 'refuses the user or the password']],
   ['3D000', ['unavailable', 'does not exist']],

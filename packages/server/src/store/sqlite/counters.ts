@@ -55,7 +55,7 @@ export const takeSlots: TakeSlots = (counters, { accountId, limits }, limit, key
 const NONE = { requests: 0, refused: 0, links: 0 };
 
 interface Count {
-  /** As it stands, with what this transaction added. 0 at first for what is only added to. */
+  /** The number as it stands, with what this transaction added. It begins at 0 for a counter that is only added to. */
   used: number;
   added: number;
   write: (added: number) => Statement;

@@ -62,7 +62,7 @@ export function sqliteStore(parts: SqliteStoreParts): Store {
     },
     usage: async (accountId, now) =>
       reader.snapshot(() => reader.read(storeReads.usage(engine, accountId, now))),
-    /** In bounded steps, between which other writes get their turn; each step is atomic. */
+    /** Prunes in bounded steps, between which other writes get their turn. Each step is atomic. */
     prune: async (now, signal) => {
       while (!signal?.aborted && (await writer.submit('pruneSome', now)) === true) {
         // There is more.
