@@ -1,3 +1,4 @@
+import { quoted } from '@shortlink/tables/basics';
 import type { ExportedLink } from '../../store/operator-store.ts';
 
 /** Columns of an export as CSV; its JSON Lines have the same names. */
@@ -40,11 +41,11 @@ export function tagsOf(cell: string): string[] {
 /** What a spreadsheet would run as a formula; with apostrophes before it, it looks like one that is guarded already. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
-/** A cell by RFC 4180, with an apostrophe before what a spreadsheet would run as a formula. */
+/** A cell with an apostrophe before what a spreadsheet would run as a formula. */
 function csvCell(value: unknown): string {
   const text = String(value);
   const guarded = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+  return quoted(guarded, ',');
 }
 
 /** The text before {@link csvCell} guarded it. */
