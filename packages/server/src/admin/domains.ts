@@ -1,4 +1,4 @@
-import { normalizeHost } from '../domain/hostnames.ts';
+import { hostOfUrl } from '../domain/hostnames.ts';
 import type { DomainUse } from '../store/operator-store.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { parseHostname } from './parse-options.ts';
@@ -20,7 +20,7 @@ export function registerDomains(program: AdminCommand): void {
     .onStore(async (work, hostname: string, options: { account: string }) => {
       const { store, publicUrl, now, err } = work;
       // Short links of the default domain don't redirect on custom domains, so one at the service's own address would stop them all.
-      if (hostname === normalizeHost(new URL(publicUrl).host)) {
+      if (hostname === hostOfUrl(publicUrl)) {
         throw new CommandFailed(`${hostname} is the service's own domain (its public URL)`);
       }
       const domain = await store.addDomain({ hostname, accountId: options.account, now });

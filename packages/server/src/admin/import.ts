@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { InputError } from '@shortlink/tables/basics';
 import { InvalidArgumentError, Option } from 'commander';
-import { normalizeHost } from '../domain/hostnames.ts';
+import { hostOfUrl, normalizeHost } from '../domain/hostnames.ts';
 import type { Domain } from '../store/store.ts';
 import { type AdminCommand, CommandFailed } from './command.ts';
 import { linkRules } from './correct.ts';
@@ -45,7 +45,7 @@ export function registerImport(links: AdminCommand): void {
       const { account: accountId, from, host: hosts = new Map(), dryRun = false } = options;
       const { delimiter, encoding } = options;
       const domains = await store.listDomains({ removed: true });
-      const hostname = normalizeHost(new URL(publicUrl).host) ?? '';
+      const hostname = hostOfUrl(publicUrl) ?? '';
       // A custom domain of the account may be the public host, too, and one that it had may be another account's by now.
       const own = domains.filter(({ account_id }) => account_id === accountId);
       const isServed = ({ removed }: Domain) => !removed;

@@ -62,6 +62,9 @@ export function normalizeHost(host: string): string | undefined {
   return url.port === '' || url.port === '443' ? hostname : `${hostname}:${url.port}`;
 }
 
+/** The host of a URL in that one spelling. */
+export const hostOfUrl = (url: string) => normalizeHost(new URL(url).host);
+
 /** What a domain can be: labels of letters, digits, `-` and `_`, or an IPv6 address; then a port other than 0. */
 const DOMAIN = new RegExp(
   `^(?:[a-z0-9_-]{1,${MAX_LABEL_LENGTH}}(?:\\.[a-z0-9_-]{1,${MAX_LABEL_LENGTH}})*|\\[[\\da-f:]+\\])(?::[1-9]\\d*)?$`,
@@ -112,7 +115,7 @@ export function ownHostsOf(
   publicUrl: string,
   customDomains: readonly { hostname: string; removed?: boolean | undefined }[],
 ) {
-  const publicHost = normalizeHost(new URL(publicUrl).host) ?? '';
+  const publicHost = hostOfUrl(publicUrl) ?? '';
   // Links of the default domain redirect on the public URL, even if that was a custom domain before.
   const others = customDomains.filter(({ hostname }) => hostname !== publicHost);
   const isRemoved = new Map(others.map(({ hostname, removed = false }) => [hostname, removed]));

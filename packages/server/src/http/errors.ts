@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { API_PREFIX } from '@shortlink/sdk/wire';
 import type { Context, ErrorHandler } from 'hono';
-import { normalizeHost } from '../domain/hostnames.ts';
+import { hostOfUrl } from '../domain/hostnames.ts';
 import { internal, invalidRequest, notFound, Problem, unavailable } from '../domain/problem.ts';
 import type { OutageLog } from '../logger.ts';
 import { StoreError, type StoreErrorReason } from '../store/store-error.ts';
@@ -101,8 +101,7 @@ function visitorResponse(c: Context<AppEnv>, status: number, { notFoundUrl }: Ap
 
 /** A redirect to a page of the operator, but none from the host of that page: the visitor would come back without end. */
 function redirectTo(c: Context<AppEnv>, url: string | undefined): Response | undefined {
-  const hostOf = (address: string) => normalizeHost(new URL(address).host);
-  if (url === undefined || hostOf(url) === hostOf(c.req.url)) return undefined;
+  if (url === undefined || hostOfUrl(url) === hostOfUrl(c.req.url)) return undefined;
   return respond(c, null, 302, { ...SECURITY_HEADERS, Location: url, 'Content-Length': '0' });
 }
 

@@ -1,5 +1,5 @@
 import { aliasAddress, canonicalPath } from '../../domain/aliases.ts';
-import { normalizeHost } from '../../domain/hostnames.ts';
+import { hostOfUrl, normalizeHost } from '../../domain/hostnames.ts';
 import { CODE } from '../../domain/ids.ts';
 import type { Work } from '../command.ts';
 
@@ -24,7 +24,7 @@ export async function findCode(
 ): Promise<string | undefined> {
   const { authority, path = '' } = readAddress(named.includes('/') ? named : `/${named}`);
   const host = normalizeHost(authority) ?? authority;
-  const isDefault = host === '' || host === normalizeHost(new URL(publicUrl).host);
+  const isDefault = host === '' || host === hostOfUrl(publicUrl);
   const code = path.slice(1);
   const link = CODE.test(code) ? await store.findRedirect(code) : undefined;
   // The host of the public URL may be a custom domain, too.
