@@ -67,6 +67,7 @@ export default {
     forbid('cli', 'only output/ draws', npm('ora', 'cli-table3'), 'output/'),
     forbid('cli', 'only config/ checks shapes', npm('zod'), 'config/'),
     forbid('cli', 'only the journal is SQLite', toSqlite, 'import/journal/'),
+    forbid('cli', 'only main and io know the process', '^(node:)?process$', '(main|io)\\.ts'),
 
     forbid('tables', 'it knows no program', '^@shortlink/|^packages/(sdk|cli|server|conformance)/'),
 
