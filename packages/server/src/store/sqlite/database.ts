@@ -1,5 +1,4 @@
 import process from 'node:process';
-import type { DatabaseSync } from 'node:sqlite';
 import { type Reading, read, type SqlValue, type Statement } from '../queries/reading.ts';
 import { type KnownFailure, StoreError, storeErrorOf } from '../store-error.ts';
 
@@ -125,19 +124,17 @@ export class Database {
   }
 }
 
-/** Connects with the driver, which is loaded when it is first needed. Its class is `DatabaseSync` up to Node 24, and `Database` from Node 26 on. */
+/** Connects with the driver, which is loaded when it is first needed. */
 const toNode: Connect = (path, options) => {
-  const driver: Partial<Record<'DatabaseSync' | 'Database', typeof DatabaseSync>> =
-    loadDriver() ?? {};
-  const Connection = driver.DatabaseSync ?? driver.Database;
-  if (Connection !== undefined) return new Connection(path, options);
+  const driver = loadDriver();
+  if (driver !== undefined) return new driver.DatabaseSync(path, options);
   throw new Error(
     'This runtime has no `node:sqlite`, which is in Node since 22.13. `startPageService` of @shortlink/server/browser runs without it.',
   );
 };
 
 /** Node 22 prints an ExperimentalWarning when `node:sqlite` is loaded, as the first line of every command. This keeps back that one alone. */
-function loadDriver() {
+function loadDriver(): typeof import('node:sqlite') | undefined {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
