@@ -87,8 +87,15 @@ function parse(text: string): unknown {
   }
 }
 
+/** What a terminal obeys instead of showing it, and JSON lets stand as it is. */
+const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** JSON that a terminal shows as it is. Any character may be an escape in it. */
+export const escapeUnsafe = (json: string) =>
+  json.replace(UNSAFE, (unsafe) => `\\u${unsafe.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** A value as a reason shows it: JSON, at most 80 characters. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = escapeUnsafe(JSON.stringify(value) ?? 'nothing');
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

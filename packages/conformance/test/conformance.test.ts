@@ -480,6 +480,29 @@ test('reports show what a hostile service sends as text, and never the key', asy
   expect(text).not.toMatch(/^x Forged/m);
 });
 
+test('what a hostile service names as an address, as a wait or as a reason commands no terminal', async () => {
+  const service = new TinyService(COMMUNITY);
+  const evil = 'https://tiny.example/\u001b]0;title\u0007\u009b31m\u202e/';
+  const fetch: typeof service.fetch = async (url, init) => {
+    // Visits of short URLs have no key.
+    const isVisit = url.startsWith(evil.slice(0, 30));
+    const response = isVisit
+      ? Response.json({}, { status: 200, headers: { 'Retry-After': '\u009b31m' } })
+      : await service.fetch(url, init);
+    const body = await response.clone().json();
+    if (body.short_url === undefined) return response;
+    return Response.json({ ...body, short_url: evil + body.code });
+  };
+  const text = textReport(await run(service, { plan: 'community', fetch }));
+  expect(text).toContain('HEAD https://tiny.example/');
+  expect(text).toContain('Retry-After:');
+  expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  const error = 'No.\u009b31m\u202e\u2028x';
+  const forbidding = async () => Response.json({ error }, { status: 403 });
+  const refused = run(service, { fetch: forbidding });
+  await expect(refused).rejects.toThrow(String.raw`"No.\u009b31m\u202e\u2028x"`);
+});
+
 test('of a failure with many exchanges, the text has the last three', async () => {
   const exchanges = [1, 2, 3, 4].map((n) => ({
     request: { method: 'GET', path: `/${n}`, headers: {}, body: '' },

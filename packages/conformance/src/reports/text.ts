@@ -1,5 +1,5 @@
 import type { ConformanceReport, StatementVerdict } from '../run.ts';
-import type { Exchange } from '../statement.ts';
+import { type Exchange, escapeUnsafe } from '../statement.ts';
 
 /** The counts of a report, as its last line says them. */
 export function countsOf(report: ConformanceReport) {
@@ -14,9 +14,9 @@ export function countsOf(report: ConformanceReport) {
 /** A request and its response in two lines, as plain text. */
 export function exchangeLines({ request, response }: Exchange): string[] {
   const { 'retry-after': wait } = response.headers;
-  const header = wait === undefined ? '' : ` Retry-After: ${wait}`;
+  const header = wait === undefined ? '' : ` Retry-After: ${cut(wait)}`;
   return [
-    `${request.method} ${request.path} ${cut(request.body)}`.trimEnd(),
+    `${request.method} ${cut(request.path)} ${cut(request.body)}`.trimEnd(),
     `${response.status}${header} ${cut(response.body)}`.trimEnd(),
   ];
 }
@@ -27,15 +27,9 @@ function cut(text: string): string {
   return line.length > 200 ? `${line.slice(0, 197)}...` : line;
 }
 
-/** What a terminal obeys instead of showing it, and JSON lets stand as it is. */
-const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** A report as JSON. Any character may be an escape in it. */
+/** A report as JSON. */
 export const jsonReport = (report: ConformanceReport) =>
-  JSON.stringify(report, null, 2).replace(
-    UNSAFE,
-    (unsafe) => `\\u${unsafe.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  escapeUnsafe(JSON.stringify(report, null, 2));
 
 const MARKS = { holds: '+', fails: 'x', 'not shown': '-' } as const;
 
