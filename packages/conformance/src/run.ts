@@ -1,7 +1,7 @@
 import { additions } from './additions.ts';
 import { batchStatements, jobStatements, shapeStatements } from './core/batches.ts';
 import { errorStatements, keyStatements } from './core/errors.ts';
-import { bareLink, isPlanLimit } from './core/facts.ts';
+import { bareLink, isPlanLimit, LINKS } from './core/facts.ts';
 import { limitStatements, versionStatements } from './core/limits.ts';
 import { createStatements, linkStatements, requestStatements } from './core/links.ts';
 import {
@@ -181,9 +181,22 @@ async function begin(session: Session): Promise<void> {
   if (last?.response.status === 429 && session.refusals.length >= MAX_ATTEMPTS) {
     throw new CannotRunError(`${baseUrl}: ${failure}`);
   }
+  if (last?.request.method === 'POST') demandPath(last, baseUrl);
   if (last?.request.method === 'POST' && isForbidden(last)) {
     const reason = withoutKeys(show(fieldsOf(last)['error']), session.options);
     throw new CannotRunError(`${baseUrl} lets the API key create no link (403): ${reason}`);
+  }
+}
+
+/** An address that is mistyped, or that of another scheme or folder, would fail every statement. */
+function demandPath({ response: { status, headers } }: Exchange, baseUrl: string): void {
+  if (status === 404 || status === 405) {
+    throw new CannotRunError(`${baseUrl} has no POST ${LINKS} (${status}). Is the address right?`);
+  }
+  // A page sees of a redirect nothing but that it is one: its status is 0.
+  if (status === 0 || (status >= 300 && status < 400)) {
+    const reason = `${baseUrl} redirects to ${show(headers['location'])} (${status}).`;
+    throw new CannotRunError(`${reason} Give the address of the service itself.`);
   }
 }
 

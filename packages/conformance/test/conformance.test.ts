@@ -318,6 +318,25 @@ test.each([
 });
 
 test.each([
+  [404, {}, 'has no POST /api/v1/links (404). Is the address right?'],
+  [405, {}, 'has no POST /api/v1/links (405). Is the address right?'],
+  [308, { Location: 'https://other.example/' }, 'redirects to "https://other.example/" (308).'],
+])(
+  'an address that leads elsewhere is no service to check: %i',
+  async (status, headers, message) => {
+    let sent = 0;
+    const fetch: TinyService['fetch'] = async () => {
+      sent += 1;
+      return new Response('<h1>Elsewhere</h1>', { status, headers });
+    };
+    const running = run(new TinyService(COMMUNITY), { fetch });
+    await expect(running).rejects.toThrow(CannotRunError);
+    await expect(running).rejects.toThrow(message);
+    expect(sent).toBe(2);
+  },
+);
+
+test.each([
   [undefined, 'baseUrl is nothing; expected an http or https address'],
   [{}, 'baseUrl is nothing; expected an http or https address'],
   [{ baseUrl: 'tiny.example' }, 'baseUrl is "tiny.example"; expected an http or https address'],
