@@ -82,7 +82,7 @@ export class Session {
   readonly runId = crypto.randomUUID().slice(0, 8);
   requestsSent = 0;
   linksCreated = 0;
-  /** Links of requests without a response, which may exist. */
+  /** Links of requests without a response, or whose response is a fault of the service: they may exist. */
   #linksInDoubt = 0;
   #passedSinceRefusal = 0;
   /** Requests that additions leave to the statements of the protocol. */
@@ -164,6 +164,7 @@ export class Session {
       const isCounted = exchange.response.status !== 429 && exchange.response.status !== 401;
       if (isCounted) this.#passedSinceRefusal += 1;
       if (OK(exchange.response.status)) this.linksCreated += links;
+      else if (exchange.response.status >= 500) this.#linksInDoubt += links;
       if (exchange.response.status !== 429 || !isPaced) return exchange;
       refusal = { refused: exchange, passed: this.#passedSinceRefusal };
       this.#passedSinceRefusal = 0;

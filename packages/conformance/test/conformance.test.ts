@@ -235,6 +235,35 @@ test('a budget of links holds where responses are lost, after which links may ex
   expect(reasons).toContain('needs 1 links more: --budget-links');
 });
 
+test('a budget of links holds where a service creates links and says that it failed', async () => {
+  const service = new TinyService(AVANCE);
+  let created = 0;
+  const fetch: typeof service.fetch = async (url, init) => {
+    const response = await service.fetch(url, init);
+    if (init.method !== 'POST' || response.status >= 300) return response;
+    created += 1;
+    return Response.json({ error: 'Oops.' }, { status: 500 });
+  };
+  const report = await run(service, { plan: 'avance', budgetLinks: 5, fetch });
+  expect(created).toBe(5);
+  expect(idsOf(report, 'fails')).toContain('link-fields');
+});
+
+test('links that a service creates in place of a replay are counted', async () => {
+  const service = new TinyService(AVANCE);
+  let created = 0;
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (url.endsWith('/usage')) return Response.json({ features: ['idempotency'] });
+    const response = await service.fetch(url, init);
+    if (url.endsWith('/links') && response.status === 200) created += 1;
+    return response;
+  };
+  const options = { plan: 'avance', fetch } as const;
+  const { linksCreated } = await run(service, { ...options, budgetLinks: 30 });
+  // Batches of two and three links.
+  expect(linksCreated).toBe(created + 5);
+});
+
 test('a job may take minutes', async () => {
   const service = new TinyService(AVANCE);
   let acceptedAt: number | undefined;
