@@ -278,6 +278,59 @@ test('a job may take minutes', async () => {
   expect(idsOf(report, 'holds')).toContain('job-states');
 });
 
+/** A service whose jobs take as long as `processed` says, a count of the seconds since a job was accepted. */
+function withSlowJobs(
+  service: TinyService,
+  processed: (seconds: number) => number,
+  headers: Record<string, string>,
+): TinyService['fetch'] {
+  let acceptedAt: number | undefined;
+  return async (url, init) => {
+    const response = await service.fetch(url, init);
+    const body = await response.clone().json();
+    if (!url.includes('/jobs/') || body.status === undefined) return response;
+    acceptedAt ??= service.now;
+    const count = processed((service.now - acceptedAt) / 1_000);
+    if (count >= 101) return response;
+    return Response.json({ ...body, status: 'processing', processed: count }, { headers });
+  };
+}
+
+test('a poll waits as long as the service asks for', async () => {
+  const service = new TinyService(AVANCE);
+  const fetch = withSlowJobs(service, (seconds) => (seconds < 500 ? 0 : 101), {
+    'Retry-After': '60',
+  });
+  const report = await run(service, { plan: 'avance', fetch });
+  expect(idsOf(report, 'fails')).toEqual([]);
+  expect(idsOf(report, 'holds')).toContain('job-states');
+});
+
+test('a job that proceeds slowly is not shown, and one that stops fails', async () => {
+  const slow = new TinyService(AVANCE);
+  const proceeding = withSlowJobs(slow, (seconds) => Math.floor(seconds / 20), {});
+  const report = await run(slow, { plan: 'avance', fetch: proceeding });
+  expect(idsOf(report, 'fails')).toEqual([]);
+  const verdict = report.verdicts.find(({ id }) => id === 'job-states');
+  expect(verdict).toMatchObject({
+    result: 'not shown',
+    reason: expect.stringMatching(/^the job has processed \d+ of 101 links after 30 polls$/),
+  });
+  const stuck = new TinyService(AVANCE);
+  const stopping = withSlowJobs(stuck, (seconds) => Math.min(100, Math.floor(seconds)), {});
+  const stopped = await run(stuck, { plan: 'avance', fetch: stopping });
+  expect(idsOf(stopped, 'fails')).toContain('job-states');
+});
+
+test('a job is not polled for hours, whatever wait the service asks for', async () => {
+  const service = new TinyService(AVANCE);
+  const fetch = withSlowJobs(service, () => 0, { 'Retry-After': '86400' });
+  const before = service.now;
+  const report = await run(service, { plan: 'avance', fetch });
+  expect(idsOf(report, 'fails')).toContain('job-states');
+  expect(service.now - before).toBeLessThan(20 * 60_000);
+});
+
 test.each([',', '’', '\u00a0', '\u202f'])('a message may state thousands with %j', async (mark) => {
   const service = new TinyService(COMMUNITY);
   let isRefused = false;

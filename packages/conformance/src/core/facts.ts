@@ -77,22 +77,37 @@ export const acceptedJob = (session: Session) =>
 /** Polls the job until it is complete, and returns every poll. */
 export const jobPolls = (session: Session) => session.once('polls', () => pollJob(session));
 
+const MAX_POLLS = 30;
+
+/** Longest that a job is polled, where the service asks for long waits. */
+const MAX_POLLING_MS = 600_000;
+
 async function pollJob(session: Session): Promise<Exchange[]> {
   const accepted = await acceptedJob(session);
   const { job_id } = fieldsOf(accepted);
   if (typeof job_id !== 'string') throw new NotShown('no job was accepted', [accepted]);
+  const { maxWaitMs = 90_000 } = session.options;
   const polls: Exchange[] = [];
-  while (polls.length < 30) {
+  for (let waitedMs = 0; polls.length < MAX_POLLS && waitedMs < MAX_POLLING_MS; ) {
     const poll = await session.send('GET', JOBS + encodeURIComponent(job_id));
     polls.push(poll);
     const { status } = poll.response;
     demand(status === 200, `the job's poll is ${status}`, accepted, poll);
     if (fieldsOf(poll)['status'] !== 'processing') return polls;
-    const seconds = Number(poll.response.headers['retry-after'] ?? 1);
+    const askedMs = Number(poll.response.headers['retry-after']) * 1_000 || 0;
     // Each wait is longer than the one before, up to ten seconds: a job may take minutes.
-    await session.sleep(Math.min(Math.max(seconds || 1, polls.length), 10) * 1_000);
+    const waitMs = Math.max(Math.min(polls.length, 10) * 1_000, Math.min(askedMs, maxWaitMs));
+    waitedMs += waitMs;
+    await session.sleep(waitMs);
   }
-  throw new Fails('the job is still processing after 30 polls', polls.slice(-1));
+  const processedIn = (poll = accepted) => Number(fieldsOf(poll)['processed']) || 0;
+  const now = processedIn(polls.at(-1));
+  // The protocol says of no job how long it takes. One that still proceeds may end.
+  if (now > processedIn(polls[Math.floor(polls.length / 2)])) {
+    const reason = `the job has processed ${now} of 101 links after ${polls.length} polls`;
+    throw new NotShown(reason, polls.slice(-1));
+  }
+  throw new Fails(`the job is still processing after ${polls.length} polls`, polls.slice(-1));
 }
 
 export const targets = (session: Session, name: string, count: number) =>
