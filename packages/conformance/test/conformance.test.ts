@@ -264,6 +264,21 @@ test('links that a service creates in place of a replay are counted', async () =
   expect(linksCreated).toBe(created + 5);
 });
 
+test('a short URL that can not be visited from here shows nothing of the click counter', async () => {
+  const service = new TinyService(AVANCE);
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (url.endsWith('/usage')) return Response.json({ features: ['lookup'] });
+    if (url.includes('/r/')) throw new TypeError('fetch failed', { cause: new Error('no host') });
+    return service.fetch(url, init);
+  };
+  const report = await run(service, { plan: 'avance', fetch });
+  const verdict = report.verdicts.find(({ id }) => id === 'click-counter');
+  expect(verdict).toMatchObject({
+    result: 'not shown',
+    reason: expect.stringContaining('got no response: no host'),
+  });
+});
+
 test('a job may take minutes', async () => {
   const service = new TinyService(AVANCE);
   let acceptedAt: number | undefined;
