@@ -66,7 +66,8 @@ const parse = (args: string[]) => parseArgs({ args, options: OPTIONS }).values;
 async function readOptions(flags: Flags): Promise<ConformanceOptions> {
   const { SHORTLINK_BASE_URL, SHORTLINK_API_KEY } = process.env;
   const baseUrl = flags['base-url'] ?? SHORTLINK_BASE_URL;
-  const apiKey = flags['api-key'] ?? SHORTLINK_API_KEY;
+  // A key from a file or a store of secrets often comes with the end of its line.
+  const apiKey = (flags['api-key'] ?? SHORTLINK_API_KEY)?.trim();
   if (!baseUrl)
     throw new Error('Give the address of the service: --base-url or SHORTLINK_BASE_URL.');
   if (!apiKey) throw new Error('Give a key of the service: --api-key or SHORTLINK_API_KEY.');
@@ -84,7 +85,7 @@ async function readOptions(flags: Flags): Promise<ConformanceOptions> {
     plan,
     budgetLinks: wholeNumber(flags, 'budget-links'),
     budgetRequests: wholeNumber(flags, 'budget-requests'),
-    readKey: flags['read-key'],
+    readKey: flags['read-key']?.trim(),
     domainIds: flags['domain-id'],
     isCoreOnly: flags.core,
     maxWaitMs: seconds('max-wait'),

@@ -143,14 +143,23 @@ test('the program takes a second key and custom domains, and its own key before 
   expect(exitCode).toBe(0);
 });
 
+test('a key may come with the end of its line, as it does from a file', async () => {
+  const { key } = await world.caller('custom');
+  const run = await programOn(`${key}\n`);
+  const { stdout, exitCode } = await run('--core', '--read-key', 'no-such-key\n');
+  expect(stdout).toContain('[write-permission]\n      fails: the status is 401, not 403');
+  expect(stdout).toMatch(/Protocol 1 at .*: 3\d hold, 1 fail, 1\d not shown\./);
+  expect(exitCode).toBe(1);
+});
+
 test('the time limits of the program are seconds', async () => {
   const { key } = await world.caller('custom');
   let isFirst = true;
-  const slow = createServer(async (request, response) => {
+  const slow = createServer(async (_request, response) => {
     await new Promise((resolve) => setTimeout(resolve, isFirst ? 300 : 0));
     const body = { error: 'At most 15 requests per minute.' };
     if (isFirst) response.writeHead(429, { 'Retry-After': '1' }).end(JSON.stringify(body));
-    else response.writeHead(307, { Location: world.server.url + request.url }).end();
+    else response.writeHead(500).end(JSON.stringify({ error: 'Oops.' }));
     isFirst = false;
   }).listen(0, '127.0.0.1');
   await once(slow, 'listening');
