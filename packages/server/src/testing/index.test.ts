@@ -1,5 +1,5 @@
 import type { Link, ProcessingBatch } from '@shortlink/sdk/wire';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type FaultRule,
   startTestServer,
@@ -152,4 +152,16 @@ test('closing cuts requests that wait', async () => {
   await new Promise((resolve) => setTimeout(resolve, 50));
   await server.close();
   await pending;
+});
+
+test('it closes with open connections also where a test has replaced the timers', async () => {
+  await start();
+  // The connection stays open for another request.
+  expect((await createLink()).status).toBe(201);
+  const late = new Promise((resolve) => setTimeout(resolve, 15_000, 'late').unref());
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  expect(await Promise.race([server.close(), late])).toBeUndefined();
 });
