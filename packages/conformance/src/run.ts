@@ -195,8 +195,11 @@ function demandPath({ response: { status, headers } }: Exchange, baseUrl: string
   }
   // A page sees of a redirect nothing but that it is one: its status is 0.
   if (status === 0 || (status >= 300 && status < 400)) {
-    const reason = `${baseUrl} redirects to ${show(headers['location'])} (${status}).`;
-    throw new CannotRunError(`${reason} Give the address of the service itself.`);
+    const { location } = headers;
+    const where = location === undefined ? '' : ` to ${show(location)} (${status})`;
+    throw new CannotRunError(
+      `${baseUrl} redirects${where}. Give the address of the service itself.`,
+    );
   }
 }
 

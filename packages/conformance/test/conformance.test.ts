@@ -433,6 +433,12 @@ test.each([
   },
 );
 
+test('a page that is redirected is told so, though it can not see where', async () => {
+  const fetch: TinyService['fetch'] = async () => Response.error();
+  const running = run(new TinyService(COMMUNITY), { fetch });
+  await expect(running).rejects.toThrow(`${baseUrl} redirects. Give the address`);
+});
+
 test.each([
   [undefined, 'baseUrl is nothing; expected an http or https address'],
   [{}, 'baseUrl is nothing; expected an http or https address'],
