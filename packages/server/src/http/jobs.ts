@@ -26,7 +26,8 @@ export function getJob(deps: AppOptions) {
     }
     const opening = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"results":[`);
     const bytes = opening.length + results.bytes + CLOSING.length;
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+    // In lower case: where a DOM for tests keeps the names of headers, the length would be sent twice.
+    const headers = { 'Content-Type': 'application/json', 'content-length': String(bytes) };
     if (c.req.method === 'HEAD') return respond(c, '', 200, headers);
     const pieces = piecesOf(deps.store, job, opening);
     if (bytes > WHOLE_BYTES) return sendLarge(c, async () => ({ bytes, pieces }));

@@ -38,7 +38,8 @@ export function largeResponses(
         try {
           const { bytes, pieces } = await make(take);
           take(bytes - taken);
-          const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
+          // In lower case: see the responses to polls.
+          const headers = { 'Content-Type': 'application/json', 'content-length': String(bytes) };
           await new Promise<void>((onEnd) => {
             resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
           });

@@ -165,3 +165,29 @@ test('it closes with open connections also where a test has replaced the timers'
   });
   expect(await Promise.race([server.close(), late])).toBeUndefined();
 });
+
+/** The `Response` of a DOM for tests, such as happy-dom, whose headers keep their names as they were written. */
+class ResponseOfDom extends Response {
+  constructor(body?: ConstructorParameters<typeof Response>[0], init: ResponseInit = {}) {
+    super(body, init);
+    const written = new Map(
+      Object.keys(init.headers ?? {}).map((name) => [name.toLowerCase(), name]),
+    );
+    const { headers } = this;
+    const entries = [...headers].map(([name, value]) => [written.get(name) ?? name, value]);
+    Object.assign(headers, { [Symbol.iterator]: () => entries[Symbol.iterator]() });
+  }
+}
+
+test('a job can be read where the DOM of a test keeps the names of headers', async () => {
+  await start();
+  vi.stubGlobal('Response', ResponseOfDom);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  const links = Array(101).fill({ target_url: 'https://example.com/' });
+  const accepted: ProcessingBatch = JSON.parse(
+    await (await post('/api/v1/links/batch', { links })).text(),
+  );
+  expect(await get(`/api/v1/jobs/${accepted.job_id}`)).toMatchObject({ total: 101 });
+});
