@@ -105,7 +105,9 @@ function wholeNumber(
 }
 
 async function readIds(file: string): Promise<string[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n');
+  const bytes = await readFile(file);
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const lines = new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8').decode(bytes).split('\n');
   return lines.map((line) => line.replace(/#.*/, '').trim()).filter((id) => id !== '');
 }
 
