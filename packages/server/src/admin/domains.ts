@@ -25,9 +25,8 @@ export function registerDomains(program: AdminCommand): void {
       }
       const domain = await store.addDomain({ hostname, accountId: options.account, now });
       if (domain === undefined) {
-        const all = await store.listDomains();
-        const owner = all.find((known) => known.hostname === hostname)?.account_id;
-        throw new CommandFailed(`domain ${hostname} is taken: account ${owner} has it`);
+        const owner = (await store.listDomains()).find((known) => known.hostname === hostname);
+        throw new CommandFailed(`domain ${hostname} is taken: account ${owner?.account_id} has it`);
       }
       const use = await store.domainUse(hostname);
       const words = inWords(use);
