@@ -33,14 +33,14 @@ export async function changeConfig(
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   // A link, such as that of a folder of dotfiles, stays.
   const target = await realpath(path).catch(() => path);
-  // One process at a time can make it. Who has had it for five seconds was killed.
+  // One process at a time can make it. Who has had it for five seconds was killed, and so was who made it in the future: the clock was set back.
   const temporary = `${target}.new`;
   const make = () => writeFile(temporary, '', { flag: 'wx', mode: FILE_MODE });
   const isTaken = (error: unknown) => hasCode(error, 'EEXIST') || Promise.reject(error);
   while ((await make().catch(isTaken)) === true) {
     await delay(10);
     const { mtimeMs } = await stat(temporary).catch(() => ({ mtimeMs: Number.NaN }));
-    if (Date.now() - mtimeMs > 5_000) await rm(temporary, { force: true });
+    if (Math.abs(Date.now() - mtimeMs) > 5_000) await rm(temporary, { force: true });
   }
   try {
     const { config } = await readConfig(path, platform);

@@ -331,3 +331,13 @@ test('what a killed process has left of the config file is replaced, and what an
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ ...CONFIG, profile: 'staging' });
   expect(await readdir(dirname(file))).toEqual(['config.json']);
 });
+
+test('what a killed process has left of the config file is replaced, also where the clock was set back since', async () => {
+  const { home, file } = await homeWith(CONFIG);
+  await writeFile(`${file}.new`, '{"profiles":{}}');
+  const killedAt = new Date(Date.now() + 3_600_000);
+  await utimes(`${file}.new`, killedAt, killedAt);
+  const set = await cli(['config', 'set', 'profile', 'staging'], { home });
+  expect(set).toMatchObject({ exitCode: 0 });
+  expect(await readdir(dirname(file))).toEqual(['config.json']);
+});
