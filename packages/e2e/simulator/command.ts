@@ -13,16 +13,21 @@ const SUMMARY = '/tmp/summary.json';
 const HOME = '/home';
 const CONFIG = `${HOME}/.config/shortlink/config.json`;
 
+const flag = (name: string, isSet: boolean | undefined) => (isSet ? [name] : []);
+
+const globalsOf = ({ isJson, isQuiet, isVerbose }: CommandTraits) => [
+  ...flag('--json', isJson),
+  ...flag('--quiet', isQuiet),
+  ...flag('--verbose', isVerbose),
+];
+
 /** The words after `shortlink` that give an import these settings. Defaults are left out where the command has the same. */
 export function argvOf(settings: ImportSettings, maxWaitMs: number, how: CommandTraits): string[] {
   const option = (name: string, value: unknown) => (value === undefined ? [] : [name, `${value}`]);
-  const flag = (name: string, isSet: boolean | undefined) => (isSet ? [name] : []);
   const { file, inPlace, outputFormat, output, known = [], defaults, addTags = [] } = settings;
   const isNamed = !inPlace && settings.usualNames?.output === false;
   return [
-    ...flag('--json', how.isJson),
-    ...flag('--quiet', how.isQuiet),
-    ...flag('--verbose', how.isVerbose),
+    ...globalsOf(how),
     ...option('--base-url', how.hasConfig ? undefined : settings.baseUrl),
     ...['import', file],
     ...option('--output', isNamed ? output : undefined),
@@ -73,10 +78,35 @@ export function checkParsed(
   if (is !== should) throw new Error(`the command line is read as ${is}, and it means ${should}`);
 }
 
+interface Service {
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** Stores the key, unless a program before has stored it together with the address. */
+function placeKey({ disk, scheduler }: World, { baseUrl, apiKey }: Service, mode: number): void {
+  const stored = disk.get(CONFIG)?.bytes.toString() ?? '';
+  if ([baseUrl, apiKey].every((text) => stored.includes(JSON.stringify(text)))) return;
+  const config = { profiles: { default: { api_key: apiKey } } };
+  disk.place(CONFIG, JSON.stringify(config), scheduler.now, mode);
+}
+
+/** The command that stores the address, which the import finds in the config file. It may run beside another one, or be killed. */
+export const storeAddress = (
+  runCommand: RunCommand,
+  baseUrl: string,
+  how: CommandTraits,
+  io: Io,
+): Promise<number> => {
+  const stdout = { write: (_: string, done?: () => void) => done?.() };
+  const argv = [...globalsOf(how), 'config', 'set', 'base_url', baseUrl];
+  return runCommand(argv, { ...io, stdout: stdout as unknown as Io['stdout'] });
+};
+
 /** What a program has around it. */
 export function ioOf(
   world: World,
-  { baseUrl, apiKey }: Record<'baseUrl' | 'apiKey', string>,
+  service: Service,
   how: CommandTraits,
   ended: Ended,
 ): { io: Io; interrupt: () => void } {
@@ -88,17 +118,13 @@ export function ioOf(
       return true;
     },
   });
-  if (how.hasConfig) {
-    const profile = { api_key: apiKey, base_url: baseUrl };
-    const config = JSON.stringify({ profiles: { default: profile } });
-    world.disk.place(CONFIG, config, world.scheduler.now, how.isOpen ? 0o644 : 0o600);
-  }
+  if (how.hasConfig) placeKey(world, service, how.isOpen ? 0o644 : 0o600);
   const io = {
     stdin: {},
     stdout: stream('stdout'),
     stderr: stream('stderr'),
     env: {
-      ...(how.hasConfig ? {} : { SHORTLINK_API_KEY: apiKey }),
+      ...(how.hasConfig ? {} : { SHORTLINK_API_KEY: service.apiKey }),
       ...(how.isColoured && { FORCE_COLOR: '1' }),
     },
     platform: 'linux',

@@ -4,7 +4,14 @@ import type {
   ImportSettings,
   ImportSummary,
 } from '../../cli/src/import/types.ts';
-import { argvOf, checkParsed, hasLostSummary, ioOf, type RunCommand } from './command.ts';
+import {
+  argvOf,
+  checkParsed,
+  hasLostSummary,
+  ioOf,
+  type RunCommand,
+  storeAddress,
+} from './command.ts';
 import { Random } from './kernel/random.ts';
 import type { CommandTraits, UserTraits } from './scenario/scenario.ts';
 import type { OwnServer } from './services/own.ts';
@@ -149,7 +156,12 @@ function startCommand(
   };
   const { io, interrupt } = ioOf(world, { baseUrl: settings.baseUrl, apiKey }, how, value);
   started.press = interrupt;
-  programs.runCommand(argvOf(settings, user.maxWaitMs, how), io).then((exitCode) => {
+  const { runCommand } = programs;
+  const run = async () => {
+    const failed = how.hasConfig && (await storeAddress(runCommand, settings.baseUrl, how, io));
+    return failed || runCommand(argvOf(settings, user.maxWaitMs, how), io);
+  };
+  run().then((exitCode) => {
     if (process.isAlive) Object.assign(value, ended);
     if (process.isAlive && !hasLostSummary(value)) value.exitCode = exitCode;
     started.isDone = true;

@@ -113,10 +113,18 @@ export function readFile(path: string): Promise<string> {
   return operation('read', path, false, () => lookUp(path, 'open').bytes.toString());
 }
 
-export function writeFile(path: string, text: string): Promise<void> {
+export function writeFile(
+  path: string,
+  text: string,
+  { flag, mode = 0o644, flush }: { flag?: 'wx'; mode?: number; flush?: boolean } = {},
+): Promise<void> {
   return operation('write', path, true, () => {
-    const world = theWorld();
-    world.disk.create(path, 0o644, world.scheduler.now).bytes = Buffer.from(text);
+    const { disk, scheduler } = theWorld();
+    const there = disk.get(path);
+    if (flag === 'wx' && there !== undefined) throw systemError('EEXIST', 'open', path);
+    const file = disk.create(path, there?.mode ?? mode, scheduler.now);
+    file.bytes = Buffer.from(text);
+    if (flush) disk.syncFile(file);
   });
 }
 
@@ -126,9 +134,8 @@ export function chmod(path: string, mode: number): Promise<void> {
   });
 }
 
-export async function mkdir(path: string): Promise<void> {
-  throw systemError('EACCES', 'mkdir', path);
-}
+/** Folders are there. */
+export async function mkdir(): Promise<void> {}
 
 export async function mkdtemp(prefix: string): Promise<string> {
   return `${prefix}${theWorld().random.bits().toString(36)}`;
