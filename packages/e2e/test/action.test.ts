@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type StubService, stubService } from '../../cli/test/stub-service.ts';
 import { type ActionResult, type RunnerOptions, runAction } from '../src/fake-runner.ts';
 import { fakeGitHub, GitHost, STRANGER } from '../src/git-host.ts';
+import { isNight } from '../src/is-night.ts';
 import { CLI_VARIABLES } from '../src/programs.ts';
 import { runCommand } from '../src/run-command.ts';
 import { World } from '../src/world.ts';
@@ -349,7 +350,7 @@ describe('apply', () => {
     return folder;
   }
 
-  it.each(['', 'short-links'])(
+  it.each(isNight ? ['', 'short-links'] : ['short-links'])(
     'pushes what a job before it could push nowhere, branch %j',
     async (branch) => {
       await using github = await fakeGitHub();
@@ -383,7 +384,7 @@ describe('apply', () => {
     expect(await host.refs()).toEqual(['refs/heads/main']);
   });
 
-  it('names the links that only the journal of a clone knows', async () => {
+  it.runIf(isNight)('names the links that only the journal of a clone knows', async () => {
     const service = await stubService();
     await host.push(() => SAMPLE);
     const folder = await cloneWithJournal(service);
