@@ -161,6 +161,7 @@ export const additions: Statement[] = [
       if (isPlanLimit(first)) throw new NotShown('the plan has no room for it', [first]);
       const again = await session.send('POST', LINKS, { body, headers, links: 1 });
       const isSame = isSuccess(first) && fieldsOf(first)['code'] === fieldsOf(again)['code'];
+      // A replay creates none.
       if (isSame) session.linksCreated -= 1;
       demand(isSame, 'another link is created', first, again);
       const others = { target_url: session.target('other') };

@@ -264,6 +264,31 @@ test('links that a service creates in place of a replay are counted', async () =
   expect(linksCreated).toBe(created + 5);
 });
 
+test('the link of a replay is counted once', async () => {
+  const service = new TinyService(AVANCE);
+  const kept = new Map<string, { body: unknown; text: string }>();
+  let created = 0;
+  const fetch: typeof service.fetch = async (url, init) => {
+    if (url.endsWith('/usage')) return Response.json({ features: ['idempotency'] });
+    const key = new Headers(init.headers).get('Idempotency-Key') ?? '';
+    const earlier = kept.get(key);
+    if (earlier !== undefined && earlier.body !== init.body) {
+      return Response.json({ error: 'Another body.' }, { status: 422 });
+    }
+    if (earlier !== undefined) return new Response(earlier.text);
+    const response = await service.fetch(url, init);
+    if (!url.endsWith('/links') || response.status !== 200) return response;
+    created += 1;
+    const text = await response.text();
+    if (key !== '') kept.set(key, { body: init.body, text });
+    return new Response(text);
+  };
+  const report = await run(service, { plan: 'avance', budgetLinks: 30, fetch });
+  expect(kept.size).toBe(1);
+  // Batches of two and three links.
+  expect(report.linksCreated).toBe(created + 5);
+});
+
 test('a short URL that can not be visited from here shows nothing of the click counter', async () => {
   const service = new TinyService(AVANCE);
   const fetch: typeof service.fetch = async (url, init) => {

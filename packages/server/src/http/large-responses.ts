@@ -38,8 +38,7 @@ export function largeResponses(
         try {
           const { bytes, pieces } = await make(take);
           take(bytes - taken);
-          // In lower case: see the responses to polls.
-          const headers = { 'Content-Type': 'application/json', 'content-length': String(bytes) };
+          const headers = { 'Content-Type': 'application/json', 'Content-Length': String(bytes) };
           await new Promise<void>((onEnd) => {
             resolve(respond(c, streamOf(pieces, onEnd), 200, headers));
           });

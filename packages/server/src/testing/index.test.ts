@@ -179,7 +179,7 @@ class ResponseOfDom extends Response {
   }
 }
 
-test('a job can be read where the DOM of a test keeps the names of headers', async () => {
+test('jobs and look-ups can be read where the DOM of a test keeps the names of headers', async () => {
   await start();
   vi.stubGlobal('Response', ResponseOfDom);
   onTestFinished(() => {
@@ -190,4 +190,6 @@ test('a job can be read where the DOM of a test keeps the names of headers', asy
     await (await post('/api/v1/links/batch', { links })).text(),
   );
   expect(await get(`/api/v1/jobs/${accepted.job_id}`)).toMatchObject({ total: 101 });
+  const found = await post('/api/v1/links/lookup', { codes: ['unknown'] });
+  expect(await found.json()).toEqual({ results: [{ links: [], more: false }] });
 });
